@@ -8,11 +8,12 @@ it, all gzipped. The fixtures beside the tests were made by this.
 import gzip
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator.lab import Lab, LabError, LabSpec, Mode
+from migration.image.summary import Mode
+from orchestrator.lab import Lab, LabError, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
 
 _SESSION_S = 12.0  # a frozen broker is fenced after 9 s
@@ -211,19 +212,12 @@ def native(target: Path) -> None:
         store(lab, kept, target)
 
 
-class _OldLab(Lab):
-    """A KRaft cluster whose metadata is older than directory assignments (3.7-IV2)."""
-
-    def _format(self, files: Sequence[Path], cluster_id: str) -> None:
-        for file in files:
-            arguments = ("format", "-t", cluster_id, "--release-version", "3.6", "-c", str(file))
-            self._java.run_tool("kafka.tools.StorageTool", arguments, timeout_s=60.0)
-
-
 def upgrade(target: Path) -> None:
     """Raise the metadata version past 3.7-IV2: brokers amend the registrations they have."""
-    spec = LabSpec(brokers=2, directories=1, controller_properties=_SNAPSHOTS_OFTEN)
-    with _OldLab(spec) as lab:
+    spec = LabSpec(
+        brokers=2, directories=1, controller_properties=_SNAPSHOTS_OFTEN, release_version="3.6"
+    )
+    with Lab(spec) as lab:
         lab.start_kraft()
         _create(lab, "orders", 4, 2)
         _log("the upgrade")
@@ -264,7 +258,7 @@ def _create(lab: Lab, name: str, *placing: int, **how: Any) -> None:
             lab.create_topic(name, *placing, **how)
         except RequestRefusedError:
             lab._admin = None  # the old client may still hope for a broker that is gone
-            if any(topic == name for topic, _ in lab.admin.isrs()):
+            if any(topic == name for topic, _ in lab.isrs()):
                 return
         else:
             return

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from migration.assessment.hazards import HazardKind
-from migration.image.summary import Phase
+from migration.image.summary import Mode, Phase
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.cluster.layout import Mode
 from tests.system.asking import asked_about
 from tests.system.killing import Killed
 

@@ -106,7 +106,7 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     assert early[HazardKind.UNFENCED_EARLY]["blocks"] == "restart"
     assert asked(run, 2)[0] == 5
     lab.wait_in_sync()
-    before = lab.admin.isrs()
+    before = lab.isrs()
 
     lab.fail_directory(2, 1)
     assert lab.wait_directory_noticed(2, 1)
@@ -124,12 +124,12 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     assert str(lab.directory(2, 0)) in found[HazardKind.ONE_DIRECTORY_LEFT]["text"]
     for partition in doomed["old"]:
         assert_offline(lab, "old", partition)
-    assert lab.admin.isrs() == before
+    assert lab.isrs() == before
 
     assignments.let_go()
     run.wait_for_event(of("assignments_complete", 2))
     run.wait_for(lambda _: leaders(lab, "old", doomed["old"]) == {-1})
-    assert all(lab.admin.isrs()["both", each][1] == [1] for each in doomed["both"])
+    assert all(lab.isrs()["both", each][1] == [1] for each in doomed["both"])
     assert standing(run, 2).keys() == {HazardKind.ONE_DIRECTORY_LEFT}
     assert asked(run, 2)[0] == 0
 
@@ -230,7 +230,7 @@ def unfenced_and_held(brokers: tuple[BrokerSummary, ...], broker: int) -> bool:
 
 
 def leaders(lab: Lab, topic: str, partitions: set[int]) -> set[int]:
-    return {lab.admin.isrs()[topic, each][2] for each in partitions}
+    return {lab.isrs()[topic, each][2] for each in partitions}
 
 
 def assert_offline(lab: Lab, topic: str, partition: int) -> None:

@@ -109,9 +109,9 @@ def _to_hybrid_and_one_broker_further(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: any(each.mode is Mode.KRAFT for each in now.brokers))
     for name, arguments, why in (
         ("revert-to-migration", {"broker": 2}, "not in kraft mode"),
-        ("deprovision", {}, "in KRaft mode still: broker-1"),
+        ("deprovision", {}, "still in KRaft mode: broker-1"),
         ("clear-znodes", {"keep_migration": False}, "a KRaft controller runs"),
-        ("revert-to-zookeeper", {"broker": 2}, "a KRaft controller holds the cluster"),
+        ("revert-to-zookeeper", {"broker": 2}, "a KRaft controller owns /controller"),
     ):
         with pytest.raises(WrongStateError, match=why):
             command(lab, name, **arguments)

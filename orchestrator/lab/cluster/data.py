@@ -1,36 +1,42 @@
 """The part of a lab that has data: topics, records, log directories and metadata logs."""
 
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from migration.image.summary import Mode
+from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
-from orchestrator.lab.cluster.layout import Mode
 from orchestrator.lab.cluster.members import LabMembers
-from orchestrator.lab.errors import WrongStateError
-from orchestrator.lab.kafka import log_dirs
-from orchestrator.lab.kafka.admin import Admin
+from orchestrator.lab.errors import RequestRefusedError, WrongStateError
 
 _SYNC_S_MAX = 180.0
 _TOPIC_S_MAX = 180.0
 _NOTICE_S_MAX = 60.0
 _DUMP_S_MAX = 120.0
 _CONFIGS_S_MAX = 180.0
+_CALL_S_MAX = 60.0
+_LIST_S_MAX = 10.0
+_PRODUCE_S_MAX = 120.0
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 
 
 class LabData(LabMembers):
-    """Creates and moves data, fails directories, and reads metadata logs."""
+    """Creates and moves data, fails directories, and reads metadata logs.
 
-    _admin: Admin | None = None
+    A method raises RequestRefusedError if Kafka refuses its request or does not answer, and
+    WaitTimedOutError if the result that it waits for does not follow.
+    """
 
-    @property
-    def admin(self) -> Admin:
-        """The client for the brokers, without the waits of this class's methods."""
-        if self._admin is None:
-            self._admin = Admin(self.broker_bootstrap)
-        return self._admin
+    _admin: AdminClient | None = None
 
     def create_topic(
         self,
@@ -43,44 +49,33 @@ class LabData(LabMembers):
     ) -> None:
         """Create a topic and wait until each partition has a leader.
 
-        Args:
-            name: Its name.
-            partitions: Their number; ignored with `assignments`.
-            replication_factor: Replicas of each; ignored with `assignments`.
-            config: Topic configuration.
-            assignments: The brokers of each partition, instead of Kafka's own assignment.
-
-        Raises:
-            RequestRefusedError: Kafka refused the request.
-            WaitTimedOutError: A partition has no leader.
+        `assignments` has the brokers of each partition, and replaces `partitions` and
+        `replication_factor`.
         """
-        self.admin.create_topic(name, partitions, replication_factor, config or {}, assignments)
-        wanted = len(assignments) if assignments is not None else partitions
-        self._wait_leaders(name, wanted)
+        settings = dict(config or {})
+        if assignments is None:
+            topic = NewTopic(name, partitions, replication_factor, config=settings)
+        else:
+            partitions = len(assignments)
+            replicas = list(map(list, assignments))
+            topic = NewTopic(name, partitions, replica_assignment=replicas, config=settings)
+        self._change(f"create topic {name}", lambda admin: admin.create_topics([topic]))
+        self._wait_leaders(name, partitions)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and wait until the brokers no longer list it.
-
-        Raises:
-            RequestRefusedError: Kafka refused the request.
-            WaitTimedOutError: It is still listed.
-        """
-        self.admin.delete_topic(name)
+        """Delete a topic and wait until the brokers no longer list it."""
+        self._change(f"delete topic {name}", lambda admin: admin.delete_topics([name]))
         self._waiter.until(
-            f"topic {name} to go",
-            lambda: all(topic != name for topic, _ in self.admin.isrs()) or None,
+            f"topic {name} to be gone",
+            lambda: all(topic != name for topic, _ in self.isrs()),
             timeout_s=_TOPIC_S_MAX,
             where=self.broker_bootstrap,
         )
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Increase a topic's partitions to `total` and wait until each has a leader.
-
-        Raises:
-            RequestRefusedError: Kafka refused the request.
-            WaitTimedOutError: A partition has no leader.
-        """
-        self.admin.add_partitions(name, total)
+        """Increase a topic's partitions to `total` and wait until each has a leader."""
+        wanted = [NewPartitions(name, total)]
+        self._change(f"add partitions to {name}", lambda admin: admin.create_partitions(wanted))
         self._wait_leaders(name, total)
 
     def reassign(
@@ -91,17 +86,13 @@ class LabData(LabMembers):
         Args:
             moves: The target brokers of each (topic, partition).
             wait: Whether to wait until the replicas are on the target brokers, in sync.
-
-        Raises:
-            RequestRefusedError: Kafka refused one of them.
-            WaitTimedOutError: A move did not end.
         """
-        self.admin.reassign(moves)
+        kafka_requests.reassign(self.broker_bootstrap, moves)
         if not wait:
             return
 
         def moved() -> bool:
-            now = self.admin.isrs()
+            now = self.isrs()
             return all(
                 key in now and now[key][0] == list(to) and set(now[key][1]) == set(to)
                 for key, to in moves.items()
@@ -109,7 +100,7 @@ class LabData(LabMembers):
 
         self._waiter.until(
             "the reassignment to end",
-            lambda: moved() or None,
+            lambda: moved(),
             timeout_s=_SYNC_S_MAX,
             where=self.broker_bootstrap,
         )
@@ -117,42 +108,52 @@ class LabData(LabMembers):
     def move_replicas(self, broker: int, moves: Mapping[tuple[str, int], int]) -> None:
         """Begin to move replicas between log directories of one broker.
 
-        Args:
-            broker: Its id.
-            moves: The index of the target directory of each (topic, partition).
-
-        Raises:
-            RequestRefusedError: The broker refused one of them, or did not answer.
-            WrongStateError: It has no such directory.
+        `moves` has the index of the target directory of each (topic, partition).
         """
         wanted = {key: self.directory(broker, index) for key, index in moves.items()}
-        log_dirs.move(self._layout.broker(broker).address, wanted)
+        kafka_requests.move_replicas(self._layout.broker(broker).address, wanted)
 
     def produce(self, topic: str, partition: int, count: int, *, size_bytes: int = 100) -> None:
-        """Write `count` records and return once all in-sync replicas have them.
-
-        Raises:
-            RequestRefusedError: A record was not acknowledged.
-        """
-        self.admin.produce(topic, partition, count, size_bytes)
+        """Write `count` records and return once all in-sync replicas have them."""
+        failures: list[str] = []
+        producer = Producer(
+            self._client_config | {"acks": "all", "linger.ms": 5, "message.timeout.ms": 60_000}
+        )
+        what = f"take {count} records for {topic}-{partition}"
+        with self._requesting(what):
+            for _ in range(count):
+                producer.produce(
+                    topic,
+                    b"x" * size_bytes,
+                    partition=partition,
+                    on_delivery=lambda error, _: failures.append(str(error)) if error else None,
+                )
+                producer.poll(0)
+            unanswered = producer.flush(_PRODUCE_S_MAX)
+        if failures or unanswered:
+            why = failures[0] if failures else f"{unanswered} without an answer"
+            raise self._refused(what, why)
 
     def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the partition's low and high watermark: the range that can be read.
-
-        Raises:
-            RequestRefusedError: Its leader did not answer.
-        """
-        return self.admin.watermarks(topic, partition)
+        """Return the partition's low and high watermark: the range that can be read."""
+        with self._requesting(f"return the watermarks of {topic}-{partition}"):
+            consumer = Consumer(self._client_config | {"group.id": "kraftgate-lab"})
+            try:
+                low, high = consumer.get_watermark_offsets(
+                    TopicPartition(topic, partition), timeout=_CALL_S_MAX
+                )
+            finally:
+                consumer.close()
+            return low, high
 
     def wait_in_sync(self, *, timeout_s: float = _SYNC_S_MAX) -> None:
         """Wait until every replica of every partition is in sync and every partition has a leader.
 
-        Raises:
-            WaitTimedOutError: A replica is out of sync; it names the leaders of its partition.
+        The WaitTimedOutError names the leaders of the partitions with a replica out of sync.
         """
         self._waiter.until(
             "every replica to be in sync",
-            lambda: not self.out_of_sync() or None,
+            lambda: not self.out_of_sync(),
             timeout_s=timeout_s,
             where=self.broker_bootstrap,
             tail=lambda: ", ".join(
@@ -165,16 +166,12 @@ class LabData(LabMembers):
         """Return the leader of each partition with a replica out of sync; -1: it has none."""
         return {
             key: leader
-            for key, (replicas, isr, leader) in self.admin.isrs().items()
+            for key, (replicas, isr, leader) in self.isrs().items()
             if leader < 0 or set(replicas) != set(isr)
         }
 
     def directory(self, broker: int, index: int) -> Path:
-        """Return a broker's log directory by its index, from 0.
-
-        Raises:
-            WrongStateError: There is no such directory.
-        """
+        """Return a broker's log directory by its index, from 0."""
         return self._layout.directory(broker, index)
 
     def failed_directories(self, name: str) -> tuple[int, ...]:
@@ -207,9 +204,6 @@ class LabData(LabMembers):
             True when the broker continues without it; False when it ended because of it, as a
             broker in migration mode does, and any other if it was its last or its metadata
             directory.
-
-        Raises:
-            WaitTimedOutError: It has not noticed.
         """
         process = self._process(self._layout.broker(broker).name)
         line = f"Stopping serving logs in dir {self.directory(broker, index)}"
@@ -219,7 +213,7 @@ class LabData(LabMembers):
         def noticed() -> str | None:
             if not process.alive:
                 return "ended"
-            return "goes on" if not fatal and line in process.logged() else None
+            return "continues" if not fatal and line in process.logged() else None
 
         found = self._waiter.until(
             f"{process.name} to notice that directory {index} failed",
@@ -228,7 +222,7 @@ class LabData(LabMembers):
             where=str(process.log),
             tail=process.tail,
         )
-        return found == "goes on"
+        return found == "continues"
 
     def metadata_log_dir(self, who: int | str) -> Path:
         """Return the ``__cluster_metadata-0`` directory of a broker or controller.
@@ -236,14 +230,14 @@ class LabData(LabMembers):
         Raises:
             WrongStateError: ZooKeeper has none, or it does not exist yet.
         """
-        node = self._named(who)
-        if not node.metadata_log.is_dir():
+        member = self._named(who)
+        if not member.metadata_log.is_dir():
             raise WrongStateError(
-                f"{node.name} has no metadata log",
-                where=str(node.metadata_log),
-                fix="Controllers and brokers have one once they were started with KRaft named.",
+                f"{member.name} has no metadata log",
+                where=str(member.metadata_log),
+                fix="Start it in migration or KRaft mode first.",
             )
-        return node.metadata_log
+        return member.metadata_log
 
     def dump_log(self, path: Path) -> str:
         """Return kafka-dump-log's output for a metadata segment or snapshot.
@@ -269,12 +263,67 @@ class LabData(LabMembers):
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:
-            leaders = [part[2] for (topic, _), part in self.admin.isrs().items() if topic == name]
+            leaders = [part[2] for (topic, _), part in self.isrs().items() if topic == name]
             return len(leaders) == partitions and min(leaders) >= 0
 
         self._waiter.until(
             f"{partitions} partitions of {name} to have a leader",
-            lambda: led() or None,
+            lambda: led(),
             timeout_s=_TOPIC_S_MAX,
             where=self.broker_bootstrap,
+        )
+
+    def isrs(self) -> dict[tuple[str, int], tuple[list[int], list[int], int]]:
+        """Return replicas, in-sync replicas and leader (-1: none) of every partition."""
+        with self._requesting("list topics"):
+            listed = self._client().list_topics(timeout=_LIST_S_MAX)
+        return {
+            (name, number): (list(p.replicas), list(p.isrs), p.leader)
+            for name, topic in listed.topics.items()
+            for number, p in topic.partitions.items()
+        }
+
+    @property
+    def _client_config(self) -> dict[str, str | int | float | bool]:
+        return {
+            "bootstrap.servers": self.broker_bootstrap,
+            "log_level": 0,
+            # librdkafka requests the controller when it refreshes the metadata, by default every
+            # five minutes: too rarely for a cluster that has just started.
+            "topic.metadata.refresh.interval.ms": 500,
+        }
+
+    def _client(self) -> AdminClient:
+        with self._changing:
+            if self._admin is None:
+                self._admin = AdminClient(self._client_config)
+            return self._admin
+
+    def _change(self, what: str, request: Callable[[AdminClient], dict[str, Future[None]]]) -> None:
+        """Send a request to the controller, once the brokers name one of them as the controller."""
+        with self._requesting(what):
+            deadline_s = time.monotonic() + _CALL_S_MAX
+            while True:
+                view = self._client().list_topics(timeout=_CALL_S_MAX)
+                if view.controller_id in view.brokers:
+                    break
+                if time.monotonic() > deadline_s:
+                    raise TimeoutError(f"the brokers name no controller for {_CALL_S_MAX:.0f} s")
+                time.sleep(0.1)
+            for answer in request(self._client()).values():
+                answer.result(timeout=_CALL_S_MAX)
+
+    @contextmanager
+    def _requesting(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (KafkaException, BufferError, TimeoutError) as error:
+            why = str(error) or f"no answer within {_CALL_S_MAX:.0f} s"
+            raise self._refused(what, why) from error
+
+    def _refused(self, what: str, why: str) -> RequestRefusedError:
+        return RequestRefusedError(
+            f"Kafka did not {what}: {why}",
+            where=self.broker_bootstrap,
+            fix="Check that enough brokers run and none is frozen: kraftgate lab status.",
         )

@@ -5,25 +5,58 @@ with Lab(LabSpec(brokers=2)) as lab:
     lab.start_brokers()
     lab.create_topic("orders", partitions=4, replication_factor=2)
     lab.migrate(print)
+
+The order of the rollback is that of Kafka 3.9's documentation, "Reverting to ZooKeeper mode During
+the Migration": brokers in KRaft mode return to migration mode one by one, the controllers are
+deprovisioned, /controller and /migration are deleted immediately, and the brokers restart in
+ZooKeeper mode.
+
+Observed on 3.9.1: within milliseconds of the deletion a broker creates /controller, also in
+migration mode. Until then a broker that is stopped waits for the KRaft controller, more than a
+minute, so the steps refuse another order. A broker's copy of the metadata log may remain: when it
+enters migration mode again it deletes the copy (KAFKA-16463).
 """
 
 import base64
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.lab.cluster import properties
-from orchestrator.lab.cluster.layout import Mode
-from orchestrator.lab.cluster.rollback import LabReverting
+from migration.image.summary import Mode
+from orchestrator.lab import kafka_requests
+from orchestrator.lab.cluster.data import LabData
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import WrongStateError
 
 _COPY_S_MAX = 300.0
+_ELECTION_S_MAX = 180.0
 _COMPLETED = "Completing the ZK [Mm]igration"
+_CONTROLLER = "/controller"
+_CONTROLLER_EPOCH = "/controller_epoch"
+_MIGRATION = "/migration"
 
 
-class Lab(LabReverting):
-    """A whole lab: members, topics, migration, directory faults, metadata logs.
+@dataclass(frozen=True, slots=True)
+class ClearedZnodes:
+    """The znodes that were removed from ZooKeeper.
+
+    Attributes:
+        controller: Whether /controller of a KRaft controller was deleted.
+        migration: The text of /migration, which an operator should save; None: there was none.
+        migration_deleted: Whether it was deleted, too.
+    """
+
+    controller: bool
+    migration: str | None
+    migration_deleted: bool
+
+
+class Lab(LabData):
+    """A whole lab: members, topics, migration and rollback, directory faults, metadata logs.
+
+    A step raises WrongStateError if the migration is not at that step, and another LabError if it
+    fails; the lab keeps its current state.
 
     Args:
         spec: The lab's configuration.
@@ -34,15 +67,9 @@ class Lab(LabReverting):
         super().__init__(spec, home)
         self._cluster_id: str | None = None
 
-    # Members
-
     @property
     def cluster_id(self) -> str:
-        """The cluster's id.
-
-        Raises:
-            WrongStateError: The cluster has none yet: no broker was ever started.
-        """
+        """The cluster's id."""
         if self._cluster_id is None and self._zookeeper is not None:
             self._cluster_id = self._zookeeper.cluster_id()
         if self._cluster_id is None:
@@ -52,119 +79,68 @@ class Lab(LabReverting):
         return self._cluster_id
 
     def start_brokers(self) -> None:
-        """Start all brokers in ZooKeeper mode, one after the other.
-
-        Raises:
-            LabError: One did not become ready.
-        """
+        """Start all brokers in ZooKeeper mode, one after the other."""
         for id_ in self.spec.broker_ids:
             self.start_broker(id_)
 
     def start_controllers(self) -> None:
-        """Provision the controllers for the running cluster and start them in migration mode.
-
-        Raises:
-            LabError: They run already, or did not become ready.
-        """
-        self._provision_controllers(Mode.MIGRATING, self.cluster_id)
+        """Provision the controllers for the running cluster and start them in migration mode."""
+        self._format(self._layout.controllers.values(), Mode.MIGRATING, self.cluster_id)
         self._start_all_controllers(Mode.MIGRATING)
         self.active_controller()
 
     def start_kraft(self) -> None:
-        """Start a cluster that was always in KRaft mode: the controllers, then the brokers.
-
-        Raises:
-            LabError: The lab runs already, or did not become ready.
-        """
+        """Start a cluster that was always in KRaft mode: the controllers, then the brokers."""
         self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        brokers = list(self._layout.brokers.values())
-        self._provision_controllers(Mode.KRAFT, self._cluster_id)
+        brokers = self._layout.brokers
+        self._format(self._layout.controllers.values(), Mode.KRAFT, self._cluster_id)
         self._start_all_controllers(Mode.KRAFT)
-        files = []
-        for node in brokers:
-            file = self._layout.config_file(node.name, Mode.KRAFT.value)
-            wanted = properties.broker_properties(self._layout, node, Mode.KRAFT)
-            files.append(properties.write(file, wanted))
-        self._format(files, self._cluster_id)
-        for node in brokers:
-            self.start_broker(node.id, Mode.KRAFT, wait=False)
-        for node in brokers:
-            self.wait_for_log(node.name, "Kafka Server started", timeout_s=120.0)
+        self._format(brokers.values(), Mode.KRAFT, self._cluster_id)
+        for id_ in brokers:
+            self.start_broker(id_, Mode.KRAFT, wait=False)
+        for member in brokers.values():
+            self.wait_for_log(member.name, "Kafka Server started", timeout_s=120.0)
         self.active_controller()
 
     def restart(self, who: int | str) -> None:
-        """Stop a process in order if it runs, and start it again in the same mode.
-
-        Raises:
-            LabError: It did not stop or did not become ready.
-        """
-        node = self._named(who)
-        if self.is_alive(node.name):
-            self.stop(node.name)
-        self.start(node.name)
+        """Stop a process in order if it runs, and start it again in the same mode."""
+        member = self._named(who)
+        self._stop_if_alive(member.name)
+        self.start(member.name)
 
     def start(self, who: int | str) -> None:
-        """Start a process that was stopped or killed, in its last mode.
-
-        Raises:
-            LabError: It runs already or did not become ready.
-        """
-        node = self._named(who)
-        if node.id in self._layout.controllers:
-            mode = self.mode(node.name)
+        """Start a process that was stopped or killed, in its last mode."""
+        member = self._named(who)
+        if member.id in self._layout.controllers:
+            mode = self.mode(member.name)
             if mode is None:
                 raise WrongStateError(
-                    f"{node.name} was never started", where="lab", fix="Start the controllers."
+                    f"{member.name} was never started", where="lab", fix="Start the controllers."
                 )
-            self._start_controller(node, mode, wait=True)
-        elif node.id in self._layout.brokers:
-            self.start_broker(node.id)
+            self._start_controller(member, mode)
+        elif member.id in self._layout.brokers:
+            self.start_broker(member.id)
         elif self.spec.zookeepers == 1:
             self.start_zookeeper()
         else:
-            self.start_zookeeper_server(node.name)
-
-    # The migration
+            self.start_zookeeper_server(member.name)
 
     def enter_migration(self, broker: int) -> None:
-        """Restart a broker with the migration enabled.
-
-        Raises:
-            WrongStateError: The controllers do not run.
-            LabError: It did not stop or did not become ready.
-        """
+        """Restart a broker with the migration enabled."""
         self.active_controller()
-        self._change_mode(broker, Mode.MIGRATING, wait=True)
+        self._change_mode(broker, Mode.MIGRATING)
 
     def wait_copied(self, *, timeout_s: float = _COPY_S_MAX) -> int:
-        """Wait until the controllers have copied ZooKeeper's metadata; return its end offset.
-
-        Raises:
-            WaitTimedOutError: A broker is not in migration mode, or the driver is stuck.
-        """
-
-        def copied() -> int | None:
-            offset = self.zookeeper.copied_offset()
-            return offset if offset > 0 else None
-
+        """Wait until the controllers have copied ZooKeeper's metadata; return its end offset."""
         return self._waiter.until(
             "the metadata to be copied",
-            copied,
+            lambda: max(self.zookeeper.copied_offset(), 0),
             timeout_s=timeout_s,
             where="/migration",
         )
 
     def move_to_kraft(self, broker: int, *, wait: bool = True) -> None:
-        """Restart a broker in KRaft mode.
-
-        Args:
-            broker: Its id.
-            wait: Whether to wait until it is ready; otherwise it has only been started.
-
-        Raises:
-            WrongStateError: The metadata was not copied yet.
-            LabError: It did not stop or did not become ready.
-        """
+        """Restart a broker in KRaft mode; without `wait`, return before it is ready."""
         if self.zookeeper.copied_offset() <= 0:
             raise WrongStateError(
                 "the metadata was not copied yet",
@@ -174,11 +150,7 @@ class Lab(LabReverting):
         self._change_mode(broker, Mode.KRAFT, wait=wait)
 
     def wait_registered(self, broker: int, *, timeout_s: float = 180.0) -> int:
-        """Wait until a broker is registered with the controllers; return its broker epoch.
-
-        Raises:
-            LabError: It ended, or did not register in time.
-        """
+        """Wait until a broker is registered with the controllers; return its broker epoch."""
         match = self.wait_for_log(
             self._layout.broker(broker).name,
             rf"Successfully registered broker {broker} with broker epoch (\d+)",
@@ -189,12 +161,7 @@ class Lab(LabReverting):
     def finalize(self, *, early: bool = False) -> None:
         """Restart the controllers one at a time without the migration flag. It has no rollback.
 
-        Args:
-            early: Do it even while brokers still need ZooKeeper; Kafka does not prevent it.
-
-        Raises:
-            WrongStateError: A broker is not in KRaft mode, and `early` was not given.
-            LabError: A controller did not become ready.
+        `early`: even while brokers need ZooKeeper; Kafka does not prevent it.
         """
         waiting = dict(self._layout.controllers)
         while waiting:
@@ -210,45 +177,39 @@ class Lab(LabReverting):
         """Restart one controller without the migration flag, and wait until it has caught up.
 
         The migration is finalized once such a controller leads.
-
-        Raises:
-            WrongStateError: A broker is not in KRaft mode, and `early` was not given.
-            LabError: The controller did not become ready.
         """
         behind = [n.name for n in self._layout.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
             raise WrongStateError(
                 f"not in KRaft mode yet: {', '.join(behind)}",
                 where="lab",
-                fix="Move them first, or say early=True to see what Kafka does then.",
+                fix="Move them first, or pass --early to see what Kafka does.",
             )
-        node = self._layout.controller(controller)
-        if self.is_alive(node.name):
-            self.stop(node.name)
-        self._start_controller(node, Mode.KRAFT, wait=True)
+        member = self._layout.controller(controller)
+        self._stop_if_alive(member.name)
+        self._start_controller(member, Mode.KRAFT)
         self.wait_quorum_caught_up()
 
     def wait_quorum_caught_up(self, *, timeout_s: float = 180.0) -> None:
-        """Wait until some controller leads and every voter has all committed records.
+        """Wait until some controller leads and every voter has all committed records."""
 
-        Raises:
-            WaitTimedOutError: A voter is down, frozen, or far behind.
-        """
+        def caught_up() -> bool:
+            found = self.quorum()
+            return found is not None and all(
+                voter.log_end_offset >= found.high_watermark for voter in found.progress
+            )
+
         self._waiter.until(
             "every controller to catch up",
-            lambda: ((found := self.quorum()) is not None and found.caught_up) or None,
+            caught_up,
             timeout_s=timeout_s,
             where=str(self.home / "logs"),
         )
 
     def migrate(self, progress: Callable[[str], None]) -> None:
-        """Run the whole migration from ZooKeeper mode to finalized, in the order Kafka documents.
+        """Run the whole migration to finalized, in the order Kafka documents.
 
-        Args:
-            progress: Called before each step with its description.
-
-        Raises:
-            LabError: A step failed; the lab keeps its current state.
+        `progress` is called before each step with its description.
         """
         progress("starting the controllers in migration mode")
         self.start_controllers()
@@ -266,10 +227,150 @@ class Lab(LabReverting):
         self.finalize()
         progress("finalized")
 
-    def _provision_controllers(self, mode: Mode, cluster_id: str) -> None:
-        files = []
-        for node in self._layout.controllers.values():
-            file = self._layout.config_file(node.name, mode.value)
-            properties.write(file, properties.controller_properties(self._layout, node, mode))
-            files.append(file)
-        self._format(files, cluster_id)
+    def revert_to_migration(self, broker: int) -> None:
+        """Restart a broker that runs in KRaft mode in migration mode."""
+        self._expect_mode(
+            broker, Mode.KRAFT, "Only a broker in KRaft mode can be reverted to migration mode."
+        )
+        self.active_controller()
+        self._change_mode(broker, Mode.MIGRATING)
+
+    def deprovision_controllers(self) -> tuple[Path, ...]:
+        """Stop the controllers and rename their metadata directories; return the new paths.
+
+        The next controllers start empty.
+        """
+        needing = [n.name for n in self._layout.brokers.values() if self.mode(n.name) is Mode.KRAFT]
+        if needing:
+            raise WrongStateError(
+                f"still in KRaft mode: {', '.join(needing)}",
+                where="lab",
+                fix="Revert them first: kraftgate lab revert-to-migration ID.",
+            )
+        provisioned = [n for n in self._layout.controllers.values() if self.mode(n.name)]
+        if not provisioned:
+            raise WrongStateError(
+                "there are no controllers", where="lab", fix="There is nothing to deprovision."
+            )
+        for member in provisioned:
+            self._stop_if_alive(member.name)
+        moved = []
+        for member in provisioned:
+            directory = member.directories[0]
+            kept = _free_name(directory)
+            directory.rename(kept)
+            moved.append(kept)
+            del self._modes[member.name]
+        return tuple(moved)
+
+    def clear_znodes(self, *, keep_migration: bool = False) -> ClearedZnodes:
+        """Delete /controller, and read and delete /migration: the steps of zookeeper-shell.
+
+        Returns once a broker is the controller of the cluster and every running broker reports it.
+        `keep_migration`: leave /migration, as an operator who forgets it does.
+        """
+        running = [n.name for n in self._layout.controllers.values() if self.is_alive(n.name)]
+        if running:
+            raise WrongStateError(
+                f"a KRaft controller runs: {', '.join(running)}",
+                where=_CONTROLLER,
+                fix="Deprovision the controllers first: kraftgate lab deprovision.",
+            )
+        found = self.zookeeper.get(_MIGRATION)
+        taken = self._kraft_controls()
+        if taken:
+            self.zookeeper.delete(_CONTROLLER)
+        if found is not None and not keep_migration:
+            self.zookeeper.delete(_MIGRATION)
+        self._wait_controlled_by_broker()
+        return ClearedZnodes(
+            controller=taken,
+            migration=None if found is None else found.decode("utf-8", "replace"),
+            migration_deleted=found is not None and not keep_migration,
+        )
+
+    def revert_to_zookeeper(self, broker: int) -> None:
+        """Restart a broker that runs in migration mode without any setting of KRaft."""
+        self._expect_mode(broker, Mode.MIGRATING, "Revert it to migration mode first.")
+        if self._kraft_controls():
+            raise WrongStateError(
+                "a KRaft controller owns /controller",
+                where=_CONTROLLER,
+                fix="Deprovision the controllers and clear the znodes first.",
+            )
+        self._change_mode(broker, Mode.ZOOKEEPER)
+
+    def roll_back(self, progress: Callable[[str], None], *, keep_migration: bool = False) -> None:
+        """Run the whole rollback to ZooKeeper from the current step of the migration."""
+        for id_ in self._in_mode(Mode.KRAFT):
+            progress(f"restarting broker {id_} in migration mode")
+            self.revert_to_migration(id_)
+            self.wait_in_sync()
+        progress("deprovisioning the controllers")
+        self.deprovision_controllers()
+        progress("deleting /controller" + ("" if keep_migration else " and /migration"))
+        self.clear_znodes(keep_migration=keep_migration)
+        for id_ in self._in_mode(Mode.MIGRATING):
+            progress(f"restarting broker {id_} in ZooKeeper mode")
+            self.revert_to_zookeeper(id_)
+        self.wait_in_sync()
+        progress("back in ZooKeeper mode")
+
+    def _kraft_controls(self) -> bool:
+        holder = self.zookeeper.controller()
+        return holder is not None and holder[1]
+
+    def _wait_controlled_by_broker(self) -> None:
+        """Wait until every broker that answers reports the new controller.
+
+        A broker that is stopped earlier waits for minutes for the KRaft controller that is gone.
+        """
+        running = [member for member in self._layout.brokers.values() if self._answers(member)]
+        if not running:
+            return
+        id_, _ = self._waiter.until(
+            "a broker to become the controller",
+            self.zookeeper.controller,
+            timeout_s=_ELECTION_S_MAX,
+            where=_CONTROLLER,
+        )
+        epoch = (self.zookeeper.get(_CONTROLLER_EPOCH) or b"").decode()
+        ready = f"Ready to serve as the new controller with epoch {epoch} "
+        self.wait_for_log(self._layout.broker(id_).name, ready)
+        self._waiter.until(
+            f"every broker to report broker {id_} as the controller",
+            lambda: all(kafka_requests.names_controller(n.address, id_) for n in running),
+            timeout_s=_ELECTION_S_MAX,
+            where=_CONTROLLER,
+        )
+
+    def _in_mode(self, mode: Mode) -> list[int]:
+        known = self._layout.brokers.values()
+        return [member.id for member in known if self.mode(member.name) is mode]
+
+    def _expect_mode(self, broker: int, mode: Mode, fix: str) -> None:
+        name = self._layout.broker(broker).name
+        found = self.mode(name)
+        if found is not mode:
+            raise WrongStateError(
+                f"{name} is in {found.value if found else 'no'} mode, not in {mode.value} mode",
+                where="lab",
+                fix=fix,
+            )
+
+    def _change_mode(self, broker: int, mode: Mode, *, wait: bool = True) -> None:
+        name = self._layout.broker(broker).name
+        self._stop_if_alive(name)
+        self.start_broker(broker, mode, wait=wait)
+
+    def _stop_if_alive(self, name: str) -> None:
+        if self.is_alive(name):
+            self.stop(name)
+
+
+def _free_name(directory: Path) -> Path:
+    """Return the first of ``metadata.1``, ``metadata.2``, ... that is free."""
+    number = 1
+    while (kept := directory.with_name(f"{directory.name}.{number}")).exists():
+        number += 1
+    return kept

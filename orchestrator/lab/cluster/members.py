@@ -1,18 +1,19 @@
 """The part of a lab that starts its members in the right mode and determines when each is ready."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from migration.image.summary import Mode
+from migration.observed.probed import Quorum
+from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import properties
-from orchestrator.lab.cluster.layout import Mode, Node
+from orchestrator.lab.cluster.layout import Member
 from orchestrator.lab.cluster.processes import LabProcesses
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
 from orchestrator.lab.errors import BindRefusedError, WrongStateError
-from orchestrator.lab.kafka import quorum
-from orchestrator.lab.kafka.quorum import Quorum
 from orchestrator.lab.machine.ports import LOOPBACK
 
 _START_S_MAX = 120.0
@@ -38,9 +39,8 @@ _BROKER_READY = {
 class LabMembers(LabProcesses):
     """Starts ZooKeeper, brokers and controllers.
 
-    Args:
-        spec: The lab's configuration.
-        home: An empty or absent directory; None: a temporary one.
+    A method that starts a member raises WrongStateError if it runs already, and another LabError if
+    it does not become ready.
     """
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
@@ -66,16 +66,12 @@ class LabMembers(LabProcesses):
 
     @property
     def jmx_exporters(self) -> dict[int, str]:
-        """The URL of each node's JMX numbers, by node id; empty without `LabSpec.jmx`."""
+        """The URL of each member's JMX numbers, by node id; empty without `LabSpec.jmx`."""
         return self._layout.jmx_exporters
 
     @property
     def zookeeper(self) -> ZooKeeperShell:
-        """The operations that an operator performs manually in this lab's ZooKeeper.
-
-        Raises:
-            WrongStateError: ZooKeeper was not started.
-        """
+        """The operations that an operator performs manually in this lab's ZooKeeper."""
         if self._zookeeper is None:
             raise WrongStateError(
                 "the lab has no ZooKeeper", where="lab", fix="Call start_zookeeper first."
@@ -85,24 +81,19 @@ class LabMembers(LabProcesses):
     @property
     def zookeeper_names(self) -> tuple[str, ...]:
         """The names of ZooKeeper's servers."""
-        return tuple(node.name for node in self._layout.zookeepers.values())
+        return tuple(member.name for member in self._layout.zookeepers.values())
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all processes: ZooKeeper, controllers, brokers."""
-        return tuple(node.name for node in self._layout.nodes)
+        return tuple(member.name for member in self._layout.members)
 
     def resolve(self, who: str) -> str:
-        """Return the process name for a user's input: ``broker-2`` itself, ``2``, or ``3000``.
-
-        Raises:
-            WrongStateError: The lab has no such process.
-        """
+        """Return the process name for a user's input: ``broker-2`` itself, ``2``, or ``3000``."""
         if not who.isdecimal():
             return self._layout.named(who).name
-        id_ = int(who)
-        known = self._layout.controllers if id_ in self._layout.controllers else None
-        return known[id_].name if known else self._layout.broker(id_).name
+        controller = self._layout.controllers.get(int(who))
+        return (controller or self._layout.broker(int(who))).name
 
     def address(self, name: str) -> str:
         """Return the process's host and port."""
@@ -123,87 +114,63 @@ class LabMembers(LabProcesses):
         return 2 * len(running) > len(self._layout.zookeepers)
 
     def start_zookeeper(self) -> None:
-        """Start every server of ZooKeeper that does not run, and connect.
-
-        Raises:
-            LabError: One did not start, or the others that it needs do not run.
-        """
-        nodes = [each for each in self._layout.zookeepers.values() if not self.is_alive(each.name)]
+        """Start every server of ZooKeeper that does not run, and connect."""
+        servers = self._layout.zookeepers.values()
         if self.spec.zookeepers == 1:
-            (node,) = nodes or self._layout.zookeepers.values()
-            self._boot(node, lambda: self._zookeeper_command(node), (_ZOOKEEPER_READY,))
+            (member,) = servers
+            self._boot(member, lambda: self._zookeeper_command(member), (_ZOOKEEPER_READY,))
         else:
-            self._start_together(nodes, self._start_zookeeper_server, _PEER_READY)
+            stopped = [each for each in servers if not self.is_alive(each.name)]
+            self._start_together(stopped, self._start_zookeeper_server, _PEER_READY)
         if self._zookeeper is None:
-            reader = ZooKeeperShell(self.zookeeper_connect)
-            reader.open()
-            self._zookeeper = reader
-            self._closing.append(reader.close)
+            shell = ZooKeeperShell(self.zookeeper_connect)
+            shell.open()
+            self._zookeeper = shell
+            self._closing.append(shell.close)
 
     def start_zookeeper_server(self, name: str) -> None:
-        """Start one server of several, and wait until it follows or leads.
+        """Start one server of several, and wait until it follows or leads."""
+        member = self._layout.named(name)
+        self._start_zookeeper_server(member)
+        self._wait_ready(member, (_PEER_READY,))
 
-        Raises:
-            LabError: It runs already, or did not find enough others.
-        """
-        node = self._layout.named(name)
-        self._start_zookeeper_server(node)
-        self._wait_ready(node, (_PEER_READY,))
+    def _start_zookeeper_server(self, member: Member) -> None:
+        self._boot(member, lambda: self._zookeeper_command(member), ())
 
-    def _start_zookeeper_server(self, node: Node) -> None:
-        self._boot(node, lambda: self._zookeeper_command(node), ())
-
-    def _zookeeper_command(self, node: Node) -> list[str]:
-        directory = node.directories[0]
+    def _zookeeper_command(self, member: Member) -> list[str]:
+        directory = member.directories[0]
         directory.mkdir(parents=True, exist_ok=True)
-        if node.peer_ports is not None:
-            number = next(n for n, each in self._layout.zookeepers.items() if each is node)
+        if member.peer_ports is not None:
+            number = next(n for n, each in self._layout.zookeepers.items() if each is member)
             (directory / "myid").write_text(str(number), "ascii")
-        file = self._layout.config_file(node.name, "zookeeper")
-        properties.write(file, properties.zookeeper_properties(self._layout, node))
+        file = self._layout.config_file(member.name, "zookeeper")
+        properties.write(file, properties.zookeeper_properties(self._layout, member))
         return self._java.command(self.spec.zookeeper_heap_mb, _ZOOKEEPER_MAIN, str(file))
 
     def start_broker(self, id_: int, mode: Mode | None = None, *, wait: bool = True) -> None:
-        """Start a broker, by default in its last mode; the first one is ZooKeeper mode.
+        """Start a broker, by default in its last mode, and at first in ZooKeeper mode.
 
-        Args:
-            id_: The broker.
-            mode: Its configuration.
-            wait: Whether to return only when it is ready.
-
-        Raises:
-            LabError: It runs already, or did not become ready.
+        With `wait`, return when it is ready.
         """
-        node = self._layout.broker(id_)
-        wanted = mode or self._modes.get(node.name, Mode.ZOOKEEPER)
-        if wanted is not Mode.KRAFT:
-            self._wait_session_gone(node)
-
-        def command() -> list[str]:
-            return self._kafka_command(
-                node, wanted, properties.broker_properties(self._layout, node, wanted),
-                self.spec.broker_heap_mb,
-            )  # fmt: skip
-
-        self._modes[node.name] = wanted
-        self._boot(node, command, _BROKER_READY[wanted] if wait else ())
+        member = self._layout.broker(id_)
+        mode = mode or self._modes.get(member.name, Mode.ZOOKEEPER)
+        if mode is not Mode.KRAFT:
+            self._wait_session_gone(member)
+        self._start_kafka(
+            member, mode, self.spec.broker_heap_mb, _BROKER_READY[mode] if wait else ()
+        )
 
     def quorum(self) -> Quorum | None:
         """Return the quorum as its leader describes it, or None while no controller leads."""
-        for node in self._layout.controllers.values():
-            found = quorum.describe(node.port) if self._answers(node) else None
+        for member in self._layout.controllers.values():
+            found = kafka_requests.quorum(member.address) if self._answers(member) else None
             if found is not None:
                 return found
         return None
 
     def active_controller(self, *, timeout_s: float = _LEADER_S_MAX) -> int:
-        """Return the id of the controller that leads, waiting for an election if necessary.
-
-        Raises:
-            WrongStateError: No controller runs.
-            WaitTimedOutError: None leads.
-        """
-        if not any(self.is_alive(node.name) for node in self._layout.controllers.values()):
+        """Return the id of the controller that leads, waiting for an election if necessary."""
+        if not any(self.is_alive(member.name) for member in self._layout.controllers.values()):
             raise WrongStateError("no controller runs", where="lab", fix="Start the controllers.")
         return self._waiter.until(
             "a controller to lead",
@@ -212,98 +179,105 @@ class LabMembers(LabProcesses):
             where=str(self._layout.log_file("controller-*")),
         ).leader
 
-    def _start_controller(self, node: Node, mode: Mode, *, wait: bool) -> None:
-        def command() -> list[str]:
-            return self._kafka_command(
-                node, mode, properties.controller_properties(self._layout, node, mode),
-                self.spec.controller_heap_mb,
-            )  # fmt: skip
-
-        self._modes[node.name] = mode
-        self._boot(node, command, (_RAFT_READY,) if wait else ())
+    def _start_controller(self, member: Member, mode: Mode, *, wait: bool = True) -> None:
+        ready = (_RAFT_READY,) if wait else ()
+        self._start_kafka(member, mode, self.spec.controller_heap_mb, ready)
 
     def _start_all_controllers(self, mode: Mode) -> None:
-        nodes = list(self._layout.controllers.values())
+        members = list(self._layout.controllers.values())
         start = partial(self._start_controller, mode=mode, wait=False)
-        self._start_together(nodes, start, _RAFT_READY)
+        self._start_together(members, start, _RAFT_READY)
+
+    def _start_kafka(
+        self, member: Member, mode: Mode, heap_mb: int, ready: tuple[str, ...]
+    ) -> None:
+        def command() -> list[str]:  # written again if the port has changed
+            file = str(self._write_config(member, mode))
+            options = self._agent_options(member)
+            return self._java.command(heap_mb, _KAFKA_MAIN, file, options=options)
+
+        self._modes[member.name] = mode
+        self._boot(member, command, ready)
+
+    def _write_config(self, member: Member, mode: Mode) -> Path:
+        is_broker = member.id in self._layout.brokers
+        kind = properties.broker_properties if is_broker else properties.controller_properties
+        file = self._layout.config_file(member.name, mode.value)
+        return properties.write(file, kind(self._layout, member, mode))
 
     def _start_together(
-        self, nodes: Sequence[Node], start: Callable[[Node], None], ready: str
+        self, members: Sequence[Member], start: Callable[[Member], None], ready: str
     ) -> None:
-        """Start nodes that need each other; restart all of them when a port was taken."""
+        """Start members that need each other; restart all of them when a port was taken."""
         for attempt in range(1, _BIND_ATTEMPTS + 1):
-            for node in nodes:
-                start(node)
-            taken = [node for node in nodes if not self._became_ready(node, ready, attempt)]
+            for member in members:
+                start(member)
+            taken = [member for member in members if not self._became_ready(member, ready, attempt)]
             if not taken:
                 return
-            for node in nodes:
-                self.kill(node.name)
-            for node in taken:
-                node.port = self._ports.take()
+            for member in members:
+                self.kill(member.name)
+            for member in taken:
+                member.port = self._ports.take()
 
-    def _became_ready(self, node: Node, ready: str, attempt: int) -> bool:
+    def _became_ready(self, member: Member, ready: str, attempt: int) -> bool:
         try:
-            self._wait_ready(node, (ready,))
+            self._wait_ready(member, (ready,))
         except BindRefusedError:
             if attempt == _BIND_ATTEMPTS:
                 raise
             return False
         return True
 
-    def _format(self, files: Sequence[Path], cluster_id: str) -> None:
-        """Write the identity into the directories of nodes that are first started in KRaft mode."""
+    def _format(self, members: Iterable[Member], mode: Mode, cluster_id: str) -> None:
+        """Write config files, and the identity into the directories of members new to KRaft."""
 
-        def one(file: Path) -> None:
+        def one(member: Member) -> None:
             # One argument: a cluster id may begin with a dash.
             named = f"--cluster-id={cluster_id}"
             release = self.spec.release_version
-            arguments = ("format", named, "--release-version", release, "-c", str(file))
+            file = str(self._write_config(member, mode))
+            arguments = ("format", named, "--release-version", release, "-c", file)
             self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
 
         with ThreadPoolExecutor(max_workers=4) as pool:
-            list(pool.map(one, files))
+            list(pool.map(one, members))
 
-    def _kafka_command(
-        self, node: Node, mode: Mode, wanted: dict[str, str], heap_mb: int
-    ) -> list[str]:
-        file = properties.write(self._layout.config_file(node.name, mode.value), wanted)
-        options = self._agent_options(node)
-        return self._java.command(heap_mb, _KAFKA_MAIN, str(file), options=options)
-
-    def _agent_options(self, node: Node) -> list[str]:
+    def _agent_options(self, member: Member) -> list[str]:
         if self._agent is None:
             return []
         file = self._layout.config_file("jmx_exporter", "all").with_suffix(".yml")
         if not file.exists():
             file.write_text(properties.AGENT, "utf-8")
-        return [f"-javaagent:{self._agent}={LOOPBACK}:{node.jmx_port}:{file}"]
+        return [f"-javaagent:{self._agent}={LOOPBACK}:{member.jmx_port}:{file}"]
 
-    def _boot(self, node: Node, command: Callable[[], list[str]], ready: tuple[str, ...]) -> None:
+    def _boot(
+        self, member: Member, command: Callable[[], list[str]], ready: tuple[str, ...]
+    ) -> None:
         """Start a process; on its first start, switch to another port while its port is taken."""
         for attempt in range(1, _BIND_ATTEMPTS + 1):
-            self._launch(node, command())
+            self._launch(member, command())
             try:
-                self._wait_ready(node, ready)
+                self._wait_ready(member, ready)
                 break
             except BindRefusedError:
-                if node.name in self._ran or attempt == _BIND_ATTEMPTS:
+                if member.name in self._ran or attempt == _BIND_ATTEMPTS:
                     raise
-                node.port = self._ports.take()
-        self._ran.add(node.name)
+                member.port = self._ports.take()
+        self._ran.add(member.name)
 
-    def _wait_ready(self, node: Node, ready: tuple[str, ...]) -> None:
+    def _wait_ready(self, member: Member, ready: tuple[str, ...]) -> None:
         for pattern in ready:
-            self.wait_for_log(node.name, pattern, timeout_s=_START_S_MAX)
+            self.wait_for_log(member.name, pattern, timeout_s=_START_S_MAX)
 
-    def _wait_session_gone(self, node: Node) -> None:
+    def _wait_session_gone(self, member: Member) -> None:
         """Wait for the end of the previous process's session: a broker started earlier dies."""
         self._waiter.until(
-            f"the ZooKeeper session of {node.name}'s last life to end",
-            lambda: not self.zookeeper.broker_is_present(node.id) or None,
+            f"the ZooKeeper session of the last {member.name} to end",
+            lambda: not self.zookeeper.broker_is_present(member.id),
             timeout_s=_GONE_S_MAX,
-            where=f"/brokers/ids/{node.id}",
+            where=f"/brokers/ids/{member.id}",
         )
 
-    def _answers(self, node: Node) -> bool:
-        return self.is_alive(node.name) and not self.is_frozen(node.name)
+    def _answers(self, member: Member) -> bool:
+        return self.is_alive(member.name) and not self.is_frozen(member.name)

@@ -1,8 +1,7 @@
 """The part of a lab that has processes: its home, its ports, its faults and its end.
 
-Other modules use `Lab` in lab.py; it is built in five layers to keep each module small: processes
-(here), members (members.py), data (data.py), rollback (rollback.py), the cluster and its migration
-(lab.py).
+Other modules use `Lab` in lab.py. It is built in four layers to keep each module small: processes
+(here), members (members.py), data (data.py), the migration and its rollback (lab.py).
 """
 
 import atexit
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
 
-from orchestrator.lab.cluster.layout import Layout, Node
+from orchestrator.lab.cluster.layout import Layout, Member
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
 from orchestrator.lab.machine.archive import sharing
@@ -50,8 +49,8 @@ class LabProcesses:
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
         self.spec = spec or LabSpec()
-        self._java_found = find_java()
-        self._jars = ensure_jars()
+        java = find_java()
+        jars = ensure_jars()
         self._agent = ensure_agent() if self.spec.jmx else None
         self._temporary = home is None
         self.home = Path(tempfile.mkdtemp(prefix="kraftgate-lab-")) if home is None else home
@@ -60,7 +59,7 @@ class LabProcesses:
         log4j = self.home / "config" / "log4j.properties"
         log4j.parent.mkdir(parents=True, exist_ok=True)
         log4j.write_bytes((files(__package__) / "log4j.properties").read_bytes())
-        self._java = Java(self._java_found, self._jars, log4j, sharing(self._java_found))
+        self._java = Java(java, jars, log4j, sharing(java))
         self._ports = Ports()
         self._layout = Layout(self.spec, self.home, self._ports)
         self._waiter = Waiter()
@@ -72,7 +71,6 @@ class LabProcesses:
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
-        """Return the lab; from now on SIGTERM leaves the context in order."""
         on_main = threading.current_thread() is threading.main_thread()
         if on_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._old_sigterm = signal.signal(signal.SIGTERM, _leave)
@@ -84,7 +82,6 @@ class LabProcesses:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End every process."""
         try:
             self.close()
         finally:
@@ -120,41 +117,22 @@ class LabProcesses:
                     shutil.rmtree(self.home)
 
     def kill(self, name: str) -> None:
-        """Send SIGKILL to a process and wait for its end.
-
-        Raises:
-            WrongStateError: No such process was started.
-        """
+        """Send SIGKILL to a process and wait for its end."""
         self._process(name).kill()
 
     def freeze(self, name: str) -> None:
-        """Send SIGSTOP: the process keeps its connections and does nothing until thawed.
-
-        Raises:
-            WrongStateError: No such process was started.
-            ProcessDiedError: It has ended.
-        """
+        """Send SIGSTOP: the process keeps its connections and does nothing until thawed."""
         self._process(name).freeze()
 
     def thaw(self, name: str) -> None:
-        """Send SIGCONT to a frozen process.
-
-        Raises:
-            WrongStateError: No such process was started.
-            ProcessDiedError: It has ended.
-        """
+        """Send SIGCONT to a frozen process."""
         self._process(name).thaw()
 
     def stop(self, who: int | str, *, timeout_s: float = _STOP_S_MAX) -> None:
-        """Stop a process in order: SIGTERM, on which a broker transfers its leaderships.
+        """Stop a broker by its id, or any process by its name, in order.
 
-        Args:
-            who: A broker's id, or the name of any process.
-            timeout_s: Maximum duration of the stop, seconds.
-
-        Raises:
-            WrongStateError: It does not run, or is frozen.
-            WaitTimedOutError: It did not end in time; it still runs then.
+        On SIGTERM a broker transfers its leaderships. A process that does not end in time still
+        runs after the WaitTimedOutError.
         """
         process = self._process(self._named(who).name)
         if not process.alive:
@@ -162,13 +140,7 @@ class LabProcesses:
                 f"{process.name} does not run", where=str(process.log), fix="Start it first."
             )
         process.terminate()
-        self._waiter.until(
-            f"{process.name} to stop",
-            lambda: not process.alive or None,
-            timeout_s=timeout_s,
-            where=str(process.log),
-            tail=process.tail,
-        )
+        self.wait_dead(process.name, timeout_s=timeout_s)
 
     def is_alive(self, name: str) -> bool:
         """Return whether the process runs; a frozen one does."""
@@ -181,11 +153,7 @@ class LabProcesses:
         return self.is_alive(name) and self._process(name).frozen
 
     def pid(self, name: str) -> int:
-        """Return the process id.
-
-        Raises:
-            WrongStateError: No such process was started.
-        """
+        """Return the process id of the last start."""
         return self._process(name).pid
 
     def log_file(self, name: str) -> Path:
@@ -197,7 +165,6 @@ class LabProcesses:
 
         Raises:
             ProcessDiedError: It ended without a match.
-            WaitTimedOutError: There was no match in time.
         """
         process, compiled = self._process(name), re.compile(pattern)
         return self._waiter.until(
@@ -209,36 +176,31 @@ class LabProcesses:
         )
 
     def wait_dead(self, name: str, *, timeout_s: float = 180.0) -> None:
-        """Wait until the process has ended by itself.
-
-        Raises:
-            WaitTimedOutError: It still runs.
-        """
+        """Wait until the process has ended by itself."""
         process = self._process(name)
         self._waiter.until(
             f"{name} to end",
-            lambda: not process.alive or None,
+            lambda: not process.alive,
             timeout_s=timeout_s,
             where=str(process.log),
             tail=process.tail,
         )
 
-    def _launch(self, node: Node, command: Sequence[str]) -> Process:
+    def _launch(self, member: Member, command: Sequence[str]) -> None:
         with self._changing:
             if self._waiter.closed:
-                raise LabClosedError("the lab is closed", where=node.name, fix="Start a new lab.")
-            running = self._processes.get(node.name)
+                raise LabClosedError("the lab is closed", where=member.name, fix="Start a new lab.")
+            running = self._processes.get(member.name)
             if running is not None and running.alive:
                 raise WrongStateError(
-                    f"{node.name} runs already",
+                    f"{member.name} runs already",
                     where=f"process {running.pid}",
-                    fix=f"Stop it first: kraftgate lab stop {node.name}",
+                    fix=f"Stop it first: kraftgate lab stop {member.name}",
                 )
-            process = Process(node.name, command, self._layout.log_file(node.name))
-            self._processes[node.name] = process
-            return process
+            log = self._layout.log_file(member.name)
+            self._processes[member.name] = Process(member.name, command, log)
 
-    def _named(self, who: int | str) -> Node:
+    def _named(self, who: int | str) -> Member:
         return self._layout.broker(who) if isinstance(who, int) else self._layout.named(who)
 
     def _process(self, name: str) -> Process:
@@ -251,7 +213,7 @@ class LabProcesses:
     def _stop_all_in_order(self) -> None:
         """Stop brokers, then controllers, then ZooKeeper, each group within its time limit."""
         for group in (self._layout.brokers, self._layout.controllers, self._layout.zookeepers):
-            names = {node.name for node in group.values()}
+            names = {member.name for member in group.values()}
             members = [p for p in self._processes.values() if p.name in names]
             going = [p for p in members if p.alive and not p.frozen]
             for process in going:

@@ -1,4 +1,4 @@
-"""Server properties: one file per node and mode, rendered from the layout. Pure, except `write`.
+"""Server properties: one file per member and mode, rendered from the layout. Pure, except `write`.
 
 A broker's three files differ only where the migration requires it, so that an operator can compare
 them.
@@ -7,7 +7,8 @@ them.
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.lab.cluster.layout import Layout, Mode, Node
+from migration.image.summary import Mode
+from orchestrator.lab.cluster.layout import Layout, Member
 
 _IBP = "3.9"
 _ZOOKEEPER_TICK_MS = "2000"
@@ -24,11 +25,11 @@ includeObjectNames:
 """The agent's configuration: all beans would cost a second of processor time at each poll."""
 
 
-def zookeeper_properties(layout: Layout, node: Node) -> dict[str, str]:
+def zookeeper_properties(layout: Layout, member: Member) -> dict[str, str]:
     """Return one ZooKeeper server's configuration: loopback only, no admin server."""
     alone = {
-        "dataDir": str(node.directories[0]),
-        "clientPort": str(node.port),
+        "dataDir": str(member.directories[0]),
+        "clientPort": str(member.port),
         "clientPortAddress": "127.0.0.1",
         "tickTime": _ZOOKEEPER_TICK_MS,
         "maxClientCnxns": "0",
@@ -44,15 +45,15 @@ def zookeeper_properties(layout: Layout, node: Node) -> dict[str, str]:
     return alone | together | dict(layout.spec.zookeeper_properties)
 
 
-def broker_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:
+def broker_properties(layout: Layout, member: Member, mode: Mode) -> dict[str, str]:
     """Return a broker's server properties in one mode."""
     replicas = str(min(3, layout.spec.brokers))
-    listener = f"PLAINTEXT://{node.address}"
+    listener = f"PLAINTEXT://{member.address}"
     common = {
         "listeners": listener,
         "advertised.listeners": listener,
         "inter.broker.listener.name": "PLAINTEXT",
-        "log.dirs": ",".join(str(directory) for directory in node.directories),
+        "log.dirs": ",".join(str(directory) for directory in member.directories),
         "num.network.threads": "2",
         "num.io.threads": "4",
         "offsets.topic.replication.factor": replicas,
@@ -64,16 +65,16 @@ def broker_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:
         "auto.create.topics.enable": "false",
     }
     by_mode = {
-        Mode.ZOOKEEPER: _zookeeper_part(layout, node),
-        Mode.MIGRATING: _zookeeper_part(layout, node)
+        Mode.ZOOKEEPER: _zookeeper_part(layout, member),
+        Mode.MIGRATING: _zookeeper_part(layout, member)
         | {"zookeeper.metadata.migration.enable": "true"}
         | _quorum_part(layout),
-        Mode.KRAFT: {"process.roles": "broker", "node.id": str(node.id)} | _quorum_part(layout),
+        Mode.KRAFT: {"process.roles": "broker", "node.id": str(member.id)} | _quorum_part(layout),
     }
     return by_mode[mode] | common | dict(layout.spec.broker_properties)
 
 
-def controller_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:
+def controller_properties(layout: Layout, member: Member, mode: Mode) -> dict[str, str]:
     """Return a controller's server properties, in migration or KRaft mode."""
     migration = {
         "zookeeper.metadata.migration.enable": "true",
@@ -82,9 +83,9 @@ def controller_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, s
     return (
         {
             "process.roles": "controller",
-            "node.id": str(node.id),
-            "listeners": f"CONTROLLER://{node.address}",
-            "log.dirs": str(node.directories[0]),
+            "node.id": str(member.id),
+            "listeners": f"CONTROLLER://{member.address}",
+            "log.dirs": str(member.directories[0]),
             "num.network.threads": "2",
             "num.io.threads": "2",
         }
@@ -110,9 +111,9 @@ def _escaped(properties: Mapping[str, str]) -> dict[str, str]:
     return {key: value.replace("\\", "\\\\") for key, value in properties.items()}
 
 
-def _zookeeper_part(layout: Layout, node: Node) -> dict[str, str]:
+def _zookeeper_part(layout: Layout, member: Member) -> dict[str, str]:
     return {
-        "broker.id": str(node.id),
+        "broker.id": str(member.id),
         "zookeeper.connect": layout.zookeeper_connect,
         "inter.broker.protocol.version": _IBP,
     }

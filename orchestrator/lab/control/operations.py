@@ -1,4 +1,4 @@
-"""The operations of a running lab: one function per command of the control socket."""
+"""The operations of a running lab: what each command of the control socket does."""
 
 import threading
 from collections.abc import Callable
@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.control.channel import Message, Progress
-from orchestrator.lab.control.status import status
 from orchestrator.lab.errors import WrongStateError
 
-_Run: TypeAlias = Callable[[Lab, Message, Progress], Message]
+_Run: TypeAlias = Callable[[Lab, Message, Progress], Message | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +17,13 @@ class Operation:
     """A command.
 
     Attributes:
-        run: Its function.
+        run: Its function; None: an empty answer.
         step: Whether it changes the lab's course, so that only one such runs at a time. Faults and
             queries are not steps: they are allowed while one runs.
     """
 
     run: _Run
-    step: bool
+    step: bool = False
 
 
 class Operations:
@@ -32,7 +31,7 @@ class Operations:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
-        self._turn = threading.Lock()
+        self._stepping = threading.Lock()
         self._running: str | None = None
 
     def handle(self, command: str, arguments: Message, progress: Progress) -> Message:
@@ -49,8 +48,8 @@ class Operations:
                 fix="Use the kraftgate lab commands of this same version.",
             )
         if not operation.step:
-            return operation.run(self._lab, arguments, progress)
-        if not self._turn.acquire(blocking=False):
+            return operation.run(self._lab, arguments, progress) or {}
+        if not self._stepping.acquire(blocking=False):
             raise WrongStateError(
                 f"another step is running: {self._running}",
                 where="lab",
@@ -58,14 +57,47 @@ class Operations:
             )
         self._running = command
         try:
-            return operation.run(self._lab, arguments, progress)
+            return operation.run(self._lab, arguments, progress) or {}
         finally:
             self._running = None
-            self._turn.release()
+            self._stepping.release()
 
 
 def _status(lab: Lab, _: Message, __: Progress) -> Message:
-    return asdict(status(lab))
+    quorum = lab.quorum()
+    has_zookeeper = any(lab.was_started(name) for name in lab.zookeeper_names)
+    offset = lab.zookeeper.copied_offset() if lab.zookeeper_answers else -1
+    try:
+        cluster_id = lab.cluster_id
+    except WrongStateError:
+        cluster_id = None  # no broker has given the cluster an id yet
+    return {
+        "home": str(lab.home),
+        "cluster_id": cluster_id,
+        "zookeeper": lab.zookeeper_connect if has_zookeeper else None,
+        "brokers": lab.broker_bootstrap,
+        "controllers": lab.controller_bootstrap,
+        "active_controller": quorum.leader if quorum else None,
+        "copied_offset": offset if offset > 0 else None,
+        "processes": [_process(lab, name) for name in lab.names],
+    }
+
+
+def _process(lab: Lab, name: str) -> Message:
+    if not lab.was_started(name):
+        state = "not started"
+    elif not lab.is_alive(name):
+        state = "ended"
+    else:
+        state = "frozen" if lab.is_frozen(name) else "running"
+    return {
+        "name": name,
+        "state": state,
+        "mode": lab.mode(name),
+        "pid": lab.pid(name) if lab.is_alive(name) else None,
+        "address": lab.address(name),
+        "failed_directories": lab.failed_directories(name),
+    }
 
 
 def _controllers(lab: Lab, _: Message, __: Progress) -> Message:
@@ -73,101 +105,11 @@ def _controllers(lab: Lab, _: Message, __: Progress) -> Message:
     return {"active_controller": lab.active_controller()}
 
 
-def _migrate_broker(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.enter_migration(int(arguments["broker"]))
-    return {}
-
-
-def _wait_copied(lab: Lab, arguments: Message, _: Progress) -> Message:
-    return {"metadata_offset": lab.wait_copied(timeout_s=float(arguments["timeout_s"]))}
-
-
-def _kraft_broker(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.move_to_kraft(int(arguments["broker"]))
-    return {}
-
-
-def _finalize(lab: Lab, arguments: Message, _: Progress) -> Message:
+def _finalize(lab: Lab, arguments: Message, _: Progress) -> None:
     lab.finalize(early=bool(arguments["early"]))
-    return {}
 
 
-def _finalize_controller(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.finalize_controller(int(arguments["controller"]))
-    return {}
-
-
-def _revert_to_migration(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.revert_to_migration(int(arguments["broker"]))
-    return {}
-
-
-def _deprovision(lab: Lab, _: Message, __: Progress) -> Message:
-    return {"kept": [str(each) for each in lab.deprovision_controllers()]}
-
-
-def _clear_znodes(lab: Lab, arguments: Message, _: Progress) -> Message:
-    return asdict(lab.clear_znodes(keep_migration=bool(arguments["keep_migration"])))
-
-
-def _revert_to_zookeeper(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.revert_to_zookeeper(int(arguments["broker"]))
-    return {}
-
-
-def _roll_back(lab: Lab, arguments: Message, progress: Progress) -> Message:
-    lab.roll_back(progress, keep_migration=bool(arguments["keep_migration"]))
-    return {}
-
-
-def _migrate(lab: Lab, _: Message, progress: Progress) -> Message:
-    lab.migrate(progress)
-    return {}
-
-
-def _restart(lab: Lab, arguments: Message, _: Progress) -> Message:
-    name = lab.resolve(str(arguments["name"]))
-    lab.restart(name)
-    return {"name": name}
-
-
-def _stop(lab: Lab, arguments: Message, _: Progress) -> Message:
-    name = lab.resolve(str(arguments["name"]))
-    lab.stop(name)
-    return {"name": name}
-
-
-def _kill(lab: Lab, arguments: Message, _: Progress) -> Message:
-    name = lab.resolve(str(arguments["name"]))
-    lab.kill(name)
-    return {"name": name}
-
-
-def _freeze(lab: Lab, arguments: Message, _: Progress) -> Message:
-    name = lab.resolve(str(arguments["name"]))
-    lab.freeze(name)
-    return {"name": name}
-
-
-def _thaw(lab: Lab, arguments: Message, _: Progress) -> Message:
-    name = lab.resolve(str(arguments["name"]))
-    lab.thaw(name)
-    return {"name": name}
-
-
-def _fail_directory(lab: Lab, arguments: Message, _: Progress) -> Message:
-    broker, index = int(arguments["broker"]), int(arguments["index"])
-    lab.fail_directory(broker, index)
-    return {"directory": str(lab.directory(broker, index))}
-
-
-def _heal_directory(lab: Lab, arguments: Message, _: Progress) -> Message:
-    broker, index = int(arguments["broker"]), int(arguments["index"])
-    lab.heal_directory(broker, index)
-    return {"directory": str(lab.directory(broker, index))}
-
-
-def _create_topic(lab: Lab, arguments: Message, _: Progress) -> Message:
+def _create_topic(lab: Lab, arguments: Message, _: Progress) -> None:
     lab.create_topic(
         str(arguments["name"]),
         int(arguments["partitions"]),
@@ -175,12 +117,6 @@ def _create_topic(lab: Lab, arguments: Message, _: Progress) -> Message:
         config=dict(arguments["config"]),
         assignments=arguments["assignments"],
     )
-    return {}
-
-
-def _delete_topic(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.delete_topic(str(arguments["name"]))
-    return {}
 
 
 def _dump_log(lab: Lab, arguments: Message, progress: Progress) -> Message:
@@ -197,28 +133,74 @@ def _dump_log(lab: Lab, arguments: Message, progress: Progress) -> Message:
     return {"files": dumped}
 
 
+def _of_process(change: Callable[[Lab, str], None]) -> _Run:
+    """Return a function that changes the process that the request names."""
+
+    def run(lab: Lab, arguments: Message, _: Progress) -> Message:
+        name = lab.resolve(str(arguments["name"]))
+        change(lab, name)
+        return {"name": name}
+
+    return run
+
+
+def _of_broker(change: Callable[[Lab, int], None]) -> _Run:
+    """Return a function that changes the broker that the request names."""
+    return lambda lab, arguments, _: change(lab, int(arguments["broker"]))
+
+
+def _of_directory(change: Callable[[Lab, int, int], None]) -> _Run:
+    """Return a function that changes the log directory that the request names."""
+
+    def run(lab: Lab, arguments: Message, _: Progress) -> Message:
+        broker, index = int(arguments["broker"]), int(arguments["index"])
+        change(lab, broker, index)
+        return {"directory": str(lab.directory(broker, index))}
+
+    return run
+
+
 OPERATIONS = {
-    "status": Operation(_status, step=False),
+    "status": Operation(_status),
     "controllers": Operation(_controllers, step=True),
-    "migrate-broker": Operation(_migrate_broker, step=True),
-    "wait-copied": Operation(_wait_copied, step=False),
-    "kraft-broker": Operation(_kraft_broker, step=True),
+    "migrate-broker": Operation(_of_broker(Lab.enter_migration), step=True),
+    "wait-copied": Operation(
+        lambda lab, arguments, _: {
+            "metadata_offset": lab.wait_copied(timeout_s=float(arguments["timeout_s"]))
+        }
+    ),
+    "kraft-broker": Operation(_of_broker(Lab.move_to_kraft), step=True),
     "finalize": Operation(_finalize, step=True),
-    "finalize-controller": Operation(_finalize_controller, step=True),
-    "migrate": Operation(_migrate, step=True),
-    "revert-to-migration": Operation(_revert_to_migration, step=True),
-    "deprovision": Operation(_deprovision, step=True),
-    "clear-znodes": Operation(_clear_znodes, step=True),
-    "revert-to-zookeeper": Operation(_revert_to_zookeeper, step=True),
-    "roll-back": Operation(_roll_back, step=True),
-    "restart": Operation(_restart, step=True),
-    "stop": Operation(_stop, step=False),
-    "kill": Operation(_kill, step=False),
-    "freeze": Operation(_freeze, step=False),
-    "thaw": Operation(_thaw, step=False),
-    "fail-directory": Operation(_fail_directory, step=False),
-    "heal-directory": Operation(_heal_directory, step=False),
-    "create-topic": Operation(_create_topic, step=False),
-    "delete-topic": Operation(_delete_topic, step=False),
-    "dump-log": Operation(_dump_log, step=False),
+    "finalize-controller": Operation(
+        lambda lab, arguments, _: lab.finalize_controller(int(arguments["controller"])), step=True
+    ),
+    "migrate": Operation(lambda lab, _, progress: lab.migrate(progress), step=True),
+    "revert-to-migration": Operation(_of_broker(Lab.revert_to_migration), step=True),
+    "deprovision": Operation(
+        lambda lab, _, __: {"kept": [str(each) for each in lab.deprovision_controllers()]},
+        step=True,
+    ),
+    "clear-znodes": Operation(
+        lambda lab, arguments, _: asdict(
+            lab.clear_znodes(keep_migration=bool(arguments["keep_migration"]))
+        ),
+        step=True,
+    ),
+    "revert-to-zookeeper": Operation(_of_broker(Lab.revert_to_zookeeper), step=True),
+    "roll-back": Operation(
+        lambda lab, arguments, progress: lab.roll_back(
+            progress, keep_migration=bool(arguments["keep_migration"])
+        ),
+        step=True,
+    ),
+    "restart": Operation(_of_process(Lab.restart), step=True),
+    "stop": Operation(_of_process(Lab.stop)),
+    "kill": Operation(_of_process(Lab.kill)),
+    "freeze": Operation(_of_process(Lab.freeze)),
+    "thaw": Operation(_of_process(Lab.thaw)),
+    "fail-directory": Operation(_of_directory(Lab.fail_directory)),
+    "heal-directory": Operation(_of_directory(Lab.heal_directory)),
+    "create-topic": Operation(_create_topic),
+    "delete-topic": Operation(lambda lab, arguments, _: lab.delete_topic(str(arguments["name"]))),
+    "dump-log": Operation(_dump_log),
 }

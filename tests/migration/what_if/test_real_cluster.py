@@ -160,7 +160,7 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
     before = zookeeper.now(IN_ZOOKEEPER)
     told = zookeeper.what_if(2)
     assert told.exit_code == ExitCode.HAZARD
-    hosts = {at for at, (replicas, _, _) in lab.admin.isrs().items() if 2 in replicas}
+    hosts = {at for at, (replicas, _, _) in lab.isrs().items() if 2 in replicas}
     assert set(told.lines) == hosts
     assert told.fates("one") == {"lost"}
     assert "unavailable" in told.fates("two"), "broker 1 has left the ISR of half of them"
@@ -194,9 +194,7 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
     told = migrating.what_if(1, d1)
     assert (told.answer["mode"], told.answer["halts"]) == ("migrating", True)
     assert "in migration mode any directory's failure ends it" in told.answer["notes"][0]
-    assert set(told.lines) == {
-        at for at, (replicas, _, _) in lab.admin.isrs().items() if 1 in replicas
-    }
+    assert set(told.lines) == {at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas}
     for line in told.lines.values():
         if line["topic"] == "one":
             assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from migration.image.summary import Mode
 from orchestrator.lab.cluster import properties
-from orchestrator.lab.cluster.layout import Layout, Mode
+from orchestrator.lab.cluster.layout import Layout
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import SpecInvalidError, WrongStateError
 from orchestrator.lab.machine.ports import Ports

@@ -24,7 +24,6 @@ from orchestrator.errors import ExitCode
 from orchestrator.execution.locks.zookeeper_lock import STEP
 from orchestrator.execution.route import checkpoints
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.cluster.layout import Mode as LabMode
 from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
 from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
@@ -253,7 +252,7 @@ def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     summary = window.summary()
     assert summary is not None
     assert summary.phase is Phase.ROLLED_BACK
-    assert {lab.mode(f"broker-{each}") for each in lab.spec.broker_ids} == {LabMode.ZOOKEEPER}
+    assert {lab.mode(f"broker-{each}") for each in lab.spec.broker_ids} == {Mode.ZOOKEEPER}
 
 
 def _an_operator_helps(lab: Lab, window: Window) -> bool:
@@ -268,7 +267,7 @@ def _an_operator_helps(lab: Lab, window: Window) -> bool:
             name = f"broker-{broker}"
             logged = lab.log_file(name).read_text("utf-8", "replace")
             if logged.rfind(f"{ASKS}: Error due to") > logged.rfind(f"{ASKS}: Starting"):
-                assert lab.mode(name) is LabMode.MIGRATING
+                assert lab.mode(name) is Mode.MIGRATING
                 Operations(lab).handle("revert-to-zookeeper", {"broker": broker}, lambda _: None)
     return False
 

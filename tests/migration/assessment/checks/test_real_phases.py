@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from migration.assessment.checks.phase import OVER, UNDER_WAY
-from migration.image.summary import Phase
+from migration.image.summary import Mode, Phase
 from orchestrator.errors import ExitCode
-from orchestrator.lab import Lab, LabSpec, Mode
+from orchestrator.lab import Lab, LabSpec
 from tests.support.cli import kraftgate
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]

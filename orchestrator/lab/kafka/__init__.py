@@ -1,1 +1,0 @@
-"""Requests of the lab to brokers and controllers."""
