@@ -15,7 +15,7 @@ _COMMANDS: Final = (
     ("decide", "execution", "Decide about a step that failed, is shown, or whose end is unknown."),
     ("hazards", "hazards", "Print what would lose data, with its evidence and the way out."),
     ("help", "help", "Print a page of the handbook, or the list of topics."),
-    ("lab", "lab.lab", "A real cluster on loopback, for rehearsals."),
+    ("lab", "lab", "A real cluster on loopback, for rehearsals."),
     ("pause", "execution", "Begin no further step; the current one continues to its end."),
     ("preflight", "preflight", "Check, before the window, whether the migration may begin."),
     ("replay", "replay", "Run the job over a metadata log to its end, and print the state there."),

@@ -2,8 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -16,45 +15,45 @@ from orchestrator.lab.machine.home import clear_home, write_config
 _WATCH_S = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """The arguments of `lab start`.
+def hold(
+    spec: LabSpec,
+    home: Path,
+    say: Callable[[str], None],
+    *,
+    fresh: bool,
+    kraft: bool,
+    topics: int,
+    partitions: int,
+    replication_factor: int,
+) -> None:
+    """Start a lab and run it until SIGINT or SIGTERM, which is its normal end.
 
-    Attributes:
+    Args:
         spec: The lab's configuration.
         home: Its home directory.
+        say: Prints a line.
         fresh: Whether an ended lab in that home is removed first.
         kraft: Whether the cluster is in KRaft mode from the start.
         topics: Number of topics to create, named topic-1 and so on.
         partitions: Partitions of each.
         replication_factor: Replicas of each partition.
-    """
-
-    spec: LabSpec
-    home: Path
-    fresh: bool
-    kraft: bool
-    topics: int
-    partitions: int
-    replication_factor: int
-
-
-def hold(start: Start, say: Callable[[str], None]) -> None:
-    """Start the lab and run it until SIGINT or SIGTERM, which is its normal end.
 
     Raises:
         LabError: It could not be started.
         KeyboardInterrupt: It was interrupted before it was ready.
     """
-    if start.fresh:
-        clear_home(start.home)
+    if fresh:
+        clear_home(home)
     old = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with Lab(start.spec, start.home) as lab:
-            _bring_up(lab, start, say)
+        with Lab(spec, home) as lab:
+            _start(lab, say, kraft=kraft)
+            for number in range(1, topics + 1):
+                lab.create_topic(f"topic-{number}", partitions, replication_factor)
+            _write_config(lab, kraft=kraft)
             server = ControlServer(lab.home, Operations(lab).handle)
             try:
-                for line in _welcome(lab, start):
+                for line in _welcome(lab, kraft=kraft):
                     say(line)
                 _watch(lab, say)
             except KeyboardInterrupt:
@@ -70,42 +69,41 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _bring_up(lab: Lab, start: Start, say: Callable[[str], None]) -> None:
-    if start.kraft:
+def _start(lab: Lab, say: Callable[[str], None], *, kraft: bool) -> None:
+    if kraft:
         say("starting controllers and brokers in KRaft mode")
         lab.start_kraft()
-    else:
-        say("starting ZooKeeper")
-        lab.start_zookeeper()
-        for id_ in start.spec.broker_ids:
-            say(f"starting broker {id_}")
-            lab.start_broker(id_)
-    for number in range(1, start.topics + 1):
-        lab.create_topic(f"topic-{number}", start.partitions, start.replication_factor)
+        return
+    say("starting ZooKeeper")
+    lab.start_zookeeper()
+    for id_ in lab.spec.broker_ids:
+        say(f"starting broker {id_}")
+        lab.start_broker(id_)
+
+
+def _write_config(lab: Lab, *, kraft: bool) -> None:
     write_config(
         lab.home,
         cluster_id=lab.cluster_id,
-        zookeeper=None if start.kraft else lab.zookeeper_connect,
+        zookeeper=None if kraft else lab.zookeeper_connect,
         controllers=lab.controller_bootstrap,
         brokers=lab.broker_bootstrap,
         jmx_exporters=lab.jmx_exporters,
     )
 
 
-def _welcome(lab: Lab, start: Start) -> list[str]:
-    """Return the next steps for the user, one per line."""
-    lines = [f"the lab is ready in {lab.home}"]
-    if not start.kraft:
-        lines.append(f"  ZooKeeper    {lab.zookeeper_connect}")
-    lines += [
-        f"  brokers      {lab.broker_bootstrap or 'none'}",
-        f"  controllers  {lab.controller_bootstrap}"
-        + ("" if start.kraft else "  (from `kraftgate lab controllers` on)"),
-        f"  follow it    kraftgate run --config {lab.home}/kraftgate.yaml",
-    ]
-    if not start.kraft:
-        lines.append(f"  migrate it   kraftgate lab migrate --home {lab.home}")
-    return [*lines, "Ctrl-C stops it all."]
+def _welcome(lab: Lab, *, kraft: bool) -> Iterator[str]:
+    """Yield the addresses and the next commands, one per line."""
+    yield f"the lab is ready in {lab.home}"
+    if not kraft:
+        yield f"  ZooKeeper    {lab.zookeeper_connect}"
+    yield f"  brokers      {lab.broker_bootstrap or 'none'}"
+    later = "" if kraft else "  (from `kraftgate lab controllers` on)"
+    yield f"  controllers  {lab.controller_bootstrap}{later}"
+    yield f"  follow it    kraftgate run --config {lab.home}/kraftgate.yaml"
+    if not kraft:
+        yield f"  migrate it   kraftgate lab migrate --home {lab.home}"
+    yield "Ctrl-C stops every process."
 
 
 def _watch(lab: Lab, say: Callable[[str], None]) -> None:

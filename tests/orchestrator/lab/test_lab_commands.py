@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.cli.lab.lab import lab
+from orchestrator.cli.lab import lab
 from orchestrator.lab import errors
 from orchestrator.lab.control.operations import OPERATIONS
 
@@ -60,7 +60,7 @@ def test_the_way_back_is_asked_for_and_told(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append((name, arguments))
         return answers.get(name, {})
 
-    monkeypatch.setattr("orchestrator.cli.lab.control_request.ask", answer)
+    monkeypatch.setattr("orchestrator.cli.lab.ask", answer)
     told = {
         "revert-to-migration 1": "broker 1 is back in migration mode",
         "deprovision": "kept: /lab/metadata.1",
@@ -110,13 +110,13 @@ def test_the_group_is_one_that_the_main_command_can_take() -> None:
         ("wait-copied", {"metadata_offset": 7}, "copied: metadata offset 7"),
         ("freeze broker-2", {"name": "broker-2"}, "broker-2 is frozen"),
         ("fail-directory 2 1", {"directory": "/lab/b2/1"}, "/lab/b2/1 fails from now on"),
-        ("delete-topic {name}", {}, "topic {name} is gone"),
+        ("delete-topic {name}", {}, "topic {name} is deleted"),
         ("migrate", {"phase": "finalized"}, ""),
     ],
 )
 def test_a_request_prints_what_the_lab_answered(
     monkeypatch: pytest.MonkeyPatch, line: str, answer: dict[str, object], said: str
 ) -> None:
-    monkeypatch.setattr("orchestrator.cli.lab.control_request.ask", lambda *_: answer)
+    monkeypatch.setattr("orchestrator.cli.lab.ask", lambda *_: answer)
     shown = CliRunner().invoke(lab, line.split())
     assert (shown.exit_code, shown.output.strip()) == (0, said)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.cli.lab.lab import lab
+from orchestrator.cli.lab import lab
 from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.control.channel import ControlServer, Message, Progress, ask
 from orchestrator.lab.control.operations import OPERATIONS, Operation, Operations

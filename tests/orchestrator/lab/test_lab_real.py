@@ -21,7 +21,7 @@ from orchestrator.lab.errors import HomeInUseError, WrongStateError
 
 pytestmark = pytest.mark.lab
 
-_KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.cli.lab.lab import lab; lab()"]
+_KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.cli.lab import lab; lab()"]
 
 
 @pytest.fixture

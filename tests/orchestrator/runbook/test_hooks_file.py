@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from orchestrator.cli.lab.lab import lab
+from orchestrator.cli.lab import lab
 from orchestrator.errors import ExitCode, RunbookError
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load, parse, shipped

@@ -1,1 +1,0 @@
-"""The commands `kraftgate lab`: requests to a running lab."""
