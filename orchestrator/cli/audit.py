@@ -47,16 +47,16 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
     with AuditLog.open_readonly(path) as log:
         found = log.verify(head)
     if as_json:
-        told = {
+        result = {
             "ok": found.ok,
             "entries": found.count,
             "head": found.head,
             "first_bad": found.first_bad,
             "why": found.why,
         }
-        echo_json(told)
+        echo_json(result)
     if not found.ok:
-        raise AuditError(f"{path} is not intact: {found.why} (good up to entry {found.count})")
+        raise AuditError(f"{path} is not intact: {found.why} (intact up to entry {found.count})")
     if not as_json:
         echo(f"intact: {found.count} entries, head {found.head}")
 
@@ -119,7 +119,7 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
     if cluster is not None and cluster not in configured and not log.last(cluster):
         log.close()
         names = ", ".join(configured)
-        raise click.UsageError(f"neither {config.path} nor the log names {cluster!r}, but: {names}")
+        raise click.UsageError(f"unknown cluster {cluster!r}. Configured clusters: {names}")
     return log
 
 

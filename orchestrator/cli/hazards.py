@@ -22,7 +22,7 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.assessor import Assessor
 from orchestrator.run.reader import Reader
 
-LOOK_S: Final = 15.0
+POLL_S: Final = 15.0
 
 
 @click.command()
@@ -58,19 +58,19 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
             unknown[name].append(why)
     found = {}
     for name, view in views.items():
-        some = view.due_hazards if action is None else view.hazards
-        found[name] = _asked(some, action, broker)
+        active = view.due_hazards if action is None else view.hazards
+        found[name] = _selected(active, action, broker)
         unknown[name] += hazards_not_known(view, action, broker)
     if as_json:
-        told = [_as_json(name, found[name], unknown[name]) for name in found]
-        echo_json(several_json(told) if config.many else told[0])
+        printed = [_as_json(name, found[name], unknown[name]) for name in found]
+        echo_json(several_json(printed) if config.many else printed[0])
     else:
-        for name, some in found.items():
-            _print(name, some, unknown[name])
-    blocking = [each for some in found.values() for each in some if each.blocks is not None]
+        for name, active in found.items():
+            _print(name, active, unknown[name])
+    blocking = [each for active in found.values() for each in active if each.blocks is not None]
     if blocking:
         raise HazardError(blocking[0].text)
-    missing = [f"{name}: {why}" for name, some in unknown.items() for why in some]
+    missing = [f"{name}: {why}" for name, whys in unknown.items() for why in whys]
     if missing:
         raise NoDataError("; ".join(missing))
 
@@ -82,17 +82,17 @@ def _views(config: Config) -> Mapping[str, View]:
 
 
 def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:
-    """Have the disks looked at now; that they are not configured is said by the view."""
+    """Poll the disks now; return why that failed. The view reports disks without configuration."""
     if cluster.brokers is None:
         return []
     from streams.spark.log_dirs_source import poll_disks
 
-    if poll_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", LOOK_S):
+    if poll_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", POLL_S):
         return []
-    return ["the disks could not be looked at now: is `kraftgate run` running?"]
+    return ["the disks could not be polled now: start `kraftgate run`"]
 
 
-def _asked(
+def _selected(
     found: tuple[Hazard, ...], action: Action | None, broker: int | None
 ) -> tuple[Hazard, ...]:
     return tuple(

@@ -65,23 +65,27 @@ def preflight(config_path: Path, *, as_json: bool) -> None:
         gathered = list(pool.map(lambda entry: gather(target_of(entry)), config.clusters))
     checked = [_Checked(facts, judge(facts)) for facts in gathered]
     _show(config, checked, as_json=as_json)
-    silent = [one.facts for one in checked if one.facts.nothing_reached]
-    blocked = [one for one in checked if one.worst is Severity.CRITICAL and one.facts not in silent]
+    unreachable = [one.facts for one in checked if one.facts.nothing_reached]
+    blocked = [
+        one for one in checked if one.worst is Severity.CRITICAL and one.facts not in unreachable
+    ]
     if blocked:
         raise HazardError("; ".join(map(_blocked, blocked)))
-    if silent:
-        raise NoDataError("; ".join(f"{facts.cluster}: {_silence(facts)}" for facts in silent))
+    if unreachable:
+        raise NoDataError(
+            "; ".join(f"{facts.cluster}: {_why_unreachable(facts)}" for facts in unreachable)
+        )
 
 
 def _require_addresses(config: Config) -> None:
-    bare = [
-        f"{config.path}: cluster `{entry.name}` names neither `zookeeper` nor `brokers`: preflight"
+    incomplete = [
+        f"{config.path}: cluster `{entry.name}` has neither `zookeeper` nor `brokers`: preflight"
         " needs both, see the example in `kraftgate run --help`"
         for entry in config.clusters
         if entry.zookeeper is None and entry.brokers is None
     ]
-    if bare:
-        raise ConfigError(bare)
+    if incomplete:
+        raise ConfigError(incomplete)
 
 
 def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None:
@@ -123,11 +127,11 @@ def _blocked(one: _Checked) -> str:
     blocking = [result for result in one.results if result.is_blocking]
     ids = ", ".join(result.check.id for result in blocking if not result.is_consequence)
     more = sum(result.is_consequence for result in blocking)
-    told = f"{ids}, and {more} checks that depend on these" if more else ids
-    return f"{one.facts.cluster}: the window must not open: {told}"
+    checks = f"{ids}, and {more} checks that depend on these" if more else ids
+    return f"{one.facts.cluster}: do not begin the migration: {checks}"
 
 
-def _silence(facts: Facts) -> str:
-    """Say why nothing was reached, in one line."""
+def _why_unreachable(facts: Facts) -> str:
+    """Return why nothing was reached, in one line."""
     why = [one.why for one in (facts.zookeeper, facts.topics) if isinstance(one, Unknown)]
     return f"nothing could be reached ({'; '.join(why)})"

@@ -75,7 +75,7 @@ def report(
         raise AuditError(f"{state.audit_file} is not intact: {found.audit.why}; the report says so")
     if empty:
         raise NoDataError(
-            f"nothing was seen of {', '.join(empty)} with {config.state_dir}: start"
+            f"{config.state_dir} has no data of {', '.join(empty)}: start"
             f" `kraftgate run --config {config.path}`"
         )
 
@@ -86,13 +86,13 @@ def _built(state: Facts, config: Config) -> Report:
     except ValidationError as error:
         first = error.errors()[0]["msg"]
         raise AuditError(
-            f"{state.audit_file} has entries that this version does not read: use the Kraftgate"
-            f" that wrote it ({error.error_count()} problems, the first: {first})"
+            f"{state.audit_file} has entries that this version cannot read: use the version of"
+            f" Kraftgate that wrote it ({error.error_count()} problems, the first: {first})"
         ) from error
 
 
 def _write(text: str, out: Path | None) -> None:
-    """Write to a file, whole or not at all, or to stdout as UTF-8.
+    """Write to a file atomically, or to stdout as UTF-8.
 
     Raises:
         KraftgateError: the file cannot be written.

@@ -162,7 +162,7 @@ def follow_and_show(
 ) -> None:
     """Start the query and drive a view from its store until `stop`, or until the gate is met.
 
-    `polled`: gives the latest answers of the sources that the gate needs, by cluster.
+    `polled` returns the latest answers of the sources that the gate needs, by cluster.
     """
     as_table = is_terminal()
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
@@ -221,10 +221,10 @@ def _print_plans(config: Config) -> None:
     """
     named = [each for each in config.clusters if each.runbook is not None]
     if not named:
-        raise ExecutionError(f"{config.path} names no `runbook` to plan")
-    silent = [each.name for each in named if not _print_plan(each)]
-    if silent:
-        raise NoDataError(f"nothing of {', '.join(silent)} could be reached: the plan has no hosts")
+        raise ExecutionError(f"{config.path} has no `runbook` to plan")
+    unreachable = [each.name for each in named if not _print_plan(each)]
+    if unreachable:
+        raise NoDataError(f"{', '.join(unreachable)} cannot be reached: the plan has no hosts")
 
 
 def _print_plan(entry: ClusterEntry) -> bool:
@@ -235,15 +235,15 @@ def _print_plan(entry: ClusterEntry) -> bool:
     hooks = None
     if entry.runbook.hooks is not None:
         hooks = load_hooks(entry.runbook.hooks, loaded.runbook)
-    asked = gather(target_of(entry))
-    facts = facts_of(entry, asked)
+    probed = gather(target_of(entry))
+    facts = facts_of(entry, probed)
     found = plan(loaded.runbook, facts, hooks)
     echo_text(plan_text(loaded, facts, hooks, found))
-    return not asked.nothing_reached
+    return not probed.nothing_reached
 
 
 def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":
-    """The console, where one is wanted: what it is built on takes its time to import."""
+    """Return the console if it is configured; its libraries take time to import."""
     if config.console is None:
         return nullcontext()
     from orchestrator.views.console.web.serving import served as console_served

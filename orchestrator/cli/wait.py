@@ -89,7 +89,7 @@ def wait(
         for each in entries:
             of = checkpoint_named(config, each.name, checkpoint)
         conditions = (*conditions, checkpoint_condition(checkpoint, of))
-    _refuse_a_soak_of_nothing(conditions)
+    _require_more_than_soak(conditions)
     with _world(config, entries, conditions, checkpoint) as world:
         waiting = Waiting(entries, conditions, world)
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
@@ -127,7 +127,7 @@ def _world(
             tick=assessor.tick,
             look_at_disks=look_at,
             ask_anew=lambda name, timeout_s: asking[name].anew(timeout_s),
-            say=_say,
+            say=_print_pending,
             not_followed=assessor.not_followed,
         )
 
@@ -141,12 +141,14 @@ def _own(
     return {name: partial(passed, config, entry.name, checkpoint)}
 
 
-def _refuse_a_soak_of_nothing(conditions: Sequence[Condition]) -> None:
+def _require_more_than_soak(conditions: Sequence[Condition]) -> None:
     if all(each.name == SOAK for each in conditions):
-        raise click.UsageError("soak counts since other conditions hold: give another --condition")
+        raise click.UsageError(
+            "soak counts from when the other conditions hold: add another --condition"
+        )
 
 
-def _say(found: Found) -> None:
+def _print_pending(found: Found) -> None:
     for line in _lines(found):
         echo(f"kraftgate: {line}", err=True)
 
@@ -162,12 +164,12 @@ def _as_json(outcome: Outcome, *, many: bool) -> dict[str, object]:
         {"cluster": name, "findings": [finding_row(each).public() for each in findings]}
         for name, findings in outcome.found.items()
     ]
-    told = several_json(clusters) if many else clusters[0]
+    findings = several_json(clusters) if many else clusters[0]
     return {
         "satisfied": outcome.verdict is Verdict.SATISFIED,
         "verdict": str(outcome.verdict),
         "waited_seconds": round(outcome.waited_s, 3),
-        **told,
+        **findings,
     }
 
 

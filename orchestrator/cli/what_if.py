@@ -42,16 +42,16 @@ from streams.probe.assignments import assignments
 from streams.probe.what_if import Gathered, gather
 
 _CATCH_UP_S_MAX: Final = 15.0
-"""The job takes an idle controller's records in every 10 s (`streams.metadata.plan`)."""
-_WITHOUT: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
-_NOT_NEEDED: Final = "in this mode what fails does not depend on it"
-_LOOK_S: Final = 0.2
+"""The job commits an idle controller's records every 10 s (`streams.metadata.plan`)."""
+_MODES_WITHOUT_METADATA: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
+_NOT_NEEDED: Final = "in this mode the effect does not depend on it"
+_POLL_S: Final = 0.2
 _NAMED_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Followed:
-    """What `kraftgate run` knows; `summary` is None unless it is of now."""
+    """What `kraftgate run` knows; `summary` is None unless it is current."""
 
     summary: ClusterSummary | None
     assignments: Maybe[Mapping[TopicPartition, Assignment]]
@@ -84,32 +84,34 @@ def what_if(
     gathered = gather(target.brokers, target.brokers_security, broker)
     now, notes = _situation(config, entry, broker, gathered)
     if log_dir is None:
-        asked = if_broker_fails(now)
-        told = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
-        directories = [if_directory_fails(now, each.path) for each in told]
+        prediction = if_broker_fails(now)
+        reported = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
+        directories = [if_directory_fails(now, each.path) for each in reported]
     else:
-        asked, directories = if_directory_fails(now, _path(now, log_dir)), []
+        prediction, directories = if_directory_fails(now, _path(now, log_dir)), []
     if as_json:
-        echo_json(_json(entry.name, asked, directories, notes))
+        echo_json(_json(entry.name, prediction, directories, notes))
     else:
-        console().print(picture(entry.name, asked, directories, notes))
-    if asked.is_serious:
-        raise HazardError(f"{entry.name}: {_danger(asked)}")
+        console().print(picture(entry.name, prediction, directories, notes))
+    if prediction.is_serious:
+        raise HazardError(f"{entry.name}: {_serious(prediction)}")
 
 
 def _entry(config: Config, name: str | None) -> ClusterEntry:
-    """The one cluster that is meant.
+    """Return the requested cluster.
 
     Raises:
-        click.UsageError: none or several are meant.
-        ConfigError: it names no brokers.
+        click.UsageError: several are configured, and none is named.
+        ConfigError: it has no `brokers`.
     """
     names = ", ".join(each.name for each in config.clusters)
     if name is None and len(config.clusters) > 1:
-        raise click.UsageError(f"--cluster is needed, one of: {names}")
+        raise click.UsageError(
+            f"more than one cluster is configured; pass --cluster with one of: {names}"
+        )
     found = clusters_named(config, name)
     if found[0].brokers is None:
-        what = f"{config.path}: cluster `{found[0].name}` names no `brokers`: what-if asks them"
+        what = f"{config.path}: cluster `{found[0].name}` has no `brokers`, which what-if polls"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
     return found[0]
 
@@ -117,29 +119,33 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
 def _situation(
     config: Config, entry: ClusterEntry, broker: int, gathered: Gathered
 ) -> tuple[Situation, list[str]]:
-    """Put together what the brokers and the metadata log tell; with what that leaves open.
+    """Return the situation by the brokers and the metadata log, and notes about it.
 
     Raises:
         NoDataError: no broker answers.
-        ConfigError: they are of another cluster than configured.
-        click.UsageError: none of them knows this broker.
+        ConfigError: they belong to another cluster than configured.
+        click.UsageError: the cluster has no such broker.
     """
     topics = gathered.topics
     if isinstance(topics, Unknown):
-        raise NoDataError(f"{entry.name}: no broker can be asked: {topics.why}")
+        raise NoDataError(f"{entry.name}: no broker answers: {topics.why}")
     if entry.id is not None and topics.cluster_id != entry.id:
         raise ConfigError(
-            [f"{config.path}: the brokers are of cluster {topics.cluster_id}, not {entry.id}"]
+            [f"{config.path}: the brokers belong to cluster {topics.cluster_id}, not {entry.id}"]
         )
     known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
     if broker not in known:
         ids = ", ".join(map(str, sorted(known)))
-        raise click.UsageError(f"{entry.name} knows no broker {broker}, but: {ids}")
+        raise click.UsageError(f"{entry.name} has no broker {broker}. Its brokers: {ids}")
     settings = gathered.settings
-    told = None if isinstance(settings, Unknown) else mode_of(settings)
-    followed = _nothing(_NOT_NEEDED) if told in _WITHOUT else _followed(config, entry, broker)
+    reported = None if isinstance(settings, Unknown) else mode_of(settings)
+    followed = (
+        _not_followed(_NOT_NEEDED)
+        if reported in _MODES_WITHOUT_METADATA
+        else _followed(config, entry, broker)
+    )
     registered = _registered(followed.summary, broker)
-    mode = registered if told is None else told
+    mode = registered if reported is None else reported
     notes = []
     if mode is not registered and registered is not None:
         notes.append(
@@ -163,27 +169,27 @@ def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
 
 
 def _followed(config: Config, entry: ClusterEntry, broker: int) -> _Followed:
-    """What is known beside the brokers; only what is of now counts."""
+    """Return what the metadata log says, if `kraftgate run` follows it up to now."""
     if entry.controllers is None:
-        return _nothing(f"{config.path.name} names no `controllers` for {entry.name}")
+        return _not_followed(f"{config.path.name} has no `controllers` for {entry.name}")
     try:
         summary = _caught_up(config, entry.name)
     except FollowingError as error:
-        return _nothing(str(error))
+        return _not_followed(str(error))
     if summary is None:
-        return _nothing("the metadata log is not followed up to now: is `kraftgate run` running?")
+        return _not_followed("the metadata log is not followed up to now: start `kraftgate run`")
     return _Followed(
         summary=summary,
         assignments=assignments(config.state_dir / STORE_FILE, entry.name, broker),
     )
 
 
-def _nothing(why: str) -> _Followed:
+def _not_followed(why: str) -> _Followed:
     return _Followed(summary=None, assignments=Unknown(why))
 
 
 def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:
-    """Look until the store has all that was committed at the first look; None: it does not come."""
+    """Wait until the store has all committed records; None: it does not have them in time."""
     assessor = Assessor(config, Reader(config, newest=1))
     deadline_s = time.monotonic() + _CATCH_UP_S_MAX
     while True:
@@ -195,20 +201,18 @@ def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:
             return one.summary
         if time.monotonic() > deadline_s:
             return None
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _path(now: Situation, log_dir: str) -> str:
-    """The directory as its broker names it.
+    """Return the directory as its broker names it.
 
     Raises:
         NoDataError: the broker does not describe its directories.
-        click.UsageError: it has no such one.
+        click.UsageError: it has no such directory.
     """
     if isinstance(now.log_dirs, Unknown):
-        raise NoDataError(
-            f"the directories of broker {now.broker} are not known: {now.log_dirs.why}"
-        )
+        raise NoDataError(f"the directories of broker {now.broker} are unknown: {now.log_dirs.why}")
     paths = [each.path for each in now.log_dirs]
     wanted = log_dir.rstrip("/") or "/"
     if wanted not in paths:
@@ -218,25 +222,27 @@ def _path(now: Situation, log_dir: str) -> str:
     return wanted
 
 
-def _danger(asked: Prediction) -> str:
-    minded = [str(each.at) for each in asked.lines if each.fate in SERIOUS]
-    counts = ", ".join(f"{n} {fate}" for fate, n in asked.counts.items() if n and fate in SERIOUS)
-    more = len(minded) - _NAMED_MAX
-    named = ", ".join(minded[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
-    what = f"broker {asked.broker}" if asked.log_dir is None else asked.log_dir
+def _serious(prediction: Prediction) -> str:
+    serious = [str(each.at) for each in prediction.lines if each.fate in SERIOUS]
+    counts = ", ".join(
+        f"{n} {fate}" for fate, n in prediction.counts.items() if n and fate in SERIOUS
+    )
+    more = len(serious) - _NAMED_MAX
+    named = ", ".join(serious[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    what = f"broker {prediction.broker}" if prediction.log_dir is None else prediction.log_dir
     return f"if {what} failed now: {counts}: {named}"
 
 
 def _json(
-    cluster: str, asked: Prediction, directories: Sequence[Prediction], notes: Sequence[str]
+    cluster: str, prediction: Prediction, directories: Sequence[Prediction], notes: Sequence[str]
 ) -> dict[str, object]:
     return {
         "cluster": cluster,
-        "broker": asked.broker,
-        **_prediction_json(asked),
-        "partitions": [_line_json(each) for each in asked.lines],
+        "broker": prediction.broker,
+        **_prediction_json(prediction),
+        "partitions": [_line_json(each) for each in prediction.lines],
         "directories": [_prediction_json(each) for each in directories],
-        "notes": [*notes, *asked.notes],
+        "notes": [*notes, *prediction.notes],
     }
 
 

@@ -111,7 +111,7 @@ def find_java() -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise ToolMissingError(
-            f"java did not tell its version within {_VERSION_S_MAX:.0f} s",
+            f"java did not print its version within {_VERSION_S_MAX:.0f} s",
             where=executable,
             fix=f"Run: {APT_INSTALL}",
         ) from error

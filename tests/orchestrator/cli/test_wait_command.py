@@ -82,13 +82,13 @@ def test_what_holds_ends_with_0(tmp_path: Path, job: Job) -> None:
 def test_what_comes_to_hold_meanwhile_ends_with_0(
     tmp_path: Path, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say = command._say
+    say = command._print_pending
 
     def and_then_it_goes_on(found: Found) -> None:
         say(found)
         job.write(DONE)
 
-    monkeypatch.setattr(command, "_say", and_then_it_goes_on)
+    monkeypatch.setattr(command, "_print_pending", and_then_it_goes_on)
     job.write(HELD)
     result = wait(tmp_path, "--condition", "nothing_held", "--timeout", "60s")
     assert result.exit_code == ExitCode.DONE, result.stderr

@@ -10,8 +10,8 @@ from unittest.mock import MagicMock, call
 import pytest
 
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
-from orchestrator.demo import demo
-from orchestrator.demo.memory import PeakMemory, family_bytes
+from orchestrator import demo
+from orchestrator.demo import PeakMemory, family_bytes
 from orchestrator.lab import Lab
 from orchestrator.lab.errors import WaitTimedOutError
 from tests.scenes.night import kraft, replicas
@@ -82,7 +82,7 @@ def test_a_broker_is_complete_in_kraft_mode_with_nothing_pending(
 
 def test_no_broker_is_restarted_before_the_last_one_is_seen_complete() -> None:
     did: list[str] = []
-    follower = MagicMock(wait_seen=lambda what, _holds, _timeout: did.append(what))
+    follower = MagicMock(wait_until=lambda what, _holds, _timeout: did.append(what))
     for _, step in demo._migration(_noting_lab(did), follower):
         step()
     told = ("enter_migration", "move_to_kraft", "every replica of broker")
@@ -122,7 +122,7 @@ def _noting_lab(did: list[str]) -> Lab:
 
 
 def test_memory_counts_this_process_and_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.demo.memory._EVERY_S", 0.05)
+    monkeypatch.setattr("orchestrator.demo._MEASURE_S", 0.05)
     large = "x = bytearray(200 << 20); print(flush=True); input()"
     before = family_bytes()
     with PeakMemory() as memory:
