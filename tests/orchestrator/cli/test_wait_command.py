@@ -189,7 +189,7 @@ def test_one_of_several_clusters_can_be_waited_for(tmp_path: Path, job: Job) -> 
     [
         ((), "nothing to wait for: add --condition or --checkpoint"),
         (("--condition", "isr_ful"), "did you mean `isr_full`?"),
-        (("--condition", "soak(10m)"), "soak counts since other conditions hold"),
+        (("--condition", "soak(10m)"), "soak counts from when the other conditions hold"),
     ],
 )
 def test_what_cannot_be_waited_for_ends_with_2(

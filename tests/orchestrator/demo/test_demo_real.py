@@ -103,5 +103,5 @@ def test_an_interrupted_demo_stops_everything(tmp_path: Path, marked: Mapping[st
                 break
         rest = demo.stdout.read()
         assert demo.wait(120) == 130
-    assert "interrupted; everything is stopped" in rest
+    assert "interrupted; all processes are stopped" in rest
     assert _alive(marked) == []

@@ -73,7 +73,9 @@ def test_what_blocks_ends_with_5_and_comes_first(file: Path, gathered: Gathered)
     gathered(OFFLINE)
     result = invoke(file)
     assert result.exit_code == ExitCode.HAZARD
-    assert result.stderr.startswith("kraftgate: prod: the window must not open: log-dirs-online, ")
+    assert result.stderr.startswith(
+        "kraftgate: prod: do not begin the migration: log-dirs-online, "
+    )
     said = " ".join(result.stdout.split())
     assert said.index("BLOCKS the migration window") < said.index("warnings (")
     assert "fail log-dirs-online: a log directory is offline" in said
@@ -122,7 +124,7 @@ def test_a_configuration_without_addresses_ends_with_2(file: Path) -> None:
     file.write_text("cluster: {name: prod}\n")
     result = invoke(file)
     assert result.exit_code == ExitCode.USAGE
-    assert "cluster `prod` names neither `zookeeper` nor `brokers`" in result.stderr
+    assert "cluster `prod` has neither `zookeeper` nor `brokers`" in result.stderr
 
 
 def test_the_help_has_an_example() -> None:

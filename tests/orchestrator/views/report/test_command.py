@@ -163,7 +163,7 @@ def test_a_trail_of_another_version_ends_with_1_and_says_so(made: Made) -> None:
     (made.state / "audit.head").unlink()
     done = run(made)
     assert done.exit_code == ExitCode.FAILED
-    assert "entries that this version does not read" in done.stderr
+    assert "entries that this version cannot read" in done.stderr
 
 
 def test_without_a_trail_there_is_a_report_that_says_so(made: Made) -> None:
@@ -219,7 +219,7 @@ def test_of_a_cluster_of_which_nothing_was_seen_it_ends_with_4(tmp_path: Path) -
     made.store()
     done = run(made, "--format", "json")
     assert done.exit_code == ExitCode.NO_DATA
-    assert "nothing was seen of other with" in done.stderr
+    assert "has no data of other: start" in done.stderr
     assert len(json.loads(done.stdout)["clusters"]) == 2
 
 
