@@ -197,7 +197,7 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
     for partition in doomed:
         assert_offline(lab, "old", partition)
     found = standing(run, 1)
-    assert "not created if migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
+    assert "not be created if migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
     assert found.keys() == {
         HazardKind.ONE_DIRECTORY_LEFT,
         HazardKind.REPLICAS_RECREATED,
