@@ -86,7 +86,7 @@ class BrokerState(BrokerRow):
 
     Attributes:
         stalled: held, without progress for longer than configured.
-        serves_early: held and unfenced.
+        is_unfenced_early: held and unfenced.
         pending: migrating and unassigned replicas; null, like `total`: unknown.
         eta: of a held broker.
         last_progress_ms: when a replica of a held broker last got a directory; before the first,
@@ -97,7 +97,7 @@ class BrokerState(BrokerRow):
     host: str | None
     rack: str | None
     stalled: bool
-    serves_early: bool
+    is_unfenced_early: bool
     pending: int | None
     total: int | None
     eta: EtaState | None

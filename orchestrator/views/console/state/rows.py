@@ -98,7 +98,7 @@ def broker_state(
         host=broker.host,
         rack=broker.rack,
         stalled=stalled,
-        serves_early=is_unfenced_early(broker),
+        is_unfenced_early=is_unfenced_early(broker),
         pending=broker.pending if known else None,
         total=sum(row.replicas.values()) if known else row.replicas_on_disk,
         under_replicated=row.under_replicated if known else None,

@@ -76,11 +76,11 @@ def night(**changes: Any) -> ClusterRead:
 def test_a_row_per_broker() -> None:
     done, moving, pending = state_of(HYBRID)["brokers"]
     assert done["unfenced_early"] == {"pending": 32, "duration_ms": 70}
-    assert not done["serves_early"]
+    assert not done["is_unfenced_early"]
     assert (moving["mode"], moving["held"], moving["pending"]) == ("migrating", False, 32)
     assert pending["replicas"]["migrating"] == 8
     assert (pending["pending"], pending["total"], pending["held"]) == (12, 64, True)
-    assert pending["serves_early"]
+    assert pending["is_unfenced_early"]
     assert pending["last_progress_ms"] == NOW_MS - 4_000
     assert [each["urgency"] for each in (done, moving, pending)] == [15, 14, 7]
 

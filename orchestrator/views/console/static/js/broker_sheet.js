@@ -58,7 +58,7 @@ function Facts({ row, name }) {
   const others = [
     ["Rate", rate(row.progress?.rate_per_second ?? null)],
     ["Held for", heldText(row)],
-    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${row.serves_early ? ", now" : early.duration_ms === null ? "" : `, for ${duration(early.duration_ms)}`}`],
+    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${row.is_unfenced_early ? ", now" : early.duration_ms === null ? "" : `, for ${duration(early.duration_ms)}`}`],
     ["Under-replicated", row.under_replicated === null ? null : count(row.under_replicated)],
     ["Epoch", row.epoch === null ? null : count(row.epoch)],
   ].filter(([, value]) => value !== null);

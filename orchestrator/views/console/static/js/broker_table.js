@@ -85,12 +85,12 @@ export function Mode({ mode }) {
 
 /** Held, fenced, unfenced early: the broker's state in Kafka, and whether it is as it should be. */
 export function BrokerState({ row }) {
-  const { held, stalled, serves_early: early, in_controlled_shutdown: stopping } = row;
+  const { held, stalled, is_unfenced_early: early, in_controlled_shutdown: stopping } = row;
   const registered = row.epoch !== null;
   return html`<span class="badges">
     ${stalled && html`<${Badge} tone="bad" icon="violated">stalled<//>`}
     ${held && html`<${Badge} tone="warn" icon="held">held<//>`}
-    ${early && html`<${Badge} tone="odd" icon="alert" title=${`serves with ${row.unfenced_early.pending} pending`}>unfenced early<//>`}
+    ${early && html`<${Badge} tone="odd" icon="alert" title=${`unfenced with ${row.unfenced_early.pending} pending`}>unfenced early<//>`}
     ${isFenced(row) && html`<${Badge} tone="bad" icon="fenced">${stopping ? "stopping" : "fenced"}<//>`}
     ${registered && !early && !row.fenced && html`<${Badge} tone="ok" icon="dot">unfenced<//>`}
     ${lacking(row) > 0 && html`<${Badge} tone="bad" icon="cross">${count(lacking(row))} offline<//>`}

@@ -13,7 +13,7 @@ const FILTERS = [
   ["unsettled", "Not in order", isUnsettled],
   ["held", "Held", (row) => row.held],
   ["fenced", "Fenced", isFenced],
-  ["early", "Unfenced early", (row) => row.serves_early],
+  ["early", "Unfenced early", (row) => row.is_unfenced_early],
   ["offline", "Replicas offline", (row) => lacking(row) > 0],
   ["zookeeper", "Not in KRaft mode", (row) => row.mode !== "kraft"],
 ];

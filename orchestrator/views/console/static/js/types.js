@@ -45,7 +45,7 @@
  * @property {string|null} host
  * @property {string|null} rack
  * @property {boolean} stalled
- * @property {boolean} serves_early
+ * @property {boolean} is_unfenced_early
  * @property {number|null} pending
  * @property {number|null} total
  * @property {EtaState|null} eta
