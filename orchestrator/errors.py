@@ -88,7 +88,7 @@ class RunbookError(ProblemsError):
 
 
 class ExecutionError(KraftgateError):
-    """What was said to a walk does not fit where it stands."""
+    """The state of the execution does not allow the request."""
 
     code = ExitCode.USAGE
 

@@ -61,8 +61,7 @@ class Conductor:
         named = {each.name: each.runbook for each in config.clusters if each.runbook is not None}
         if execute and not any(each.hooks for each in named.values()):
             raise ExecutionError(
-                "--execute has nothing to do the steps with: name `hooks` beside the runbook's"
-                f" `file` in {config.path}"
+                f"{config.path}: --execute requires `runbook.hooks`. Name a file of hooks there"
             )
         with ExitStack() as made:
             for entry in config.clusters:
@@ -210,7 +209,7 @@ class _ClusterExecution:
         self._record(started)
 
     def _record_end(self) -> None:
-        ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was told to end")
+        ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was stopped")
         self._record(ended)
 
     def _record(self, body: Body) -> None:

@@ -31,7 +31,7 @@ from orchestrator.execution.steps import Steps
 from orchestrator.runbook.loaded import Loaded
 
 _SAY_DONE: Final = (
-    "your word that the step is done, since the gate held before it and cannot tell:"
+    "an operator's decision that the step is done, since the gate held before it already:"
     " kraftgate decide '{}' --done --reason ..."
 )
 _HAND_OVER: Final = (
@@ -117,15 +117,15 @@ class Executor:
             return None if execution is None else TickResult(execution=execution)
         if execution.sha256 != self._loaded.sha256:
             changed_text = (
-                f"{self._loaded.path} was changed since this walk began with it: put it back, or"
-                " end the walk (kraftgate abort) and begin anew (kraftgate begin)"
+                f"{self._loaded.path} was changed since this execution began: restore it, or"
+                " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
             )
             return TickResult(execution=execution, holds=(changed_text,))
         if execution.left_running is not None:
             waits = self._steps.poll_leftover(execution.left_running)
             if waits is not None:
                 return TickResult(
-                    execution=execution, holds=(f"{waits}: an earlier walk started it",)
+                    execution=execution, holds=(f"{waits}: an earlier execution started it",)
                 )
             return self._result(None)
         instance = next_checkpoint(execution, self._loaded.runbook, view)
@@ -264,8 +264,8 @@ class Executor:
     def _judged(self, at: _Tick, part: Part) -> PartResult:
         conditions: Sequence[Condition] = self._conditions.of(at.instance, part)
         answer = self._judge.judge(at.state, part, conditions, at.view, at.facts)
-        if answer.told is not None:
-            self._record(answer.told)
+        if answer.entry is not None:
+            self._record(answer.entry)
         return answer
 
     def _record_restarts(self, instance: CheckpointInstance, view: View) -> None:
@@ -278,8 +278,8 @@ class Executor:
             offset = broker.registered_offset  # of a registration with the controllers
             where = "" if offset is None else f" at offset {offset}"
             text = (
-                f"broker {broker.id} registered anew in {broker.mode} mode{where},"
-                f" while the walk stands at {instance.id}"
+                f"broker {broker.id} registered again in {broker.mode} mode{where},"
+                f" while the current checkpoint is {instance.id}"
             )
             self._record(entries.UnexpectedChange(text=text, broker=broker.id))
 
@@ -294,7 +294,7 @@ class Executor:
     ) -> TickResult:
         execution = self._trail.state()
         if execution is None:
-            raise AssertionError("a walk that stands somewhere has begun")
+            raise AssertionError("the execution with a current checkpoint has not begun")
         if instance is None:
             return TickResult(execution=execution, holds=holds, findings=findings)
         return TickResult(

@@ -54,13 +54,13 @@ class PartResult:
     Attributes:
         holds: all conditions hold, on data that was polled after they first did.
         findings: those of every condition, in the runbook's order.
-        told: the entry to write; None: nothing has changed.
+        entry: the entry to write; None: nothing has changed.
     """
 
     holds: bool
     verdict: Verdict
     findings: tuple[Finding, ...]
-    told: Evaluated | None
+    entry: Evaluated | None
 
     @property
     def holding_back(self) -> tuple[Finding, ...]:
@@ -83,7 +83,7 @@ class Judge:
         self._fresh = fresh
         self._held_since: dict[tuple[str, Part], int] = {}
         self._together: dict[tuple[str, Part], JointConditions] = {}
-        self._told_ms: dict[tuple[str, Part], int] = {}
+        self._recorded_ms: dict[tuple[str, Part], int] = {}
 
     def judge(
         self,
@@ -95,15 +95,15 @@ class Judge:
     ) -> PartResult:
         """Evaluate one part; a part without conditions holds at once."""
         if not conditions:
-            return PartResult(holds=True, verdict=Verdict.SATISFIED, findings=(), told=None)
+            return PartResult(holds=True, verdict=Verdict.SATISFIED, findings=(), entry=None)
         self._fresh.keep(conditions)
         key = (state.id, part)
         joint = self._together.setdefault(key, JointConditions(conditions))
         findings = joint.judge(view)
         verdict = verdict_of(findings)
         holds = self._confirmed(key, conditions, verdict, view)
-        told = self._news(state, part, findings, verdict, view.now_ms, facts)
-        return PartResult(holds=holds, verdict=verdict, findings=findings, told=told)
+        entry = self._news(state, part, findings, verdict, view.now_ms, facts)
+        return PartResult(holds=holds, verdict=verdict, findings=findings, entry=entry)
 
     def forget(self) -> None:
         """Start over: what held is not known to have held without interruption."""
@@ -143,9 +143,9 @@ class Judge:
                 each.reason for each in findings
             ]:
                 return None
-            if same and now_ms - self._told_ms.get(key, 0) < _REASONS_EVERY_MS:
+            if same and now_ms - self._recorded_ms.get(key, 0) < _REASONS_EVERY_MS:
                 return None
-        self._told_ms[key] = now_ms
+        self._recorded_ms[key] = now_ms
         return _judged(state, part, findings, verdict, facts)
 
 

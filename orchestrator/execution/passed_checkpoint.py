@@ -79,12 +79,12 @@ def _walk(config: Config, cluster: str) -> ExecutionState | None:
 
 def _told(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
     if execution is None:
-        return Verdict.UNKNOWN, "no walk has begun: does `kraftgate run` run?"
+        return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
     state = execution.checkpoint(checkpoint)
     if execution.passed(checkpoint):
         return Verdict.SATISFIED, f"it is {state.stage}"
     if execution.outcome is not None:
-        return Verdict.VIOLATED, f"the walk ended before it: {execution.outcome}"
+        return Verdict.VIOLATED, f"the execution ended before it: {execution.outcome}"
     current = execution.current
     stands = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
-    return Verdict.WAITING, f"the walk stands {stands}"
+    return Verdict.WAITING, f"the execution is {stands}"

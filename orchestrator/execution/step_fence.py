@@ -23,7 +23,7 @@ class StepFence:
 
     Args:
         home: the state directory of this orchestrator.
-        tell: appends to the audit trail.
+        record: appends to the audit trail.
     """
 
     def __init__(self, lock: Lock, runs: Runs, home: Home, record: Callable[[Body], None]) -> None:

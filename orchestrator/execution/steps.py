@@ -37,7 +37,7 @@ class Steps:
         commands: None: an operator does every step by hand.
         lock: no hook is started while it is not held.
         home: the state directory of this orchestrator.
-        tell: appends to the audit trail.
+        record: appends to the audit trail.
     """
 
     def __init__(

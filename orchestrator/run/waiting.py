@@ -28,7 +28,7 @@ _FIRST_S: Final = 2.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 1.0
 _NOT_LOOKED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
-_NOT_ASKED: Final = "it was asked anew, and not answered in time"
+_NOT_ASKED: Final = "it was polled again and did not answer in time"
 
 Found = Mapping[str, tuple[Finding, ...]]
 """The findings by cluster name, in the order of the conditions."""

@@ -66,7 +66,7 @@ def rollback(request: OperatorRequest) -> None:
     with open_request(request) as at:
         execution, state = at.current(None)
         if execution.path is not None:
-            raise ExecutionError(f"it is on a way back already: {execution.path}")
+            raise ExecutionError(f"a rollback is already being executed: {execution.path}")
         if state.stage is Stage.RUNNING:
             raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
         loaded = runbook_of(at.entry, execution)
@@ -86,9 +86,9 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str) -> str:
     name = id_.partition("[")[0]
     at = next(each for each in runbook.checkpoints if each.id == name)
     if at.rollback == NO_ROLLBACK:
-        raise ExecutionError(f"no way back leads from {at.id}: {at.rollback_reason}")
+        raise ExecutionError(f"cannot roll back from {at.id}: {at.rollback_reason}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
-        raise ExecutionError(f"no way back leads from {at.id}: what was begun cannot be taken back")
+        raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
     return at.rollback
 
 
@@ -101,11 +101,9 @@ def begin(request: OperatorRequest) -> None:
     with open_request(request) as at:
         execution = at.trail.state()
         if execution is not None and execution.outcome is None:
-            raise ExecutionError(
-                f"a walk goes on at {at.entry.name}: abort it first, or let it end"
-            )
+            raise ExecutionError(f"an execution of {at.entry.name} has not ended: abort it first")
         loaded = runbook_of(at.entry, None)
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )
-        at.record(body, f"a new walk through {loaded.runbook.name} begins")
+        at.record(body, f"a new execution of {loaded.runbook.name} begins")

@@ -59,11 +59,13 @@ class RequestContext:
         """
         execution = self.trail.state()
         if execution is None:
-            raise ExecutionError(f"no walk has begun for {self.entry.name}: start kraftgate run")
+            raise ExecutionError(
+                f"no execution has begun for {self.entry.name}: start kraftgate run"
+            )
         if execution.outcome is not None:
             raise ExecutionError(
-                f"the walk of {self.entry.name} has ended ({execution.outcome}): kraftgate begin"
-                " begins a new one"
+                f"the execution of {self.entry.name} has ended ({execution.outcome}):"
+                " kraftgate begin begins a new one"
             )
         return execution
 
@@ -77,11 +79,11 @@ class RequestContext:
         state = execution.current
         if state is None:
             raise ExecutionError(
-                f"the walk of {self.entry.name} is between two checkpoints: once more"
+                f"the execution of {self.entry.name} is between two checkpoints: retry"
             )
         if checkpoint is not None and state.id != checkpoint:
             raise ExecutionError(
-                f"the walk of {self.entry.name} stands at {state.id}, not {checkpoint}"
+                f"the current checkpoint of {self.entry.name} is {state.id}, not {checkpoint}"
             )
         return execution, state
 
@@ -118,7 +120,7 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
     found = clusters_named(config, name)
     if len(found) != 1:
         names = ", ".join(each.name for each in config.clusters)
-        raise ExecutionError(f"say of which cluster with --cluster: {names}")
+        raise ExecutionError(f"more than one cluster is configured; pass --cluster: {names}")
     return found[0]
 
 
@@ -134,7 +136,7 @@ def runbook_of(entry: ClusterEntry, execution: ExecutionState | None) -> Loaded:
     loaded = load(entry.runbook.file)
     if execution is not None and loaded.sha256 != execution.sha256:
         raise ExecutionError(
-            f"{loaded.path} was changed since this walk began with it: put it back, or end the walk"
-            " (kraftgate abort) and begin anew (kraftgate begin); gates that hold open again"
+            f"{loaded.path} was changed since this execution began: restore it, or abort it"
+            " (kraftgate abort) and begin a new one (kraftgate begin); gates that hold open again"
         )
     return loaded

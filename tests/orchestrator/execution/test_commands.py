@@ -164,7 +164,7 @@ def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
 
 def test_only_where_the_walk_stands(desk: Desk) -> None:
     said = desk.refused("approve", "brokers-kraft[1]", *WHY)
-    assert "stands at finalize, not brokers-kraft[1]" in said
+    assert "is finalize, not brokers-kraft[1]" in said
 
 
 def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
@@ -266,11 +266,14 @@ def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(des
     desk.begin()
     assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().path == "back"
-    assert "on a way back already" in desk.refused("rollback", *WHY) or desk.walk().current is None
+    assert (
+        "a rollback is already being executed" in desk.refused("rollback", *WHY)
+        or desk.walk().current is None
+    )
 
 
 def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
-    assert "a walk goes on" in desk.refused("begin", *WHY)
+    assert "an execution of prod has not ended" in desk.refused("begin", *WHY)
     assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
     assert "has ended (aborted)" in desk.refused("pause", *WHY)
     assert desk.types("begin", *WHY).exit_code == ExitCode.DONE
@@ -279,7 +282,7 @@ def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
 
 def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
     (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
-    assert "was changed since this walk began" in desk.refused("approve", "finalize", *WHY)
+    assert "was changed since this execution began" in desk.refused("approve", "finalize", *WHY)
 
 
 def test_waiting_for_a_checkpoint(desk: Desk) -> None:

@@ -356,7 +356,7 @@ def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: 
     night.settle()
     night.begin_again()
     result = night.settle()
-    assert result.holds == ("the hook of brokers-kraft[1] to end: an earlier walk started it",)
+    assert result.holds == ("the hook of brokers-kraft[1] to end: an earlier execution started it",)
     assert len(night.outside.started) == 1
     gone = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
     night.outside.now = gone
@@ -504,7 +504,7 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     approve(night, BORIS)
     result = night.settle()
     assert night.place("finalize").stage is Stage.SHOWN
-    assert "your word that the step is done" in result.holds[0]
+    assert "decision that the step is done" in result.holds[0]
     night.say(
         entries.StepDecided(checkpoint="finalize", decision="done", by=ANNA, reason="I did it")
     )
@@ -520,7 +520,7 @@ def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
     night.settle()
     walk = night.trail.state()
     assert walk is not None
-    assert "registered anew in zookeeper mode, while the walk" in walk.unexpected[-1][1]
+    assert "registered again in zookeeper mode, while the current" in walk.unexpected[-1][1]
 
 
 def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> None:
@@ -529,7 +529,7 @@ def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> N
     night.settle()
     walk = night.trail.state()
     assert walk is not None
-    assert "broker 2 registered anew in kraft mode" in walk.unexpected[-1][1]
+    assert "broker 2 registered again in kraft mode" in walk.unexpected[-1][1]
     assert len(night.outside.started) == 1
     night.brokers = (migrating(1), kraft(2, epoch=4711))
     into_kraft(night, 1)
@@ -661,7 +661,7 @@ def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
 def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> None:
     night.loaded = parse(RUNBOOK + "# longer\n", night.outside.folder / "small.yaml")
     night.take_up()
-    assert "was changed since this walk began" in night.look().holds[0]
+    assert "was changed since this execution began" in night.look().holds[0]
     assert night.outside.started == []
 
 

@@ -106,9 +106,9 @@ def test_a_verdict_is_told_at_once_and_its_words_now_and_then() -> None:
     for second in range(25):
         now = view(NOW_MS + second * 1000, bad=None if second == 20 else "a")
         answer = judge.judge(place, "needs", [condition("a")], now, {"n": second})
-        if answer.told is not None:
-            told.append((second, answer.told.verdict))
-            place = replace(place, evaluated={"needs": answer.told})
+        if answer.entry is not None:
+            told.append((second, answer.entry.verdict))
+            place = replace(place, evaluated={"needs": answer.entry})
     assert told == [
         (0, Verdict.VIOLATED),
         (10, Verdict.VIOLATED),

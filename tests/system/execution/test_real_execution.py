@@ -235,7 +235,7 @@ def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
     window.wait_walk(lambda walk: walk.passed("brokers-kraft"), "all brokers in KRaft mode")
     lab.restart("broker-1")
     window.wait_walk(
-        lambda walk: any("broker 1 registered anew" in text for _, text in walk.unexpected),
+        lambda walk: any("broker 1 registered again" in text for _, text in walk.unexpected),
         "the restart to be named",
     )
 

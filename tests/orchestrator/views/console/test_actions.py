@@ -105,7 +105,7 @@ def test_the_page_sees_what_it_said(start: Start) -> None:
 
 def test_nobody_approves_elsewhere_than_where_the_walk_stands(start: Start) -> None:
     served = start(scene="approve")
-    assert "stands at finalize[3001], not copied" in refuses(served, "approve", checkpoint="copied")
+    assert "is finalize[3001], not copied" in refuses(served, "approve", checkpoint="copied")
     with client(served, token=served.token) as http:
         answer = http.post("/api/clusters/prod/approve", json=SAY)
     assert refused(answer) == (400, "bad_request")
