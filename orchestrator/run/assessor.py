@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.assess import assess
@@ -15,16 +14,9 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.cluster_read import ClusterRead, Tally, read_status
+from orchestrator.run.cluster_read import STATUS_FILES, ClusterRead, Tally, read_status
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.reader import Reader
-
-_STATUS_FILES: Final = {
-    DataSource.METADATA_LOG: "source.json",
-    DataSource.ZOOKEEPER: "zookeeper.json",
-    DataSource.LOG_DIRS: "log_dirs.json",
-    DataSource.JMX: "jmx.json",
-}
 
 
 class Assessor:
@@ -156,7 +148,7 @@ def last_reports(config: Config, cluster: str) -> Mapping[DataSource, int]:
     """Return when each source last reported its status (ms); one that never did is absent."""
     found = {
         source: read_status(config.state_dir, cluster, file).observed_ms
-        for source, file in _STATUS_FILES.items()
+        for source, file in STATUS_FILES.items()
     }
     return {source: at_ms for source, at_ms in found.items() if at_ms}
 

@@ -27,6 +27,12 @@ from migration.values.foreign import load
 from orchestrator.run import execution_status
 from orchestrator.run.execution_status import ExecutionStatus
 
+STATUS_FILES: Final = {
+    DataSource.METADATA_LOG: "source.json",
+    DataSource.ZOOKEEPER: "zookeeper.json",
+    DataSource.LOG_DIRS: "log_dirs.json",
+    DataSource.JMX: "jmx.json",
+}
 PHASE_CHANGED: Final = "phase_changed"
 _LOG = logging.getLogger(__name__)
 
@@ -179,10 +185,10 @@ def read_cluster(
     return ClusterRead(
         summary=nothing_seen(cluster) if summary is None else summary,
         events=tuple(events),
-        status=read_status(state_dir, cluster),
-        zookeeper=read_status(state_dir, cluster, "zookeeper.json"),
-        log_dirs=read_status(state_dir, cluster, "log_dirs.json"),
-        jmx=read_status(state_dir, cluster, "jmx.json"),
+        status=read_status(state_dir, cluster, STATUS_FILES[DataSource.METADATA_LOG]),
+        zookeeper=read_status(state_dir, cluster, STATUS_FILES[DataSource.ZOOKEEPER]),
+        log_dirs=read_status(state_dir, cluster, STATUS_FILES[DataSource.LOG_DIRS]),
+        jmx=read_status(state_dir, cluster, STATUS_FILES[DataSource.JMX]),
         journals=dict(_journals(store, state_dir, cluster)),
         execution=execution_status.read(
             state_dir / "clusters" / cluster / execution_status.EXECUTION_FILE
