@@ -46,7 +46,7 @@ def test_how_far_there_is_more_than_no_ops() -> None:
 
 
 def test_a_gap_after_the_position_is_damage() -> None:
-    with pytest.raises(DamagedBatch, match="offset 6 follows where 5 was asked for"):
+    with pytest.raises(DamagedBatch, match="offset 6 follows, but 5 was requested"):
         committed(batch(6), 5, 99)
 
 
