@@ -78,7 +78,7 @@ class Conductor:
     def execution(self, cluster: str) -> ExecutionStatus | None:
         """Return how far the execution on a cluster is; None: the cluster names no runbook."""
         one = self._executions.get(cluster)
-        return None if one is None else one.request
+        return None if one is None else one.status
 
     def polled(self, cluster: str) -> Polled:
         """Return the latest answers of the sources that the checkpoint of a cluster needs."""
@@ -122,7 +122,7 @@ class _ClusterExecution:
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
         self._trail = ExecutionTrail(log, entry.name)
-        self.request = execution_status.read(self._home / execution_status.EXECUTION_FILE)
+        self.status = execution_status.read(self._home / execution_status.EXECUTION_FILE)
         self._written = False
         with ExitStack() as made:
             zookeeper = None
@@ -216,7 +216,7 @@ class _ClusterExecution:
         self._trail.append(body, now_ms(), self._fence)
 
     def _write_status(self, result: TickResult, at_ms: int) -> None:
-        request = execution_status.told(
+        status = execution_status.told(
             result.execution,
             at_ms,
             checkpoint=result.checkpoint,
@@ -228,12 +228,12 @@ class _ClusterExecution:
                 self._loaded.runbook, result.execution.path, result.checkpoint
             ),
         )
-        before = self.request
-        same = before is not None and before.says_the_same(request, _TELL_EVERY_MS)
+        before = self.status
+        same = before is not None and before.says_the_same(status, _TELL_EVERY_MS)
         if same and self._written:
             return
-        self.request, self._written = request, True
-        execution_status.write(self._home / execution_status.EXECUTION_FILE, request)
+        self.status, self._written = status, True
+        execution_status.write(self._home / execution_status.EXECUTION_FILE, status)
 
     def close(self) -> None:
         """Record that this orchestrator ends, and release the locks."""
