@@ -107,7 +107,7 @@ def run(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def wait_ready(holder: "subprocess.Popen[bytes]", log: Path) -> None:
     """The last of the lines that say what to do next, each a line of its own."""
     deadline = time.monotonic() + 180
-    while "Ctrl-C stops it all." not in log.read_text().splitlines():
+    while "Ctrl-C stops every process." not in log.read_text().splitlines():
         assert holder.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.2)
