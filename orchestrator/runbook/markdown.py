@@ -58,7 +58,7 @@ def _before(place: Place, above: str | None) -> Iterator[str]:
 def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[str]:
     yield from (checkpoint.explain.strip(), "")
     if checkpoint.irreversible:
-        yield from ("**There is no way back once it has begun.**", "")
+        yield from ("**No rollback is possible once it has begun.**", "")
     if checkpoint.destructive:
         yield from ("**It destroys data, or what holds them.**", "")
     if checkpoint.for_each is not None:
@@ -117,11 +117,11 @@ def _way_back(checkpoint: ForwardCheckpoint) -> Iterator[str]:
     if checkpoint.rollback is None:
         return
     if checkpoint.rollback == NO_ROLLBACK:
-        yield from (f"No way back is needed: {(checkpoint.rollback_reason or '').strip()}", "")
+        yield from (f"No rollback is needed: {(checkpoint.rollback_reason or '').strip()}", "")
         return
     until = " until its step has begun" if checkpoint.irreversible else ""
     name = checkpoint.rollback
-    yield from (f"The way back from here{until}: [`{name}`](#back-{name}).", "")
+    yield from (f"The rollback from here{until}: [`{name}`](#back-{name}).", "")
 
 
 def _ways_back(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:

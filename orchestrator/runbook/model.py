@@ -62,7 +62,7 @@ class Checkpoint(Strict):
     """One checkpoint: guards, a step, a gate."""
 
     id: Id = Field(description="Its name, unique in the file.")
-    title: Text = Field(description="What it is, in one line.")
+    title: Text = Field(description="Its title, in one line.")
     explain: Text = Field(description="Why it is there, for who reads it in the night.")
     after: Given[Ids] = Field(
         default=None,
@@ -86,16 +86,16 @@ class Checkpoint(Strict):
     )
     step: Given[Step] = Field(default=None, description="Absent: only the gate is waited for.")
     opens_when: Conditions = Field(
-        default=(), description="The gate: all must hold before the walk goes on."
+        default=(), description="The gate: all must hold before the execution continues."
     )
     approval: Given[Approval] = Field(
         default=None,
-        description="Given once, before the first instance's step. Absent: nobody is asked.",
+        description="Given once, before the first instance's step. Absent: no approval is needed.",
     )
     irreversible: bool = Field(
         default=False,
-        description="There is no way back from it: it needs an approval and a soak before it, and"
-        " is never skipped.",
+        description="It has no rollback: it needs an approval and a soak before it, and is never"
+        " skipped.",
     )
     destructive: bool = Field(
         default=False,
@@ -110,29 +110,30 @@ class Checkpoint(Strict):
 
 
 class ForwardCheckpoint(Checkpoint):
-    """A checkpoint of the way forward, from which a way back leads."""
+    """A checkpoint on the way forward, with the rollback from it."""
 
     rollback: Given[Id] = Field(
         default=None,
-        description="The id of the way back from here, or `none` with `rollback_reason`."
-        " Required before an irreversible checkpoint; on it, the way until its step has begun.",
+        description="The id of the rollback from here, or `none` with `rollback_reason`."
+        " Required before an irreversible checkpoint; on it, the rollback until its step"
+        " has begun.",
     )
     rollback_reason: Given[Text] = Field(
-        default=None, description="Why nothing has to be taken back here."
+        default=None, description="Why nothing has to be rolled back here."
     )
 
 
 class Rollback(Strict):
-    """A way back, with checkpoints of its own."""
+    """A rollback, with checkpoints of its own."""
 
-    id: Id = Field(description="What `rollback` of a checkpoint names.")
-    title: Text = Field(description="What it is, in one line.")
-    explain: Text = Field(description="When it is gone, and what it leaves behind.")
+    id: Id = Field(description="The value that `rollback` of a checkpoint names.")
+    title: Text = Field(description="Its title, in one line.")
+    explain: Text = Field(description="Until when it is possible, and what it leaves behind.")
     checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False, min_length=1)] = Field(
         description="Passed one after the other."
     )
     then: Given[Id] = Field(
-        default=None, description="The id of the way back that this one goes on with."
+        default=None, description="The id of the rollback that follows this one."
     )
 
 

@@ -171,7 +171,7 @@ class _Planner:
 def _where(member: Member | None, each: str) -> str:
     if member is None:
         return f"which {each}s there are is not known yet"
-    host = f"on {member.host}" if member.host else "on a host that nobody tells"
+    host = f"on {member.host}" if member.host else "on an unknown host"
     return f"{host}, rack {member.rack}" if member.rack else host
 
 

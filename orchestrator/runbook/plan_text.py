@@ -29,13 +29,13 @@ def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan)
     by = "every step is done by hand" if hooks is None else str(hooks.path)
     yield f"hooks   {by}" + ("" if hooks is None else f" (sha256 {hooks.sha256[:16]})")
     yield from _cluster(facts)
-    yield from ("", "The order is that of now: whose turn it is, is asked again before each turn.")
+    yield from ("", "This is the present order; it is determined again before each instance.")
     yield from _stops(plan.way, "")
     for way in plan.ways_back:
-        yield from ("", f"WAY BACK {way.id}: {way.title}")
+        yield from ("", f"ROLLBACK {way.id}: {way.title}")
         yield from _stops(way.stops, "B")
         if way.then is not None:
-            yield from ("", f"It goes on with the way back {way.then}.")
+            yield from ("", f"The rollback {way.then} follows.")
     if plan.problems:
         yield from ("", "These commands cannot be made now:")
         yield from (f"  {line}" for line in plan.problems)
@@ -81,7 +81,7 @@ def _stop(stop: Planned) -> Iterator[str]:
         yield from _labelled("needs", ", ".join(stop.needs))
     yield from _approval(stop)
     if stop.irreversible:
-        yield from _labelled("", "There is no way back once this has begun.")
+        yield from _labelled("", "No rollback is possible once this has begun.")
     if stop.destructive:
         yield from _labelled("", "This destroys data, or what holds them.")
     if stop.command is not None:
@@ -94,7 +94,7 @@ def _stop(stop: Planned) -> Iterator[str]:
         yield textwrap.indent(stop.manual, _INDENT * 2)
     yield from _labelled("opens when", ", ".join(stop.opens_when))
     if stop.rollback is not None:
-        yield from _labelled("way back", stop.rollback)
+        yield from _labelled("rollback", stop.rollback)
 
 
 def _approval(stop: Planned) -> Iterator[str]:

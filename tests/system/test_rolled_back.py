@@ -1,4 +1,4 @@
-"""The way back on a real cluster, an attempt that is begun on what was left, and one to the end.
+"""The rollback on a real cluster, an attempt that is begun on what was left, and one to the end.
 
 Three metadata logs of one cluster id: `kraftgate run` follows them one after the other, and what it
 told of each is held against the controller's own log.

@@ -40,11 +40,13 @@ def _from(
     line = loaded.line(*place.path, "rollback")
     if ended_by is not None:
         if rollback not in (None, NO_ROLLBACK):
-            what = f"there is no way back here: `{ended_by}` before it is irreversible; remove it"
+            what = (
+                f"no rollback is possible here: `{ended_by}` before it is irreversible; remove it"
+            )
             yield Problem(line=line, what=what)
     elif rollback is None and not checkpoint.irreversible:
         what = (
-            f"`{checkpoint.id}` has no way back: name one with `rollback`, or write"
+            f"`{checkpoint.id}` has no rollback: name one with `rollback`, or write"
             f" rollback: {NO_ROLLBACK} with `rollback_reason`"
         )
         yield Problem(line=line, what=what)
@@ -52,7 +54,7 @@ def _from(
         what = f"`{checkpoint.id}` has rollback: {NO_ROLLBACK} without a `rollback_reason`: say why"
         yield Problem(line=line, what=what)
     elif rollback not in (None, NO_ROLLBACK, *ids):
-        what = f"there is no way back `{rollback}`; {_near(rollback, ids)}"
+        what = f"there is no rollback `{rollback}`; {_near(rollback, ids)}"
         yield Problem(line=line, what=what)
     if reason is not None and rollback != NO_ROLLBACK:
         what = f"`rollback_reason` belongs to rollback: {NO_ROLLBACK} only: remove it"
@@ -69,7 +71,7 @@ def _ways(loaded: "Loaded", ids: list[str]) -> Iterator[Problem]:
     for position, way in enumerate(loaded.runbook.rollbacks):
         line = loaded.line("rollbacks", position, "id")
         if way.id == NO_ROLLBACK:
-            what = f"a way back cannot be called `{NO_ROLLBACK}`: that says that there is none"
+            what = f"a rollback cannot have the id `{NO_ROLLBACK}`: it means that there is none"
             yield Problem(line=line, what=what)
         if way.id in first:
             what = f"the id `{way.id}` is taken (line {first[way.id]}): choose another"
@@ -80,7 +82,7 @@ def _ways(loaded: "Loaded", ids: list[str]) -> Iterator[Problem]:
         line = loaded.line("rollbacks", position, "then")
         if way.then not in ids:
             yield Problem(
-                line=line, what=f"there is no way back `{way.then}`; {did_you_mean(way.then, ids)}"
+                line=line, what=f"there is no rollback `{way.then}`; {did_you_mean(way.then, ids)}"
             )
         elif _comes_back(way.id, after):
             what = f"`{way.id}` goes on with itself in the end: `then` must not make a circle"
@@ -104,5 +106,7 @@ def _unused(loaded: "Loaded") -> Iterator[Problem]:
             following = after[following]
     for position, way in enumerate(loaded.runbook.rollbacks):
         if way.id not in used:
-            what = f"nobody takes the way back `{way.id}`: name it in a `rollback`, or remove it"
+            what = (
+                f"no checkpoint uses the rollback `{way.id}`: name it in a `rollback`, or remove it"
+            )
             yield Problem(line=loaded.line("rollbacks", position, "id"), what=what)

@@ -1,4 +1,4 @@
-"""The way back, and what an attempt that was not cleared away does to the next one."""
+"""The rollback, and what an attempt that was not cleared away does to the next one."""
 
 from dataclasses import replace
 

@@ -333,7 +333,7 @@ WAYS_BACK = [
     Wrong(
         "    rollback: back\n",
         "",
-        "12: `brokers` has no way back: name one with `rollback`, or write rollback: none with"
+        "12: `brokers` has no rollback: name one with `rollback`, or write rollback: none with"
         " `rollback_reason`",
     ),
     Wrong(
@@ -342,7 +342,7 @@ WAYS_BACK = [
         "10: `ready` has rollback: none without a `rollback_reason`: say why",
     ),
     Wrong(
-        "rollback: back", "rollback: bak", "22: there is no way back `bak`; did you mean `back`?"
+        "rollback: back", "rollback: bak", "22: there is no rollback `bak`; did you mean `back`?"
     ),
     Wrong(
         _ENTER,
@@ -352,7 +352,7 @@ WAYS_BACK = [
     Wrong(
         "  - id: back\n",
         "  - id: none\n",
-        "34: a way back cannot be called `none`: that says that there is none",
+        "34: a rollback cannot have the id `none`: it means that there is none",
     ),
     Wrong(
         "    explain: When.\n",
@@ -362,17 +362,17 @@ WAYS_BACK = [
     Wrong(
         "    explain: When.\n",
         "    explain: When.\n    then: bac\n",
-        "37: there is no way back `bac`; did you mean `back`?",
+        "37: there is no rollback `bac`; did you mean `back`?",
     ),
     Wrong(
         "    rollback: back\n",
         "    rollback: none\n    rollback_reason: so\n",
-        "35: nobody takes the way back `back`: name it in a `rollback`, or remove it",
+        "35: no checkpoint uses the rollback `back`: name it in a `rollback`, or remove it",
     ),
     Wrong(
         "    irreversible: true\n",
         "    irreversible: true\n" + _AFTER_THE_END,
-        "37: there is no way back here: `end` before it is irreversible; remove it",
+        "37: no rollback is possible here: `end` before it is irreversible; remove it",
     ),
     Wrong(
         "conditions:\n  - name: lag",

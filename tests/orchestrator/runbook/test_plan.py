@@ -44,7 +44,7 @@ controller 3000 on c1, active
 controller 3001 on c2
 not known: broker 4: it is down
 
-The order is that of now: whose turn it is, is asked again before each turn.
+This is the present order; it is determined again before each instance.
 
 1 ready: Ready
     opens when  quorum_healthy
@@ -54,31 +54,31 @@ The order is that of now: whose turn it is, is asked again before each turn.
     needs       no_hazard(restart, 2)
     runs        'do it' k2 2  (at most 1m30s)
     opens when  assignments_complete(2)
-    way back    back
+    rollback    back
 
 2.2 brokers[3] on k3, rack a: Brokers, one at a time
     done if     broker_mode(3, kraft)
     needs       no_hazard(restart, 3)
     runs        'do it' k3 3  (at most 1m30s)
     opens when  assignments_complete(3)
-    way back    back
+    rollback    back
 
 2.3 brokers[1] on k1, rack a: Brokers, one at a time
     done if     broker_mode(1, kraft)
     needs       no_hazard(restart, 1)
     runs        'do it' k1 1  (at most 1m30s)
     opens when  assignments_complete(1)
-    way back    back
+    rollback    back
 
 3 end: The end
     needs       isr_full, soak(10m)
     approval    2 people: kraftgate approve end --reason "..." --confirm CLUSTER
-                There is no way back once this has begun.
+                No rollback is possible once this has begun.
     by hand     step finalize:
         Restart the controllers of prod.
     opens when  finalized
 
-WAY BACK back: Back
+ROLLBACK back: Back
 
 B1.1 back-brokers[2] on k2, rack b: Brokers back
     by hand     step leave-kraft:
@@ -140,7 +140,7 @@ def test_every_broker_and_controller_has_its_turn_in_order() -> None:
 def test_what_destroys_data_and_which_approval_covers_it_is_in_the_plan() -> None:
     loaded = load("zk-to-kraft-jbod")
     text = plan_text(loaded, FACTS, None, plan(loaded.runbook, FACTS, None))
-    off = text[text.index("zookeeper-off") : text.index("WAY BACK")]
+    off = text[text.index("zookeeper-off") : text.index("ROLLBACK")]
     assert "approve zookeeper-off --reason" in off
     assert "This destroys data, or what holds them." in off
     znodes = text[text.index("back-znodes:") : text.index("back-brokers[")]

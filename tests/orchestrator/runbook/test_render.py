@@ -62,7 +62,7 @@ def test_a_page_in_words() -> None:
     assert "On HOST restart broker BROKER." in shown
     assert "**2 people approve it**, each with `kraftgate approve end --reason" in shown
     assert 'approve end --reason "..." --confirm CLUSTER' in shown
-    assert "No way back is needed: nothing was changed yet" in shown
+    assert "No rollback is needed: nothing was changed yet" in shown
     assert "- `lag-is-low`: It is asked by `/usr/local/bin/lag --max 100`, for 5s at most." in shown
 
 

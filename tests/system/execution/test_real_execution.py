@@ -243,10 +243,10 @@ def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
 def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     window.wait_walk(_stands_at("soak", "finalize"), "the last reversible checkpoint")
     window.say("rollback", "--reason", "the change is called off")
-    window.approve_alone("back-controllers")  # and with it back-znodes, which nobody is asked for
+    window.approve_alone("back-controllers")  # and with it back-znodes, which needs no approval
     window.wait_walk(
         lambda walk: walk.outcome == "rolled-back" or _an_operator_helps(lab, window),
-        "the way back",
+        "the rollback",
         600,
     )
     summary = window.summary()

@@ -28,7 +28,7 @@ export function Runbook({ cluster }) {
     <//>`;
   }
   const { runbook, path, outcome, unexpected } = walk;
-  const note = outcome ? `ended: ${outcome}` : path ? `way back: ${path}` : walk.execute ? "steps by hooks" : "steps by hand";
+  const note = outcome ? `ended: ${outcome}` : path ? `rollback: ${path}` : walk.execute ? "steps by hooks" : "steps by hand";
   return html`<div class="runbook">
     <${Panel} id="runbook" title=${`Runbook ${runbook}`} note=${note}>
       ${checkpoints.length
