@@ -127,7 +127,7 @@ def _back_and_something_is_left(lab: Lab, run: Killed) -> None:
     now = run.wait_for(lambda now: [each.mode for each in now.brokers] == [Mode.ZOOKEEPER] * 2)
     assert now.metadata_log == 1
     # The last broker that was restarted must first describe its directories again.
-    last = "delete /migration before it"
+    last = "delete /migration first"
     run.wait_for(lambda _: any(each.endswith(last) for each in status(run)[1]["waiting_for"][:1]))
     code, told = status(run)
     assert (code, told["phase"]) == (0, "rolled-back")
@@ -149,7 +149,7 @@ def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
     now = run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
     assert (now.metadata_log, now.topics) == (2, 0)
     (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.STALE_MIGRATION_ZNODE)
-    assert f"as soon as its metadata log has passed offset {left}" in hazard["text"]
+    assert f"once its metadata log passes offset {left}" in hazard["text"]
     lab.roll_back(lambda _: None)
     assert all_is_there(lab, "old", "young")
     run.wait_for_event(of("migration_znode_deleted"))

@@ -271,7 +271,9 @@ def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:
     _topic_stays_out_of_zookeeper(lab, "unseen-again")
     until(lambda: lab.zookeeper.copied_offset() > before)
     run.wait_for(
-        lambda now: _stuck(now, "although /migration goes on") and _evidence_of_a_healthy_lag(now)
+        lambda now: (
+            _stuck(now, "although /migration is still written") and _evidence_of_a_healthy_lag(now)
+        )
     )
     assert "unseen-again" not in lab.zookeeper.children("/brokers/topics")
 

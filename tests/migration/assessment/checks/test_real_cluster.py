@@ -151,7 +151,7 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     assert down.of("brokers-reachable").startswith("unknown\n")
     assert "broker 2" in down.of("brokers-reachable")
     assert "brokers-reachable" in down.blocking()
-    assert "not known: the directories of broker 2" in down.of("log-dirs-online")
+    assert "unknown: the directories of broker 2" in down.of("log-dirs-online")
     _what_conditions_ask_for_without_a_broker(real.target)
 
 
