@@ -1,7 +1,7 @@
-"""Runs the long tests first, then in the order of what they cost: plain ones, Spark's, clusters'.
+"""Runs the long tests first, then the others by cost: plain tests, Spark tests, cluster tests.
 
-`long(minutes)` says how long a file takes, roughly: the longest is begun first, so that two files
-at a time end at about the same moment.
+`long(minutes)` is the approximate duration of a file. The longest file starts first, so that two
+workers end at about the same time.
 """
 
 import gc
@@ -16,9 +16,8 @@ import pytest
 
 from orchestrator.views.console import third_party
 
-# How long an example takes is the machine's affair; `make bench` measures.
-# Whoever lets code in (.ci/run) gets the same answer for the same code; `make test` looks for other
-# examples each time.
+# The duration of an example depends on the machine and is not checked; `make bench` measures.
+# Make Hypothesis deterministic in CI (.ci/run); `make test` tries other examples each time.
 hypothesis.settings.register_profile(
     "kraftgate", deadline=None, derandomize="KRAFTGATE_CI_RUN" in os.environ
 )

@@ -1,9 +1,9 @@
 """(e) From a record's append on a controller to the change in the console's event stream.
 
 As (c), but the effect is the arrival of the first event whose `metadata_offset` reaches the record,
-at a page that reads the stream over loopback. How a browser shows it is measured in
-tests/orchestrator/views/browser.
-Both clocks are this machine's. Beside it, how much such a page is sent.
+at a page that reads the stream over loopback. tests/orchestrator/views/browser measures how a
+browser renders it.
+Both timestamps come from this machine's clock. It also measures the bytes sent to such a page.
 """
 
 import http.client
@@ -36,10 +36,10 @@ _END_S_MAX: Final = 20.0
 
 
 class _Page:
-    """A page that reads the stream in a thread of its own.
+    """A page that reads the stream in its own thread.
 
     Attributes:
-        arrivals: the metadata offset that was told and when it came (ms), both rising.
+        arrivals: each received metadata offset and its arrival time (ms), both increasing.
         sent: bytes of each change.
     """
 
@@ -53,7 +53,7 @@ class _Page:
         self._thread.start()
 
     def reached(self) -> int:
-        """The metadata offset that is shown; -1 before the first."""
+        """Return the displayed metadata offset; -1 before the first event."""
         return self.arrivals[-1][0] if self.arrivals else -1
 
     def join(self) -> None:
@@ -78,7 +78,7 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
     """Measure each rate `runs` times for `duration_s` seconds on one running Kraftgate.
 
     Raises:
-        MeasuringFailed: the lab, the load, Kraftgate or its console did not do as it should.
+        MeasuringFailed: the lab, the load, Kraftgate or its console failed.
     """
     figures: list[Figure] = []
     listen = {"console": {"listen": "127.0.0.1:0"}}

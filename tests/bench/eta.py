@@ -1,11 +1,11 @@
-"""(g) What was expected of a held broker against what then happened, on a real migration.
+"""(g) The estimated duration of a broker's hold against the actual one, on a real migration.
 
-A lab's one broker, with thousands of replicas in two directories, goes from ZooKeeper to KRaft mode
-and back, again and again: as Kafka does it, where all is assigned within a moment, and with a
-controller that stands still for random times once it has assigned the first ones, so that it takes
-long enough for a person to ask. The controller's log is then followed by the job's own functions,
-and at every look of a screen, four a second, and at every batch of the log the estimate is held
-against the moment at which the last replica had its directory.
+A lab's one broker, with thousands of replicas in two directories, repeatedly migrates from
+ZooKeeper to KRaft mode and back: at Kafka's own speed, where all replicas are assigned almost at
+once, and with a controller that pauses for random times after the first assignments, so that it
+takes long enough for an operator to read the estimate. The job's own functions then follow the
+controller's log. At every refresh of a screen (four a second) and at every batch of the log, the
+estimate is compared with the time at which the last replica got its directory.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _COVERAGE: Final = LEVEL - 0.1
 
 @dataclass
 class _Followed(Run):
-    """The job without Spark, and what was known after each batch of the log."""
+    """The job without Spark, and its state after each batch of the log."""
 
     known: list[ClusterSummary] = field(default_factory=list)
 
@@ -49,29 +49,29 @@ class _Followed(Run):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One estimate, and how long it really took from there, in seconds."""
+    """One estimate and the actual remaining time, in seconds."""
 
     estimate: Estimate
     took_s: float
 
     @property
     def error_s(self) -> float:
-        """How far it was off."""
+        """Return the error."""
         return abs(self.estimate.seconds - self.took_s)
 
     @property
     def relative(self) -> float:
-        """The same, as a share of what it took."""
+        """Return the error as a share of the actual time."""
         return self.error_s / self.took_s
 
     @property
     def holds(self) -> bool:
-        """Whether the interval held."""
+        """Whether the interval contains the actual time."""
         return self.estimate.low <= self.took_s <= self.estimate.high
 
 
 def told(log: Path) -> list[Told]:
-    """All estimates that were to be seen of the broker's hold in this log.
+    """Return all estimates that screens could show for the broker's hold in this log.
 
     Raises:
         MeasuringFailed: the broker was not held, or its assignments were not complete.
@@ -106,8 +106,8 @@ def run(home: Path, runs: int, replicas: int) -> list[Figure]:
     """Measure `runs` rounds of each kind.
 
     Raises:
-        MeasuringFailed: a round went wrong, or gave no estimate at all.
-        LabError: the lab did.
+        MeasuringFailed: a round failed, or gave no estimate.
+        LabError: the lab failed.
     """
     by_kind: dict[str, list[list[Told]]] = {}
     lasted: dict[str, list[float]] = {}

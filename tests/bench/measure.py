@@ -61,7 +61,7 @@ def tree(pid: int) -> list[psutil.Process]:
 
 
 def memory_mb(processes: Iterable[psutil.Process]) -> tuple[float, float]:
-    """Sum of PSS and of RSS, MB; where the kernel does not tell PSS, RSS stands for it."""
+    """Sum of PSS and of RSS, MB; RSS replaces a PSS that the kernel does not report."""
     pss = rss = 0
     for process in processes:
         try:
@@ -93,7 +93,7 @@ def _pss(pid: int) -> int:
 
 
 class _MemoryWatch(threading.Thread):
-    """Samples a tree's memory until told to stop."""
+    """Samples a process tree's memory until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(name="memory-watch", daemon=True)

@@ -1,6 +1,6 @@
-"""What a generated log must come to, kept while it is written, in the shape `replay --json` prints.
+"""The expected result of replaying a generated log, in the shape that `replay --json` prints.
 
-Told record by record by the generator, and by other means than `migration`: plain counters.
+The generator reports each record to it. It uses plain counters and no code of `migration`.
 """
 
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ class Oracle:
 
 
 def differences(expected: dict[str, Any], said: dict[str, Any]) -> list[str]:
-    """Where a replay's JSON says something else; fields that the oracle lacks are left alone."""
+    """Return where a replay's JSON differs; fields that the oracle lacks are ignored."""
     found = [
         f"{key}: expected {expected[key]!r}, replay says {said.get(key)!r}"
         for key in ("metadata_offset", "phase", "topics", "partitions")

@@ -1,13 +1,14 @@
 """(f) The console's page in a real Chromium: first paint, an update, and append to changed bar.
 
-The first two with a made-up cluster of 300 brokers, 12 directories each and a million partitions,
-served by a process of its own, changes flowing four times a second. First paint is the moment at
-which the brokers stand on the screen, with nothing in a cache. An update is all that the page's
-main thread does from one change to the next, by that thread's own clock (`tdur` of Chromium's
-trace), so what else this machine does is not in it.
+The first two use a generated cluster of 300 brokers with 12 directories each and a million
+partitions, served by a separate process that sends four changes a second. First paint is the time
+at which the brokers are visible, with empty caches. An update is the main thread's work from one
+change to the next, in that thread's CPU time (`tdur` of Chromium's trace), so other load on this
+machine does not count.
 
-The last one on a lab's controller, as in (c) and (e): from the record's own timestamp, which the
-controller sets, to the frame in which the broker's bar counts it. All clocks are this machine's.
+The last one uses a lab's controller, as in (c) and (e): from the record's own timestamp, which the
+controller sets, to the frame in which the broker's bar counts it. All timestamps come from this
+machine's clock.
 """
 
 import contextlib
@@ -70,8 +71,8 @@ _BAR = """(() => {
   window.shown = [];
   const note = () => {
     const bar = document.querySelector("tr[data-broker] .bar");
-    const [, told] = /(\\d[\\d,]*) assigned/.exec(bar?.ariaLabel ?? "") ?? [];
-    const counted = Number(told?.replace(",", "") ?? 0);
+    const [, assigned] = /(\\d[\\d,]*) assigned/.exec(bar?.ariaLabel ?? "") ?? [];
+    const counted = Number(assigned?.replace(",", "") ?? 0);
     if (counted === (window.shown.at(-1)?.[0] ?? 0)) return;
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => window.shown.push([counted, Date.now()]);
@@ -86,7 +87,7 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
     """Measure all three.
 
     Raises:
-        MeasuringFailed: the server, the page, the lab or Kraftgate did not do as they should.
+        MeasuringFailed: the server, the page, the lab or Kraftgate failed.
     """
     with chromium() as browser:
         with _served() as url:
@@ -111,7 +112,7 @@ def _served() -> Iterator[str]:
 
 
 def _open(browser: Browser, url: str, view: str, script: str) -> Page:
-    """A page with nothing in a cache."""
+    """Open a page with empty caches."""
     width, height = LAPTOP
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.add_init_script(script)
@@ -165,7 +166,7 @@ def _updates(browser: Browser, url: str) -> Iterator[Figure]:
 
 
 def _main_thread_ms(events: Sequence[dict[str, Any]]) -> list[float]:
-    """What the page's main thread worked from each change to the next."""
+    """Return the CPU time of the page's main thread from each change to the next."""
     marks = [each for each in events if each["name"] == "kraftgate-change"]
     if not marks:
         raise MeasuringFailed("no change came")

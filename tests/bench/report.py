@@ -1,7 +1,7 @@
-"""(h) `kraftgate report` of a large window: 300 brokers and a million replicas, made up.
+"""(h) `kraftgate report` of a large window: 300 brokers and a million generated replicas.
 
-The state directory is a real one but for its contents: store, audit trail and transitions, of
-which there are two for each replica. Measured is the whole command, and the page that it writes.
+The state directory has the real layout and generated contents: store, audit trail and two
+transitions for each replica. The benchmark measures the whole command and the page that it writes.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ def run(home: Path, kraftgate: Path, runs: int, replicas: int) -> list[Figure]:
     """Write the page `runs` times.
 
     Raises:
-        MeasuringFailed: the command failed, or does not tell of every replica.
+        MeasuringFailed: the command failed, or the page does not show every replica.
     """
     made = big(home, brokers=BROKERS, replicas=replicas)
     out = home / "report.html"
@@ -31,7 +31,7 @@ def run(home: Path, kraftgate: Path, runs: int, replicas: int) -> list[Figure]:
         found.append(measured(command, log=home / "report.log"))
         say(f"h: {found[-1].wall_s:.1f} s, {found[-1].pss_mb:.0f} MB")
     if out.read_text("utf-8").count(f'<td class="n">{replicas}</td>') < BROKERS:
-        raise MeasuringFailed("the page does not tell how many replicas were assigned")
+        raise MeasuringFailed("the page does not show the number of assigned replicas")
     name = f"report of {BROKERS} brokers, {BROKERS * replicas:,} replicas"
     return [
         Figure(part="h", name=name, unit="s", runs=[each.wall_s for each in found]),

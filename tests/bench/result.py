@@ -1,4 +1,4 @@
-"""Figures with their spread, held against their bounds, as a table and as JSON."""
+"""Figures with their spread and bounds, as a table and as JSON."""
 
 import json
 import platform
@@ -19,14 +19,14 @@ _PACKAGES: Final = ("kafka-python", "kio", "msgpack", "pyarrow", "pyspark")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One measured thing, once a run.
+    """One measured quantity with one value per run.
 
     Attributes:
         part: the benchmark's letter.
         compared_with: the other side's runs; `figure` is then the ratio of the medians.
-        bound: what `figure` is held against; None: shown only.
-        at_least: whether `bound` is a least instead of a most.
-        worst: judged by the highest run instead of the median.
+        bound: the limit of `figure`; None: shown only.
+        at_least: whether `bound` is a minimum instead of a maximum.
+        worst: `figure` is the highest run instead of the median.
     """
 
     part: str
@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def figure(self) -> float:
-        """What is judged: the median, or its ratio to the other side's median, or the worst."""
+        """Return the value that `bound` limits: median, ratio of the medians, or highest run."""
         middle = max(self.runs) if self.worst else statistics.median(self.runs)
         return middle / statistics.median(self.compared_with) if self.compared_with else middle
 
@@ -103,7 +103,7 @@ def save(figures: Sequence[Figure], folder: Path, given: dict[str, Any]) -> Path
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on; no names of hosts or people."""
+    """Return what the figures depend on, without names of hosts or users."""
     return {
         "cores": psutil.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
@@ -115,7 +115,7 @@ def machine() -> dict[str, Any]:
 
 
 def say(line: str) -> None:
-    """Tell how far it is, on stderr; stdout is for the table."""
+    """Print progress to stderr; stdout is for the table."""
     sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
     sys.stderr.flush()
 

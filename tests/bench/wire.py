@@ -1,11 +1,11 @@
-"""(b) The wire reader against the best of what exists, batch and typed value together, on one core.
+"""(b) The wire reader against the best existing libraries: batches and typed values, on one core.
 
 Three sides read the same bytes in the same process, in changing order: ours
 (`streams.wire.batches.read_batches`, `streams.wire.records.read_record`), the best kept
 combination (kafka-python's record reader with its CRC check, kio's entity reader on our schemas),
-and kio alone (`read_batch`, entity reader). A side makes what its user would hold: per batch a list
-of (offset, timestamp, typed record). Judged by CPU time, since one core does the work and others
-may be taken; what each side read is counted and compared first.
+and kio alone (`read_batch`, entity reader). Each side builds what its user needs: per batch a list
+of (offset, timestamp, typed record). The comparison uses CPU time, since one core does the work and
+other processes may use the rest; the values that each side read are counted and compared first.
 """
 
 import gc
@@ -73,7 +73,7 @@ SIDES: Final[dict[str, Side]] = {"ours": ours, "best kept": best_kept, "kio alon
 
 
 def told(side: Side, log: bytes) -> tuple[int, int, int, int]:
-    """What a side read: records, sum of offsets, partitions' and their ids' sum. For comparison."""
+    """Totals of what a side read: records, offsets, partitions and their ids."""
     count = offsets = partitions = ids = 0
     for batch in side(log):
         for offset, _, record in batch:
@@ -87,7 +87,7 @@ def told(side: Side, log: bytes) -> tuple[int, int, int, int]:
 
 
 def timed(side: Side, log: bytes) -> float:
-    """CPU seconds of reading it all; each batch is let go before the next."""
+    """Return the CPU seconds of reading it all; each batch is released before the next."""
     gc.collect()
     began = time.process_time()
     for _ in side(log):
@@ -99,7 +99,7 @@ def run(path: Path, runs: int) -> list[Figure]:
     """Measure all sides `runs` times.
 
     Raises:
-        MeasuringFailed: they do not read the same.
+        MeasuringFailed: the sides read different values.
     """
     log = path.read_bytes()
     allowed = os.sched_getaffinity(0)

@@ -1,7 +1,7 @@
-"""Runs a target's inputs in this process: each bounded in time, all together in memory.
+"""Runs a target's inputs in this process, with a time limit for each and a memory limit for all.
 
-The number of the current input is kept in a file, so that the parent process knows which one ended
-it. A finding is printed as one line of JSON.
+A file holds the number of the current input, so that the parent process knows which input ended
+this process. A finding is printed as one line of JSON.
 """
 
 import json
@@ -32,14 +32,14 @@ _WARM_UP: Final = 3
 
 
 class TooSlow(BaseException):
-    """An input takes too long. Nothing that is under test may catch it."""
+    """An input takes too long. Code under test must not catch this."""
 
 
 class Memory:
-    """How far the process's memory rises above what it is now.
+    """How far the process's memory rises above its current size.
 
-    The kernel's own mark of the largest size is read and set back (proc(5), clear_refs): getrusage
-    tells that of the process which started this one, too.
+    Reads and resets the kernel's peak size (proc(5), clear_refs); the peak that getrusage reports
+    includes that of the process which started this one.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,9 @@ class Memory:
 
 
 def run(target: Target, seed: int, first: int, last: int, place: Path) -> int:
-    """Read the inputs from `first` up to `last`, excluding that; return the exit code.
+    """Read the inputs from `first` up to but excluding `last`; return the exit code.
 
-    Of inputs that fail at the same place only the first one is told.
+    Of the inputs that fail at the same place, only the first is reported.
     """
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
@@ -88,10 +88,10 @@ def run(target: Target, seed: int, first: int, last: int, place: Path) -> int:
 
 
 class Found(NamedTuple):
-    """What is wrong with how an input is read.
+    """A failure to read an input.
 
     Attributes:
-        where: what it has in common with others of its kind.
+        where: the place that failures of one kind have in common.
     """
 
     where: str
@@ -99,7 +99,7 @@ class Found(NamedTuple):
 
 
 def read(target: Target, data: bytes) -> Found | None:
-    """Have one input read; say what was wrong with that, or None."""
+    """Read one input; return the failure, or None."""
     try:
         with _bounded(INPUT_S_MAX):
             target.parse(data)

@@ -1,11 +1,11 @@
 """The oracle: projects a metadata log to the JSON of ``kraftgate replay``, naively.
 
-Plain dicts, and a full recount of every replica after every record. Nothing of the product is
-imported, and nothing was taken from it: the rules are Kafka's, named where they are used, and
-those of the replay contract.
+Plain dicts, and a full recount of every replica after every record. It imports and copies no
+code of the product: the rules are Kafka's, cited where they are used, and those of the replay
+contract.
 
-When a hold begins and ends, what "early" means, what a snapshot can tell and what it cannot: each
-has one place below.
+One place below defines each of: the begin and end of a hold, the meaning of "early", and the facts
+that a snapshot contains or lacks.
 """
 
 import re
@@ -53,8 +53,8 @@ def project(path: Path, dump: Callable[[Path], str]) -> Json:
     """Project a metadata log directory, one segment or one checkpoint.
 
     Args:
-        path: What ``kraftgate replay`` would be given.
-        dump: Returns what Kafka prints for one file.
+        path: The argument of ``kraftgate replay``.
+        dump: Returns Kafka's dump of one file.
 
     Raises:
         ValueError: The files do not make one log.
@@ -111,7 +111,7 @@ def project_texts(segments: Iterable[str], checkpoint: tuple[int, str] | None = 
 
 
 class _Cluster:
-    """The whole state, and what happened on the way."""
+    """The whole state and its events."""
 
     def __init__(self) -> None:
         self.offset = -1
@@ -150,7 +150,7 @@ class _Cluster:
         self.notice_phase(record)
 
     def apply(self, record: Record) -> None:
-        """Let one committed record change the state; then count everything again."""
+        """Apply one committed record to the state; then recount everything."""
         change = _CHANGES.get(record.kind)
         if change is not None:
             change(self, record)
@@ -159,7 +159,7 @@ class _Cluster:
     # Snapshots
 
     def load_snapshot(self, end: int, batches: Iterable[Batch]) -> None:
-        """Take the state at `end`; a snapshot says what is, not when it came to be."""
+        """Take the state at `end`; a snapshot holds the state, not the time of its changes."""
         self.recording = False
         for batch in batches:
             for record in batch.records:
@@ -213,7 +213,7 @@ class _Cluster:
             self.unfence(self.brokers[data["brokerId"]], record)
 
     def amend(self, broker: Json, record: Record) -> None:
-        """The same process says more of itself ("Amending registration"): nothing restarted."""
+        """The same process amends its registration ("Amending registration"): no restart."""
         data = record.data
         self.compare_log_dirs(broker["log_dirs"], data.get("logDirs", []), record)
         broker["epoch"] = data["brokerEpoch"]
@@ -233,7 +233,7 @@ class _Cluster:
             broker["log_dirs"] = log_dirs
 
     def compare_log_dirs(self, before: Sequence[str], now: Sequence[str], record: Record) -> None:
-        """A directory is lost while the broker runs, or when it comes back without it."""
+        """A directory is lost while the broker runs, or is missing after its restart."""
         if set(before) - set(now):
             self.happened(record, "log_dirs_lost", record.data["brokerId"])
 
@@ -253,7 +253,7 @@ class _Cluster:
         pending = self.pending(broker)
         if not broker["held"] or pending == 0:
             return
-        # Each unfencing while held is one too early; what is told of the incarnation is the first.
+        # Each unfencing of a held broker is early; the contract reports an incarnation's first one.
         self.happened(record, "broker_unfenced_early", broker["id"])
         if broker["unfenced_early"] is None:
             broker["unfenced_early"] = {"pending": pending, "duration_ms": None}
@@ -349,7 +349,7 @@ class _Cluster:
     # Counting
 
     def recount(self, record: Record) -> None:
-        """End every hold that nothing justifies any more."""
+        """End every hold that is no longer justified."""
         for broker in self.brokers.values():
             if not broker["held"] or self.pending(broker) > 0:
                 continue
@@ -436,7 +436,7 @@ TOLD = frozenset(
         "ABORT_TRANSACTION_RECORD",
     }
 )
-"""The kinds of records that the contract tells of; the others change nothing in it."""
+"""The kinds of records that the contract covers; other records do not change its result."""
 
 
 def _replica_state(directory: str, log_dirs: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The oracle itself: Kafka's own snapshots bear it out, and no change of a log escapes it."""
+"""Kafka's own snapshots confirm the oracle, and every change of a log changes its result."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ def checkpoints(case: str) -> list[Path]:
 
 
 def snapshot_view(state: dict[str, Any]) -> dict[str, Any]:
-    """What a snapshot can know; Kafka sorts a broker's directories in it."""
+    """Return what a snapshot contains; Kafka sorts a broker's directories in it."""
     brokers = [
         {name: broker[name] for name in ("id", "epoch", "mode", "fenced", "replicas")}
         | {"log_dirs": sorted(broker["log_dirs"]), "registered_offset": broker["registered_offset"]}
@@ -53,7 +53,7 @@ def test_the_log_up_to_a_snapshot_says_what_kafkas_snapshot_says(case: str) -> N
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_snapshot_and_the_rest_of_the_log_end_where_the_whole_log_does(case: str) -> None:
-    """All but holds: a snapshot does not tell whether a hold has ended before it."""
+    """Everything but holds: a snapshot does not record whether a hold ended before it."""
     whole = project_texts(texts(case))
     for checkpoint in checkpoints(case):
         end = end_offset(checkpoint)
@@ -68,15 +68,15 @@ def facts(state: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def without(text: str, offset: int) -> str:
-    """Make one record a NoOp: it is lost, and nothing else moves."""
+    """Replace one record by a NoOp; all other offsets stay."""
     nothing = '{"type":"NO_OP_RECORD","version":0,"data":{}}'
     return re.sub(rf"(?m)^(\| offset: {offset} .* payload: ).*$", rf"\g<1>{nothing}", text)
 
 
 def is_silent(record: Record) -> bool:
-    """Whether a record may be lost without a trace: it says nothing that the contract tells.
+    """Whether the loss of a record can leave the result unchanged: the contract does not cover it.
 
-    ISRs and leaders come and go: only their last ones are told, so each record of them may be.
+    The contract reports only the last ISR and leader, so any single record of them can be lost.
     """
     match record.kind:
         case "PARTITION_CHANGE_RECORD":
@@ -87,7 +87,7 @@ def is_silent(record: Record) -> bool:
 
 
 def is_overruled(record: Record, later: list[Record]) -> bool:
-    """Whether what a partition's or a registration's record says is said again, or gone, later."""
+    """Whether a later record repeats or removes a partition's or a registration's record."""
     if record.kind == "REGISTER_CONTROLLER_RECORD":
         id_ = record.data["controllerId"]
         return any(one.kind == record.kind and one.data["controllerId"] == id_ for one in later)
@@ -106,7 +106,7 @@ def is_overruled(record: Record, later: list[Record]) -> bool:
 
 
 def escapes(before: dict[str, Any], segments: list[str]) -> bool:
-    """Whether a changed log is answered like the log as it was."""
+    """Whether a changed log gives the result of the original log."""
     try:
         return not differences(before, project_texts(segments))
     except (ValueError, KeyError):

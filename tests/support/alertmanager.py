@@ -1,8 +1,8 @@
-"""Debian's Alertmanager with a webhook behind it; and what Prometheus tells one, as it was told.
+"""Debian's Alertmanager with a webhook receiver, and a recorder of what Prometheus sends.
 
-`listening` stands in Alertmanager's place where what Prometheus sends is looked at: each alert with
-the time it began at, again and again while it fires, and once more with a time in the past when it
-is over. `running` is Alertmanager itself: what comes out of it, people are told.
+`listening` replaces Alertmanager and records what Prometheus sends: each alert with its start time,
+repeated while it fires, and once more with an end time in the past when it is resolved. `running`
+is Alertmanager itself: its output is what people receive.
 """
 
 import json
@@ -27,7 +27,7 @@ _STOP_S_MAX: Final = 60.0
 
 @dataclass
 class Told:
-    """What was told.
+    """The alerts that Prometheus sent.
 
     Attributes:
         address: host:port, for Prometheus.
@@ -43,7 +43,7 @@ class Told:
             self._alerts += [each | {"over": _moment(each["endsAt"]) <= now} for each in alerts]
 
     def times(self, name: str, *, over: bool) -> list[tuple[dict[str, str], str]]:
-        """How often an alert began, or ended: its labels and when it began, each once."""
+        """Return each firing (or resolution, if `over`) of an alert once: labels and start time."""
         with self._lock:
             found = {
                 (json.dumps(each["labels"], sort_keys=True), each["startsAt"])
@@ -53,7 +53,7 @@ class Told:
         return [(json.loads(labels), began) for labels, began in sorted(found)]
 
     def severities(self) -> dict[str, set[str]]:
-        """Every alert that was told, with the severities that it had."""
+        """Return every received alert with its severities."""
         found: dict[str, set[str]] = {}
         with self._lock:
             for each in self._alerts:
@@ -64,9 +64,9 @@ class Told:
 
 @contextmanager
 def running(folder: Path, webhook: str, port: int | None = None) -> Iterator[str]:
-    """A server with its data below `folder`; host:port.
+    """Run a server with its data below `folder`; yield its host:port.
 
-    It tells `webhook` of each alert by itself, at once, and in the next second that it is over.
+    It notifies `webhook` of each alert separately and at once, and of its end in the next second.
     """
     folder.mkdir(exist_ok=True)
     route = {
@@ -108,7 +108,7 @@ def running(folder: Path, webhook: str, port: int | None = None) -> Iterator[str
 
 
 def active(address: str) -> list[dict[str, Any]]:
-    """The alerts that it holds to be active."""
+    """Return the alerts that it reports as active."""
     asked = f"http://{address}/api/v2/alerts"
     with urllib.request.urlopen(asked, timeout=120) as reply:  # ours
         found: list[dict[str, Any]] = json.load(reply)

@@ -1,4 +1,4 @@
-"""Debian's Prometheus and its promtool, found or missed loudly."""
+"""Debian's Prometheus and its promtool; a test fails if they are missing."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 def program(name: str) -> str:
-    """The program's path; a test that needs it fails without it."""
+    """Return the program's path; the test fails if it is missing."""
     found = shutil.which(name)
     if found is None:
         pytest.fail(f"there is no {name}. Run: {LINE}", pytrace=False)
@@ -34,7 +34,7 @@ def program(name: str) -> str:
 
 
 def promtool(*arguments: str | Path, stdin: str = "") -> tuple[int, str]:
-    """Run promtool: its exit code, and all that it said."""
+    """Run promtool; return its exit code and output."""
     done = subprocess.run(
         [program("promtool"), *map(str, arguments)],
         input=stdin,
@@ -55,17 +55,17 @@ def running(
     rules: str | None = None,
     alertmanager: str | None = None,
 ) -> Iterator[str]:
-    """A server with its data below `folder`; its base address.
+    """Run a server with its data below `folder`; yield its base address.
 
     It scrapes the nodes and Kraftgate every second, the nodes' label `node_id` is their id, and
     evaluates the rules every second.
 
     Args:
         folder: Its own.
-        nodes: By id, the URL of what is scraped.
+        nodes: The URL to scrape, by node id.
         kraftgate: host:port of `metrics.listen`.
         rules: The text of a file of rules.
-        alertmanager: host:port of who is told of alerts.
+        alertmanager: host:port of the receiver of alerts.
     """
     folder.mkdir(exist_ok=True)
     config = folder / "prometheus.yml"
@@ -105,7 +105,7 @@ def running(
 
 
 def api(url: str, path: str, **asked: str | float) -> Any:
-    """What the HTTP API answers to a question that it takes; below `/api/v1/`."""
+    """Return the HTTP API's answer to a valid query; paths are below `/api/v1/`."""
     with urllib.request.urlopen(  # noqa: S310  # ours
         f"{url}/api/v1/{path}?{urlencode(asked)}", timeout=120
     ) as reply:
@@ -113,7 +113,7 @@ def api(url: str, path: str, **asked: str | float) -> Any:
 
 
 def ask(url: str, expr: str, **at: float) -> dict[Labels, float]:
-    """What an expression gives now, or at a `time`."""
+    """Return the value of an expression now, or at a `time`."""
     found = api(url, "query", query=expr, **at)["result"]
     return {tuple(sorted(each["metric"].items())): float(each["value"][1]) for each in found}
 
@@ -121,7 +121,7 @@ def ask(url: str, expr: str, **at: float) -> dict[Labels, float]:
 def ask_range(
     url: str, expr: str, begin_s: float, end_s: float, step_s: float = 1.0
 ) -> dict[Labels, list[tuple[float, float]]]:
-    """What an expression gives from one time to another: (time, value) of each series."""
+    """Return an expression's values between two times: (time, value) of each series."""
     found = api(url, "query_range", query=expr, start=begin_s, end=end_s, step=step_s)["result"]
     return {
         tuple(sorted(each["metric"].items())): [(at, float(value)) for at, value in each["values"]]
@@ -144,7 +144,7 @@ def _config(nodes: Mapping[int, str], kraftgate: str | None) -> dict[str, object
 
 
 def wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a server of Prometheus' kind serves."""
+    """Wait until a Prometheus-like server is ready."""
     deadline_s = time.monotonic() + _READY_S_MAX
     while time.monotonic() < deadline_s:
         assert process.poll() is None, f"{url} ended"

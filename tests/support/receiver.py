@@ -1,4 +1,4 @@
-"""A receiver of alerts on loopback: keeps what it is sent, and answers as a test wants."""
+"""A receiver of alerts on loopback: records requests and answers as the test configures."""
 
 import json
 import ssl
@@ -27,7 +27,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reply:
-    """What it answers; `raw`: these bytes instead, and no HTTP."""
+    """The answer; `raw`: these bytes instead of HTTP."""
 
     status: int = 200
     body: bytes = b""
@@ -41,11 +41,11 @@ Answer = Callable[[Sent], Reply | None]
 
 
 class Receiver:
-    """Where it is, and what it was sent.
+    """The receiver's address and received requests.
 
     Attributes:
         url: of its root.
-        answer: may be replaced at any time.
+        answer: can be replaced at any time.
     """
 
     def __init__(self, url: str, answer: Answer) -> None:
@@ -67,14 +67,14 @@ class Receiver:
             return list(self._sent)
 
     def wait(self, count: int, within_s: float = 120.0) -> list[Sent]:
-        """Wait until there were so many requests."""
+        """Wait until this many requests were received."""
         with self._news:
             there = self._news.wait_for(lambda: len(self._sent) >= count, within_s)
             assert there, f"{len(self._sent)} requests of {count}"
             return list(self._sent)
 
     def hang(self, _: Sent) -> Reply | None:
-        """An answer that does not come before `let_go`."""
+        """Return an answer that is delayed until `let_go`."""
         self._released.wait()
         return None
 
@@ -114,7 +114,7 @@ def receiving(answer: Answer = lambda _: OK, tls: Certificate | None = None) -> 
         block_on_close = False
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Whoever sends may go away; that is what some tests are about."""
+            """Ignore the error: some tests make the sender disconnect."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         if tls is not None:

@@ -1,7 +1,7 @@
-"""H1, H2 and H3 on a real cluster: said and blocked before the restart, named after it.
+"""H1, H2 and H3 on a real cluster: reported and blocked before the restart, named after it.
 
-Each directory fails, Kraftgate is asked whether the broker may be restarted, somebody restarts it
-anyway; what is lost is then compared with what Kafka's own watermarks say.
+Each directory fails, the test asks Kraftgate whether the broker may be restarted, and restarts it
+anyway. The loss that Kraftgate reports is then compared with Kafka's own watermarks.
 """
 
 import json
@@ -74,7 +74,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
         for partition in range(len(OF_EACH)):
             lab.produce(topic, partition, RECORDS)
     for broker in (1, 2):
-        # Whoever asks has the log end offsets looked at, which a loss is judged by.
+        # The question makes Kraftgate poll the log end offsets, from which it computes a loss.
         assert asked(run, broker)[0] == 0
     _h1(lab, run)
     _h2_and_h3(lab, run)
@@ -106,7 +106,7 @@ def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
 
 
 def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
-    """The job goes on; how long it was blind is on the timeline, and afterwards all is right."""
+    """The job continues; the timeline shows the stale interval, and the state recovers."""
     before = run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
     lab.kill("zookeeper")
     blind = run.wait_for_event(of("zookeeper_blind"))
@@ -153,7 +153,7 @@ def _zookeeper(lab: Lab) -> Iterator[KazooClient]:
 
 
 def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
-    """A fresh quorum that finds it would skip the copy, and wipe ZooKeeper."""
+    """A new quorum that finds it would skip the copy and wipe ZooKeeper."""
     left = {
         "version": 0,
         "kraft_metadata_offset": 283,
@@ -175,7 +175,7 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
 
 
 def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
-    """Kafka does not refuse it (KAFKA-20960); `kraftgate hazards` did."""
+    """Kafka does not reject it (KAFKA-20960); `kraftgate hazards` did."""
     code, answer = asked_about(run, "--before", "finalize")
     assert code == 5
     assert HazardKind.FINALIZE_TOO_EARLY in {each["id"] for each in answer["hazards"]}
@@ -187,7 +187,7 @@ def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
 
 
 def _settings_of_all_kinds(lab: Lab) -> None:
-    """Written by Kafka itself while ZooKeeper holds them, so that the copy takes them over."""
+    """Let Kafka write them while it uses ZooKeeper, so that the copy includes them."""
     for of_whom, what in (
         (("brokers", "--entity-default"), "log.cleaner.threads=2"),
         (("users", "--entity-name", "al ice+"), "producer_byte_rate=1024"),
@@ -202,7 +202,7 @@ def _settings_of_all_kinds(lab: Lab) -> None:
 
 
 def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
-    """What ZooKeeper and the metadata log hold is the same, until somebody changes one of them."""
+    """ZooKeeper and the metadata log have equal content until a client changes one of them."""
     lab.wait_in_sync()  # else the controller still writes what is written here
     compared = run.wait_for(lambda now: now.content.at_ms is not None).content
     assert compared.compared >= len(OF_EACH) + 6 + 3
@@ -256,7 +256,7 @@ def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
 
 
 def _h1(lab: Lab, run: Killed) -> None:
-    """A broker in migration mode whose directory fails halts; its restart makes the logs anew."""
+    """A broker in migration mode halts if its directory fails; its restart recreates the logs."""
     doomed = {topic: on_disk(lab, 1, 1, topic) for topic in ("old", "young")}
     lab.fail_directory(1, 1)
     lab.wait_dead("broker-1")
@@ -284,7 +284,7 @@ def _h1(lab: Lab, run: Killed) -> None:
 
 
 def _h2_and_h3(lab: Lab, run: Killed) -> None:
-    """In KRaft mode the unassigned replicas are made anew, the migrating ones are refused."""
+    """In KRaft mode, unassigned replicas are recreated, and migrating ones are rejected."""
     young, old = on_disk(lab, 2, 1, "young"), on_disk(lab, 2, 1, "old")
     lab.stop("broker-2")
     lab.fail_directory(2, 1)

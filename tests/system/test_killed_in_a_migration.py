@@ -1,6 +1,6 @@
-"""kill -9 in the middle of a real migration: nothing is lost, and nothing is counted twice.
+"""kill -9 during a real migration: nothing is lost, and nothing is counted twice.
 
-The judge is a replay of the controller's own log, which was never interrupted.
+The expected result is a replay of the controller's own log, which was never interrupted.
 """
 
 import shutil
@@ -52,7 +52,7 @@ def _replayed(log: Path, folder: Path) -> ReplayOutcome:
 
 
 class _Step(threading.Thread):
-    """A step of the migration that goes on while the run is killed."""
+    """A step of the migration that continues while the run is killed."""
 
     def __init__(self, *parts: Callable[[], object]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class _Step(threading.Thread):
         try:
             for part in self._parts:
                 part()
-        except BaseException as error:  # noqa: BLE001  # told by the test's own thread
+        except BaseException as error:  # noqa: BLE001  # reported by the test's own thread
             self._failure = error
 
     def done(self) -> None:
@@ -125,7 +125,7 @@ _AGAIN = "zookeeper_seen_again"
 
 
 def _each_znode_comes_and_goes_in_turn(events: list[Event]) -> None:
-    """A fact that was lost or told twice would break the turn."""
+    """A lost or repeated fact would break the alternation."""
     for broker in (1, 2):
         kinds = [
             each.kind

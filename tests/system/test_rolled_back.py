@@ -1,7 +1,7 @@
-"""The rollback on a real cluster, an attempt that is begun on what was left, and one to the end.
+"""A rollback on a real cluster, an attempt on its leftovers, and a complete migration.
 
-Three metadata logs of one cluster id: `kraftgate run` follows them one after the other, and what it
-told of each is held against the controller's own log.
+Three metadata logs have one cluster id: `kraftgate run` follows them one after the other, and its
+events for each are compared with the controller's own log.
 """
 
 import json
@@ -75,7 +75,7 @@ def enter(lab: Lab) -> None:
 
 
 def command(lab: Lab, name: str, **arguments: object) -> None:
-    """As `kraftgate lab` has it done."""
+    """Performs the step as `kraftgate lab` does."""
     Operations(lab).handle(name, arguments, lambda _: None)
 
 
@@ -139,7 +139,7 @@ def _back_and_something_is_left(lab: Lab, run: Killed) -> None:
 
 
 def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
-    """Somebody does it all the same: Kafka waits with the wipe, and so there is a way out."""
+    """An operator does it anyway: Kafka delays the wipe, so recovery is possible."""
     left = lab.zookeeper.copied_offset()
     enter(lab)
     restarted = run.wait_for_event(of("metadata_log_restarted", log=2))
@@ -198,7 +198,7 @@ def _each_log_is_told_as_its_controller_wrote_it(lab: Lab, run: Killed) -> None:
 
 
 def _by_log(events: list[Event]) -> list[list[Event]]:
-    """The events of each log; how it was stepped to is ZooKeeper's matter, too."""
+    """Return the events of each log; events without an offset separate the logs."""
     parts = groupby(events, key=lambda event: event.offset is None)
     return [list(part) for between, part in parts if not between]
 

@@ -1,6 +1,6 @@
-"""Whole logs as files: through source, shards, image and store, as the job takes them; the spool.
+"""Whole logs as files, processed as in the job (source, shards, image, store); and the spool.
 
-An input is a list of files, each a name and its content (`logs.joined`).
+An input is a list of files, each with its name and content (`logs.joined`).
 """
 
 import gzip
@@ -111,14 +111,14 @@ def laid_out(data: bytes) -> Iterator[Path]:
 
 
 def _log(data: bytes) -> object:
-    """From files to what `replay` prints; then what is damaged is raised, as the job does."""
+    """Process files up to the output of `replay`; then raise the damage, as the job does."""
     with laid_out(data) as folder:
         require_log(folder)
         run = Run()
         try:
             damage = follow(run, folder)
         except WireError:
-            assert first_damage(folder) is not None, "replay would not tell where the damage is"
+            assert first_damage(folder) is not None, "replay does not report where the damage is"
             raise
         image = unpack_image(run.image)
         summary = summarize("fuzz", image)
@@ -144,7 +144,7 @@ def _log(data: bytes) -> object:
 
 
 def follow(run: Run, folder: Path) -> WireError | IllegalTransaction | None:
-    """Take in what can be read; return what cannot."""
+    """Process all readable data; return the damage."""
     index = LogIndex(folder, START)
     index.refresh()
     planner = Planner(index, finite=True)

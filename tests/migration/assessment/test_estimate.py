@@ -1,4 +1,4 @@
-"""An estimate's interval holds as often as it says, and widens while nothing comes."""
+"""An estimate's interval has its stated coverage, and widens while no step arrives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def made(found: tuple[Step, ...], pending: int, after_ms: int = 0) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Night:
-    """How steps come (ms between them) and how large they are; and how often the interval holds."""
+    """Gaps between steps (ms), their sizes, and the expected coverage of the interval."""
 
     gaps: Callable[[np.random.Generator, int], np.ndarray]
     sizes: Callable[[np.random.Generator, int], np.ndarray]
@@ -44,14 +44,14 @@ class Night:
 
 
 def _requests(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Kafka's own: the first replica alone, what was queued by then, and then full requests."""
+    """Kafka's own pattern: the first replica alone, then the queued ones, then full requests."""
     sizes = np.full(count, 2250)
     sizes[0], sizes[1] = 1, rng.integers(1, 2250)
     return sizes
 
 
 def _with_pauses(rng: np.random.Generator, count: int) -> np.ndarray:
-    """One step in ten after a pause ten times as long: requests that were refused and repeated."""
+    """One step in ten follows a pause ten times as long: rejected and retried requests."""
     long = rng.random(count) < 0.1
     return np.where(long, rng.uniform(1000, 4000, count), rng.uniform(100, 300, count))
 
@@ -85,7 +85,7 @@ def test_the_interval_holds_as_often_as_it_says(kind: str) -> None:
 
 
 def _holds(night: Night, rng: np.random.Generator, *, at_a_step: bool) -> bool:
-    """One night of 5 to 60 steps: whether what was told at a step, or between two, held."""
+    """Simulate 5 to 60 steps; return whether the estimate at or between steps holds."""
     count = int(rng.integers(5, 60))
     sizes = night.sizes(rng, count).astype(int)
     every = at_gaps(np.ceil(night.gaps(rng, count)).astype(int).tolist(), sizes.tolist())

@@ -1,4 +1,4 @@
-"""What ZooKeeper says nothing of is neither the same nor different; what differed before stands."""
+"""Unread ZooKeeper content is neither equal nor different; earlier differences remain."""
 
 from dataclasses import replace
 
@@ -91,7 +91,7 @@ def test_it_is_told_once_and_so_is_its_end() -> None:
         parts = [(shard, in_part(comparison)) for shard in (0, 1)]
         state, events = take(state, parts, 2, Source.ZOOKEEPER)
         told.append([(event.kind, event.fields.get("path")) for event in events])
-        # Every shard is told of all of them.
+        # Every shard receives all of them.
         assert (state.last.unreadable, len(state.last.unread)) == (
             (2, 1) if comparison < 3 else (0, 0)
         )

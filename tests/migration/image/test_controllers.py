@@ -1,4 +1,4 @@
-"""Controllers by their registrations: what is told of one, and what a snapshot cannot say."""
+"""Controllers from registrations: the reported events, and the facts that snapshots lack."""
 
 from migration.image.brokers import Moment
 from migration.image.controllers import Controller, from_snapshot, registered

@@ -1,4 +1,4 @@
-"""The rollback, and what an attempt that was not cleared away does to the next one."""
+"""The rollback, and the effect of an attempt's leftovers on the next attempt."""
 
 from dataclasses import replace
 
@@ -172,7 +172,7 @@ def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> N
 
 
 def test_a_copy_of_a_log_that_was_not_read_is_no_earlier_attempts() -> None:
-    """A log without a record is in the phase before the migration only once it is known to end."""
+    """A log without records is in the phase before the migration only once its end is known."""
     unread = Currency(not_current={DataSource.METADATA_LOG: "it was not read yet"})
     image, _ = told(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
     assert hazards(summarize("c", image), NOW, unread) == ()
@@ -224,7 +224,7 @@ def test_topics_that_go_then_were_wiped() -> None:
 
 
 def test_topics_that_went_before_the_takeover_was_seen_were_wiped_too() -> None:
-    """A watch told of them at once; who holds /controller had to be read."""
+    """The watch reports the deletions at once; the owner of /controller is known after a read."""
     image, _ = told(vanished("deleted by hand", 1000), image=takeover(33))
     image, events = told(
         vanished("t1", 6900),

@@ -1,4 +1,4 @@
-"""The image of the JMX numbers: what is known of each node, since when, and what is told of it."""
+"""The image of the JMX numbers: each node's values, their times, and the reported events."""
 
 from hypothesis import given
 from hypothesis import strategies as st

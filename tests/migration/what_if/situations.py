@@ -1,4 +1,4 @@
-"""Situations to ask about: a broker with two directories, and small changes of it."""
+"""Situations for what-if questions: a broker with two directories, and variations of it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +20,8 @@ from migration.what_if import Assignment, Situation
 D0, D1 = "/d0", "/d1"
 ID0, ID1 = to_text(b"0123456789abcdef"), to_text(b"fedcba9876543210")
 T = TopicPartition("t", 0)
-"""The partition in question; broker 1 is asked about."""
-WHY = Unknown("it is not told")
+"""The partition in question, on broker 1."""
+WHY = Unknown("it is not reported")
 
 
 def assigned(directory: str = ID0) -> Assignment:
@@ -43,7 +43,7 @@ def part(
 
 
 def broker(id_: int, **places: Any) -> Broker:
-    """A broker with D0 and D1; `d0`, `d1`: what lies there; `bad`: paths that are offline."""
+    """A broker with D0 and D1; `d0`, `d1`: their contents; `bad`: the offline paths."""
     bad = places.get("bad", ())
     return Broker(
         id=id_,
@@ -68,7 +68,7 @@ META = (
 
 
 def situation(*parts: Partition, **given: Any) -> Situation:
-    """Broker 1 with T in D0; everything but `parts` may be given otherwise."""
+    """Broker 1 with T in D0; everything but `parts` can be overridden."""
     brokers: Mapping[int, Broker] = {
         1: broker(1, d0=[each.at for each in parts if 1 in each.replicas], meta=META),
         2: broker(2, d0=[each.at for each in parts if 2 in each.replicas]),

@@ -1,4 +1,4 @@
-"""`kraftgate what-if`: what it prints, and the exit code it ends with."""
+"""`kraftgate what-if`: its output and exit codes."""
 
 import io
 import json
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gives(monkeypatch: pytest.MonkeyPatch) -> Gives:
-    """Put a situation's brokers in the place of a cluster."""
+    """Replace the cluster with a situation's brokers."""
 
     def put(now: Situation, settings: Any = ZOOKEEPER, brokers: Any = None) -> None:
         known: dict[int, Broker] = dict(now.brokers) if brokers is None else brokers
@@ -61,7 +61,7 @@ def invoke(file: Path, *arguments: str) -> Result:
 
 
 def commit(state: Path, written: Path, offset: int) -> None:
-    """One batch in the store, which ends at the offset."""
+    """Store one batch that ends at the offset."""
     image = ClusterImage()
     summary = replace(summarize("prod", image), metadata_offset=offset)
     named = TransitionFile(path=str(written.relative_to(state / "transitions")), rows=1)
@@ -95,7 +95,7 @@ def test_a_loss_ends_with_5_and_names_it(file: Path, gives: Gives) -> None:
 
 
 def test_the_exit_code_answers_what_was_asked(file: Path, gives: Gives) -> None:
-    """Without the metadata log a broker's failure is known, a directory's in KRaft mode is not."""
+    """Without the metadata log, a broker's failure is predictable; a KRaft directory's is not."""
     gives(SAFE, KRAFT)
     whole = invoke(file, "--broker", "1")
     assert whole.exit_code == ExitCode.DONE
@@ -174,7 +174,7 @@ def test_a_broker_that_does_not_tell_its_directories_ends_with_4(file: Path, giv
     assert invoke(file, "--broker", "1").exit_code == ExitCode.DONE
     result = invoke(file, "--broker", "1", "--log-dir", D0)
     assert result.exit_code == ExitCode.NO_DATA
-    assert "the directories of broker 1 are unknown: it is not told" in result.stderr
+    assert "the directories of broker 1 are unknown: it is not reported" in result.stderr
 
 
 def test_brokers_that_are_not_there_end_with_4(file: Path) -> None:

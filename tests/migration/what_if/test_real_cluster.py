@@ -1,4 +1,4 @@
-"""What is predicted of real brokers, held against what then happens when they are broken."""
+"""Predictions for real brokers, compared with the result of the actual failures."""
 
 import json
 import time
@@ -33,7 +33,7 @@ QUICK = {
 
 @dataclass(frozen=True)
 class Told:
-    """What one run of the command printed."""
+    """The output of one run of the command."""
 
     exit_code: int
     answer: dict[str, Any]
@@ -62,11 +62,11 @@ class Real:
         return Told(result.exit_code, json.loads(result.stdout))
 
     def views(self) -> list[Partitions]:
-        """What each broker that runs shows; one may lag behind the others."""
+        """Return the metadata of each running broker; one may lag behind the others."""
         return [_view(self.lab.address(name)) for name in self._running()]
 
     def now(self, partitions: int) -> Partitions:
-        """Wait until all brokers show the same, and all of it."""
+        """Wait until all brokers show the same, complete metadata."""
         shown: list[Partitions] = []
 
         def alike() -> bool:
@@ -77,7 +77,7 @@ class Real:
         return shown[0]
 
     def wait_as_told(self, told: Told, before: Partitions, broker: int) -> None:
-        """Wait until every broker shows each partition as predicted, or as it was."""
+        """Wait until every broker shows each partition as predicted, or unchanged."""
         deadline_s = time.monotonic() + PATIENCE_S
         while wrong := [each for one in self.views() for each in _wrong(one, told, before, broker)]:
             assert time.monotonic() < deadline_s, wrong
@@ -105,7 +105,7 @@ def _wrong(view: Partitions, told: Told, before: Partitions, broker: int) -> lis
         # The last one in an ISR stays in it, although it is away.
         good = seen_isr == isr or (not isr and seen_isr <= {broker})
         if at not in view or seen_leader != leader or not good:
-            wrong.append(f"{at}: leader {seen_leader}, isr {set(seen_isr)}; told {line}")
+            wrong.append(f"{at}: leader {seen_leader}, isr {set(seen_isr)}; predicted {line}")
     return wrong
 
 
@@ -135,7 +135,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
 
 
 def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
-    """One story: a directory fails, then a broker, then nobody can lead some of it."""
+    """A directory fails, then a broker, then some partitions have no eligible leader."""
     lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
     before = zookeeper.now(IN_ZOOKEEPER)
     told = zookeeper.what_if(1, d0)

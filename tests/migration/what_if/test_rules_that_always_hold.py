@@ -1,4 +1,4 @@
-"""What holds of every prediction, whatever the cluster."""
+"""Invariants of every prediction, for any cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ def parts(draw: st.DrawFn) -> tuple[Partition, ...]:
 
 @st.composite
 def situations(draw: st.DrawFn) -> Situation:
-    """Any cluster of three brokers; every input may be missing."""
+    """Any cluster of three brokers; each input can be missing."""
     made = draw(parts())
     ours = [each.at for each in made if 1 in each.replicas]
     places = {at: draw(st.sampled_from([D0, D0, D1, D1, None])) for at in ours}
@@ -144,7 +144,7 @@ def test_the_only_replica_is_in_danger_wherever_it_lies(now: Situation) -> None:
 
 @given(situations())
 def test_what_is_known_less_of_is_never_less_serious(now: Situation) -> None:
-    """Every input that may be missing is taken away; no danger that was told goes away with it."""
+    """Removing every optional input removes no reported danger."""
     blind = Situation(
         broker=1,
         topics=now.topics,
@@ -156,7 +156,7 @@ def test_what_is_known_less_of_is_never_less_serious(now: Situation) -> None:
     for each in directories(now):
         seen, unseen = if_directory_fails(now, each.path), if_directory_fails(blind, each.path)
         for line in seen.lines:
-            # What only the metadata log places there is not seen without it; a note says so.
+            # Replicas that only the metadata log places there are missing; a note reports that.
             if line.fate in SERIOUS and line.path == each.path:
                 assert fates(unseen)[line.at] in SERIOUS, line
 

@@ -1,4 +1,4 @@
-"""The poller against real HTTP servers: what is told, when, and how it says that it stands."""
+"""The poller against real HTTP servers: its facts, their times and its errors."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ FAST = {"interval_s": 0.02, "deadline_s": 1.0}
 
 
 class Node:
-    """A node whose number a test sets; None: it hangs until the test ends."""
+    """A node that serves a number set by the test; None: it hangs until the test ends."""
 
     def __init__(self) -> None:
         self.state: int | None = 1

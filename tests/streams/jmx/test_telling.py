@@ -1,4 +1,4 @@
-"""What is told again: changes at once, what stays the same every half a minute."""
+"""Changed facts are reported at once, unchanged ones every half a minute."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is concluded from a broker's answer beside what is remembered of it."""
+"""Conclusions from a broker's answer and the stored facts about the broker."""
 
 from collections.abc import Sequence
 
@@ -161,7 +161,7 @@ def test_a_broker_that_is_down_elsewhere_shows_nothing(well: KnownBroker) -> Non
 
 
 def test_readable_is_not_back_when_it_was_never_unreadable(well: KnownBroker) -> None:
-    """A file system that turned read-only can be read all the time."""
+    """A file system that turned read-only stays readable."""
     cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=HERE)).known
     assert unanswered(cut, "refused", inputs(local_dirs=HERE)).facts == ()
 
@@ -180,7 +180,7 @@ LOOKS = st.dictionaries(st.sampled_from([A, B, "/c"]), st.sampled_from([OURS, OU
 
 
 def one_place_each(drawn: dict[str, tuple[int, set[int]]]) -> tuple[LogDirAnswer, ...]:
-    """A broker has a current replica in one directory only, and tells none of a bad one."""
+    """A broker has a current replica in one directory only, and reports none in a failed one."""
     told, taken = [], set[int]()
     for path, (error, partitions) in drawn.items():
         fresh = set() if error else partitions - taken

@@ -1,4 +1,4 @@
-"""The memory after a crash at any point: nothing told is lost, nothing contradicts."""
+"""The memory after a crash at any point: reported facts are neither lost nor contradicted."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ VANISHED = (log_dir(A, 0, 1),)
 
 
 class Killed(BaseException):
-    """The process ended here."""
+    """Simulates a crash of the process."""
 
 
 def kill(*_: object) -> NoReturn:
@@ -162,7 +162,7 @@ def and_then_killed(told: list[Observation]) -> Callable[[Sequence[Observation]]
 
 
 def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observation]:
-    """Poll after poll, the process killed where that is said; what was appended."""
+    """Poll repeatedly, killing the process at the given points; return the appended facts."""
     told: list[Observation] = []
     memory = Memory(path)
     answers = (WELL, FAILED, VANISHED)
@@ -188,7 +188,7 @@ def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observ
 
 
 def last_said(told: Sequence[Observation]) -> dict[str, ReplicasCutOff]:
-    """What the facts, read in order, say is cut off."""
+    """Return the replicas that the facts, read in order, show as cut off."""
     said: dict[str, ReplicasCutOff] = {}
     for each in told:
         if isinstance(each, ReplicasCutOff):

@@ -1,4 +1,4 @@
-"""The poller over brokers that are made up: what it appends, and what it says of itself."""
+"""The poller over simulated brokers: the facts that it appends, and its own status."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ FAILED = (log_dir(A, 0), log_dir(B, error=56))
 
 
 class MadeUp:
-    """Answers as it is told to, in the place of an `BrokerPolls`."""
+    """Replaces `BrokerPolls` and returns the configured answers."""
 
     def __init__(self) -> None:
         self.answers: dict[int, tuple[LogDirAnswer, ...] | LiveError] = {1: WELL, 2: WELL}
@@ -262,7 +262,7 @@ def test_a_full_disk_loses_no_fact_and_answers_no_request(
 
 
 def content(world: World) -> list[list[DiskContentSeen]]:
-    """The snapshots, oldest first; no fact of another kind lies inside of one."""
+    """The snapshots, oldest first; no snapshot contains a fact of another kind."""
     told = world.facts.all()
     starts = [at for at, each in enumerate(told) if isinstance(each, DiskContentSeen)][::16]
     found = [told[at : at + 16] for at in starts]

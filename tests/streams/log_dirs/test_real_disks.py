@@ -1,4 +1,4 @@
-"""Two real brokers in ZooKeeper mode, two directories each: what the poller tells of them."""
+"""The poller's facts about two real brokers in ZooKeeper mode with two directories each."""
 
 import shutil
 import subprocess
@@ -47,7 +47,7 @@ def lab() -> Iterator[Lab]:
 
 
 class Followed:
-    """A poller of the lab, and what it appended."""
+    """A poller of the lab, and the facts that it appended."""
 
     def __init__(self, lab: Lab, state: Path) -> None:
         self.lab = lab
@@ -58,7 +58,7 @@ class Followed:
         self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
 
     def poll(self, broker: int | None = None, why: str = "a test") -> int:
-        """Ask for a poll and wait for its end; how many facts there were before."""
+        """Request a poll and wait for its end; return the number of facts before it."""
         before = len(self.facts)
         ticket = self.poller.request(broker, why)
         until(lambda: self.poller.answered(ticket))
@@ -68,7 +68,7 @@ class Followed:
         return [each for each in self.facts.of(DisksSeen) if each.broker == broker][-1]
 
     def content(self) -> list[DiskContentSeen]:
-        """Ask for a snapshot of what lies on all disks."""
+        """Request a snapshot of all disks."""
         self.poll(None, CONTENT)
         return self.facts.of(DiskContentSeen)[-16:]
 
@@ -91,7 +91,7 @@ def log_dirs(lab: Lab, broker: int) -> dict[str, Path]:
 
 
 def folders(path: Path) -> set[str]:
-    """The partitions that lie in a log directory."""
+    """Return the partitions in a log directory."""
     found = (each.name for each in path.iterdir() if each.is_dir())
     return {each for each in found if not each.endswith(("-delete", "-stray"))}
 
@@ -303,7 +303,7 @@ def test_a_failed_directory_cuts_off_what_lay_in_it(
 
 
 def at_first_look(lab: Lab, state: Path) -> dict[tuple[int, str], set[str]]:
-    """What a poller that has never seen the cluster before finds cut off."""
+    """Return the replicas that a poller without stored facts reports as cut off."""
     late = Followed(lab, state)
     with late.poller:
         late.poll()

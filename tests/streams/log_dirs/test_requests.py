@@ -16,10 +16,10 @@ def path(tmp_path: Path) -> Path:
 
 def test_asked_seen_and_answered(path: Path) -> None:
     with PollRequests(path, lambda: 5) as asker, PollRequests(path) as poller:
-        one, all_ = asker.ask(2, "it was restarted"), asker.ask(None, "a look")
+        one, all_ = asker.ask(2, "it was restarted"), asker.ask(None, "a poll")
         assert poller.pending() == (
             PollRequest(one, 2, "it was restarted", 5),
-            PollRequest(all_, None, "a look", 5),
+            PollRequest(all_, None, "a poll", 5),
         )
         assert not asker.wait_answered(one, 0)
         poller.answer([one], 6)
@@ -29,7 +29,7 @@ def test_asked_seen_and_answered(path: Path) -> None:
 
 def test_who_waits_is_woken_by_the_answer(path: Path) -> None:
     with PollRequests(path) as requests:
-        ticket = requests.ask(1, "a look")
+        ticket = requests.ask(1, "a poll")
         answering = threading.Thread(target=requests.answer, args=([ticket], 9))
         answering.start()
         assert requests.wait_answered(ticket, 30.0)
@@ -38,7 +38,7 @@ def test_who_waits_is_woken_by_the_answer(path: Path) -> None:
 
 def test_ids_are_never_used_again(path: Path) -> None:
     with PollRequests(path, lambda: 0) as requests:
-        first = requests.ask(1, "a look")
+        first = requests.ask(1, "a poll")
         requests.answer([first], 1)
         requests.answer([], 3_600_002)
         assert not requests.is_answered(first)

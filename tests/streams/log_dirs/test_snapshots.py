@@ -1,4 +1,4 @@
-"""When a snapshot is made, and of which answers."""
+"""The time at which a snapshot is made, and the answers that it contains."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ ASKED = PollRequest(7, None, CONTENT, 0)
 
 
 class World:
-    """Snapshots, and what was appended of them."""
+    """Snapshots, and the facts appended from them."""
 
     def __init__(self, config: LogDirsConfig = CONFIG) -> None:
         self.told: list[Observation] = []
@@ -40,7 +40,7 @@ class World:
     def make(
         self, now_s: float, view: ClusterView | None = VIEW, *, all_polled: bool = True
     ) -> tuple[int, ...] | None:
-        """Make a snapshot if one is due; the requests that are answered by it."""
+        """Make a snapshot if one is due; return the requests that it answers."""
         make = self.snapshots.take(now_s, view, all_polled=all_polled)
         return None if make is None else self.snapshots.end(make())
 
@@ -123,7 +123,7 @@ def test_a_request_for_content_is_answered_by_a_snapshot(world: World) -> None:
     world.answer(2, 1.0)
     world.make(1.0)
     world.snapshots.ask(ASKED)
-    world.snapshots.ask(PollRequest(8, None, "a look", 0))
+    world.snapshots.ask(PollRequest(8, None, "a poll", 0))
     world.snapshots.ask(PollRequest(9, 2, CONTENT, 0))
     assert world.snapshots.hold([7, 8, 9]) == [8, 9]
     assert world.snapshots.waiting == {7}

@@ -1,7 +1,7 @@
-"""A cluster's next metadata log is told from the one before, and the two are never mixed.
+"""A cluster's next metadata log is distinguished from the previous one; the two never mix.
 
-A quorum is played by Kafka's rules (ReplicatedLog.validateOffsetAndEpoch), which say nothing of
-which log it is; the cursor and the spool are the real ones.
+The quorum is simulated by Kafka's rules (ReplicatedLog.validateOffsetAndEpoch), which do not
+identify the log; the cursor and the spool are the real ones.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ class TrueLog:
 
 
 class Quorum:
-    """One controller; all that it has is committed."""
+    """One controller whose whole log is committed."""
 
     def __init__(self) -> None:
         self.logs = [TrueLog(1)]
@@ -74,7 +74,7 @@ class Quorum:
         self.log.write(self.epoch, count)
 
     def restart(self, epoch: int) -> None:
-        """Provisioned anew."""
+        """Provision the quorum again, with a new log."""
         self.logs.append(TrueLog(len(self.logs) + 1))
         self.epoch = epoch
         self.write(1)
@@ -109,18 +109,18 @@ class Following:
         return Cursor([C1], self.spool.position, max_wait_s=0.5, jitter=lambda: 1.0)
 
     def crash(self) -> None:
-        """End and start again."""
+        """Stop and start again."""
         self.spool.close()
         self.spool = Spool(self.directory)
         self.cursor = self._begin()
 
     def drop(self) -> None:
-        """Lose the connection, as it is when a controller ends."""
+        """Lose the connection, as when a controller stops."""
         if self.cursor.connected_to is not None:
             self.cursor.failed(ConnectionFailed("c1:9093 closed"), C1, self.now)
 
     def step(self) -> bool:
-        """Act once; False when a person is needed."""
+        """Run one step; return False if an operator must act."""
         action = self.cursor.next_action(self.now)
         match action:
             case Connect():
@@ -146,12 +146,12 @@ class Following:
         return True
 
     def settle(self) -> None:
-        """Follow until all is there."""
+        """Follow until the spool is complete."""
         for _ in range(60):
             assert self.step()
 
     def contents(self) -> list[bytes]:
-        """What each log of the spool holds."""
+        """Return the contents of each log of the spool."""
         found = []
         for number in range(1, self.spool.position.log + 1):
             home = log_files.log_directory(self.directory, number)
@@ -212,8 +212,8 @@ def test_each_log_is_kept_for_itself(drawn: list[tuple[str, int]]) -> None:
         quorum.write(2)
         following.settle()
         if following.spool.position.next_offset > quorum.log.end:
-            # The next log ends where the last batch begins that is known: nothing tells them apart
-            # before its next record, which an idle controller writes within half a second.
+            # The next log ends where the last known batch begins: the two are indistinguishable
+            # until its next record, which an idle controller writes within half a second.
             quorum.write(1)
             following.settle()
         contents = following.contents()
@@ -267,7 +267,7 @@ def test_a_quorum_that_lost_records_is_refused_still(following: Following) -> No
 
 
 def test_a_log_that_was_left_behind_does_not_come_back(following: Following) -> None:
-    """Two quorums of one cluster id, one of them forgotten: neither is taken for the other."""
+    """Two quorums share a cluster id, one of them is abandoned: the logs are not confused."""
     quorum = following.quorum
     quorum.restart(1)
     quorum.write(9)
@@ -281,7 +281,7 @@ def test_a_log_that_was_left_behind_does_not_come_back(following: Following) -> 
 
 
 def test_a_spool_that_never_saw_the_beginning_does_not_guess(following: Following) -> None:
-    """It began with a snapshot, and the leader it had then had lost the log's beginning."""
+    """The spool began with a snapshot, from a leader without the beginning of the log."""
     following.cursor = Cursor(
         [C1],
         replace(following.spool.position, head=None),

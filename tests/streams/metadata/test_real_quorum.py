@@ -1,4 +1,4 @@
-"""A real quorum: what the spool holds is what the controllers hold, whoever leads."""
+"""A real quorum: the spool equals the controllers' logs, whichever controller leads."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Of controllers that were provisioned anew only their log counts; the story of both is kept."""
+"""After controllers are provisioned again, only their new log counts; both histories are kept."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -114,7 +114,7 @@ def test_shards_hold_what_they_would_hold_without_the_first_log(
 
 
 def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
-    """Who adds a part has to say which."""
+    """A new part of the image must be added to one of the two sets."""
     stays = {"zookeeper", "vanished", "wiped", "disks", "jmx"}
     assert {each.name for each in fields(ClusterImage)} - stays == {
         "log",

@@ -1,4 +1,4 @@
-"""Batches come back as they were written; whatever is wrong with one is named with its place."""
+"""Batches are read as written; each kind of damage is reported with its position."""
 
 import dataclasses
 import pickle
@@ -55,14 +55,14 @@ def read(log: bytes) -> list[Batch]:
 
 
 def sealed(batch: bytes) -> bytes:
-    """The batch with a CRC that fits."""
+    """Return the batch with a valid CRC."""
     changed = bytearray(batch)
     changed[17:21] = crc32c(changed[CRC_START:]).to_bytes(4)
     return bytes(changed)
 
 
 def with_header(batch: bytes, index: int, number: int) -> bytes:
-    """The batch with one header field changed, and a CRC that fits."""
+    """Return the batch with one header field changed and a valid CRC."""
     header = list(HEADER.unpack_from(batch))
     header[index] = number
     return sealed(HEADER.pack(*header) + batch[HEADER.size :])
@@ -131,7 +131,7 @@ def test_a_changed_byte_is_damage_wherever_it_is(position: int) -> None:
             12 <= position - STARTS[1] < 16
             and 3 <= int.from_bytes(changed[STARTS[1] + 12 :][:4]) <= 4
         ):
-            continue  # a leader epoch that fits between the neighbours' cannot be told
+            continue  # a leader epoch between its neighbours' is not detectable
         with pytest.raises(DamagedBatch) as caught:
             read(bytes(changed))
         assert caught.value.position in STARTS[1:]
@@ -261,12 +261,12 @@ def test_a_compressed_batch_does_not_get_into_the_spool() -> None:
 
 
 def varint(number: int) -> bytes:
-    """A zigzag varint of any length, as ByteUtils.writeVarlong makes it."""
+    """Return a zigzag varint of any length, as ByteUtils.writeVarlong writes it."""
     return write_uvarint((number << 1) ^ (number >> 127))
 
 
 def batch_of(*parts: bytes, count: int = 1) -> bytes:
-    """A batch whose records are these bytes, with a header that fits them."""
+    """Return a batch with these bytes as records and a matching header."""
     records = b"".join(parts)
     fields = list(HEADER.unpack_from(write_batch(0, 1, 1001, [NO_OP])))
     fields[1], fields[6], fields[12] = HEADER.size - 12 + len(records), count - 1, count

@@ -1,6 +1,6 @@
-"""What the tests of the content reader share: one that keeps its facts, and what Kafka would write.
+"""Shared by the tests of the content reader: a reader that keeps its facts, and Kafka's payloads.
 
-Payloads are Kafka's, by hand (ZkData.scala).
+The payloads are written by hand in Kafka's format (ZkData.scala).
 """
 
 import json
@@ -24,7 +24,7 @@ _WAIT_S = 180.0
 
 
 def raw_id(number: int) -> bytes:
-    """A topic's id; never the same one twice, and of every place in turn."""
+    """Return a topic id that is unique for the number."""
     return b"\x01" * 8 + number.to_bytes(8, "big")
 
 
@@ -59,7 +59,7 @@ def write_topic(kafka: Writer, topic: ZkTopic) -> None:
 
 
 class Compared:
-    """A content reader and every fact that it told, in order."""
+    """A content reader and every fact that it reported, in order."""
 
     def __init__(
         self,
@@ -121,12 +121,12 @@ def touched(compared: Compared, *names: str) -> None:
 
 
 def all_touched(compared: Compared) -> None:
-    """As when so much changes that it is not named any more: everything is read again."""
+    """Mark everything as changed, as after too many changes to name: all is read again."""
     compared.dirty.touch(None, time.monotonic())
 
 
 def reread(facts: Sequence[ContentFact]) -> tuple[list[ZkContentSeen], set[str]]:
-    """The shards' facts of a reading of some topics, and the names of those."""
+    """Return the shards' facts of a reading of some topics, and the topics' names."""
     seen = [each for each in facts if isinstance(each, ZkContentSeen)]
     assert len(seen) == len(facts)
     (names,) = {each.names for each in seen}
@@ -135,7 +135,7 @@ def reread(facts: Sequence[ContentFact]) -> tuple[list[ZkContentSeen], set[str]]
 
 
 def parts(facts: Sequence[ContentFact]) -> tuple[list[ZkContentSeen], ZkContentRead]:
-    """The shards' facts, and the one behind them."""
+    """Return the shards' facts and the fact that follows them."""
     *seen, read = facts
     assert isinstance(read, ZkContentRead)
     return [each for each in seen if isinstance(each, ZkContentSeen)], read

@@ -1,4 +1,4 @@
-"""Orchestrators that want the lock: in this process, and in one that can be frozen and killed."""
+"""Orchestrators that compete for the lock: in this process, and in one to freeze and kill."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def orchestrating(
 
 
 def expire(lock: ZooKeeperLock, connect: str) -> None:
-    """End its session: whoever knows a session's password may, and for its owner it expires."""
+    """End the lock's session: a client with its password can, and for its owner it expires."""
     client = lock._zookeeper._client
     assert client is not None
     Writer(connect, client_id=client.client_id).close()
@@ -57,14 +57,14 @@ for line in sys.stdin:
             print(json.dumps({"refused": str(error)}), flush=True)
     else:
         found = lock.check()
-        told = {"until_s": found.until_s} if isinstance(found, Held) else {"why": found.why}
-        print(json.dumps(told), flush=True)
+        answer = {"until_s": found.until_s} if isinstance(found, Held) else {"why": found.why}
+        print(json.dumps(answer), flush=True)
 lock.release()
 """
 
 
 class Another:
-    """An orchestrator in a process of its own."""
+    """An orchestrator in its own process."""
 
     def __init__(self, connect: str, session_timeout_ms: int) -> None:
         self.process = subprocess.Popen(
@@ -75,7 +75,7 @@ class Another:
         )
 
     def send(self, command: str) -> None:
-        """Have it do something; `told` waits for what comes of it."""
+        """Send a command; `told` waits for the answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{command}\n")
         self.process.stdin.flush()

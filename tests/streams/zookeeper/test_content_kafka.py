@@ -1,4 +1,4 @@
-"""Two real brokers in ZooKeeper mode: what is read is what they say of themselves."""
+"""Two real brokers in ZooKeeper mode: the content that is read equals their own metadata."""
 
 import time
 import warnings
@@ -44,7 +44,7 @@ def cluster() -> Iterator[Lab]:
 
 
 def described(lab: Lab) -> dict[str, ZkTopic]:
-    """Every topic as broker 1's metadata has it."""
+    """Return every topic from broker 1's metadata."""
     # Of a broker that is down kafka-python would leave a socket open.
     admin = KafkaAdminClient(bootstrap_servers=lab.broker_bootstrap.split(",")[0])
     try:
@@ -69,7 +69,7 @@ def _topic(said: dict[str, Any]) -> ZkTopic:
 def until_alike(
     cluster: Lab, compared: Compared, before: dict[str, ZkTopic] | None = None
 ) -> tuple[dict[str, ZkTopic], tuple[ContentFact, ...]]:
-    """Read until the brokers, which hear of it a moment after ZooKeeper, tell the same."""
+    """Read until the brokers, which are updated shortly after ZooKeeper, report the same topics."""
     deadline = time.monotonic() + 180
     facts = compared.until_told()
     while (said := described(cluster)) != topics_of(facts) or said == before:
@@ -94,7 +94,7 @@ def test_what_is_read_is_what_the_brokers_tell(cluster: Lab) -> None:
 
 
 def test_what_kafka_does_to_topics_is_told_as_it_does_it(cluster: Lab) -> None:
-    """In ZooKeeper mode, where nothing else tells: made, extended, moved, set, deleted."""
+    """In ZooKeeper mode, without another source: create, extend, move, configure, delete."""
 
     def until(what: str) -> ZkTopicChanged:
         def found() -> ZkTopicChanged | None:

@@ -1,4 +1,4 @@
-"""A real ZooKeeper lost in the middle of a reading: nothing half is told, and it begins anew."""
+"""A real ZooKeeper is lost during a reading: nothing partial is reported, and it restarts."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def written(kafka: Writer) -> None:
 
 @contextmanager
 def halfway(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> Iterator[None]:
-    """Have something done when half of the topics are read whole, before the rest is asked for."""
+    """Run an action when half of the topics are read, before the rest is requested."""
     take_state = Gathering._take_state
     done = threading.Event()
 
@@ -71,7 +71,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> Iterat
 
 
 def again(compared: Compared) -> None:
-    """The next reading is whole, and the only one that was told."""
+    """The next reading is complete, and the only one that is reported."""
     assert compared.told() == []
     all_touched(compared)
     assert len(topics_of(compared.until_told())) == TOPICS
@@ -108,7 +108,7 @@ def test_the_session_expired_in_the_middle(connect: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(ContentReading, "run", remembered)
 
     def steal() -> None:
-        # Whoever knows a session's password may end it: for its first owner it expires by that.
+        # A client that knows a session's password can end it: for its first owner it expires.
         Writer(connect, client_id=readings[-1].client.client_id).close()
 
     with halfway(monkeypatch, steal), comparing(connect) as compared:
@@ -120,7 +120,7 @@ def test_the_session_expired_in_the_middle(connect: str, monkeypatch: pytest.Mon
 def test_zookeeper_frozen_in_the_middle(
     lab: Lab, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether kazoo or the reader gives up first is a race of two time-outs."""
+    """Two timeouts race: either kazoo or the reader gives up first."""
     with halfway(monkeypatch, lambda: lab.freeze(ZOOKEEPER)), comparing(connect) as compared:
         try:
             said = compared.until(lambda said: said.error is not None)
@@ -146,7 +146,7 @@ def test_a_refusal_abandons_it_and_names_the_path(kafka: Writer, connect: str) -
 def test_brokers_settings_that_are_closed_are_left_out_and_named(
     kafka: Writer, connect: str, path: str
 ) -> None:
-    """As with zookeeper.set.acl. If only one is closed, the others would look as if it had none."""
+    """As with zookeeper.set.acl. One closed znode would look like a broker without settings."""
     with suppress(NoNodeError):  # both begin with nothing
         kafka.delete("/config")
     for name in ("topics/t", "brokers/1", "brokers/2"):

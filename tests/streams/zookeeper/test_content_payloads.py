@@ -1,4 +1,4 @@
-"""Payloads are read as Kafka writes them, anything else is refused, and no value is ever told."""
+"""Kafka's payloads are read, others are rejected, and no value appears in a message."""
 
 import hashlib
 import json

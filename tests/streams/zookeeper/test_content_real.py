@@ -1,4 +1,4 @@
-"""A real ZooKeeper: all that Kafka wrote is read and dealt out, what is not Kafka's is named."""
+"""A real ZooKeeper: Kafka's content is read and distributed, foreign content is named."""
 
 import json
 import threading
@@ -161,7 +161,7 @@ Taken = Callable[..., None]
 def test_topics_that_vanish_meanwhile_are_left_out(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Listed and gone; read and gone; read and made anew, without states as yet."""
+    """Topics deleted after the listing, deleted after the read, and recreated without states."""
     for number, name in enumerate(("listed", "read", "anew", "stays")):
         write_topic(kafka, topic(name, number))
     take_topics, take_topic = Gathering._take_topics, Gathering._take_topic

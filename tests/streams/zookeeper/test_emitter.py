@@ -1,4 +1,4 @@
-"""The emitter tells a difference once, holds beats back, and knows one znode from the next."""
+"""The emitter reports a change once, delays heartbeats, and distinguishes recreated znodes."""
 
 from kazoo.protocol.states import ZnodeStat
 

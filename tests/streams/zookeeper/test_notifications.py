@@ -1,7 +1,7 @@
-"""Whatever comes between a listing and its reads, each notification is accounted for once.
+"""Each notification is counted once, for any events between a listing and its reads.
 
-A model of one ZooKeeper parent answers requests one at a time, in order, as a session gets them;
-between any two of them notifications come and go, the connection is lost, the watcher starts again.
+A model of one ZooKeeper parent answers requests one at a time, in session order. Between any two
+requests, notifications are created and deleted, the connection is lost, or the watcher restarts.
 """
 
 from collections.abc import Callable, Sequence
@@ -109,13 +109,13 @@ class Model:
 
 
 def kept(facts: list[ZooKeeperFact]) -> list[ZooKeeperFact]:
-    """What a journal keeps: the last fact of each key."""
+    """The contents of a journal: the last fact of each key."""
     last = {key(fact): index for index, fact in enumerate(facts)}
     return [fact for index, fact in enumerate(facts) if last[key(fact)] == index]
 
 
 class Night:
-    """A watcher over the model: all it ever told, and the journal that it starts again from."""
+    """A watcher over the model, all its reported facts, and the journal for its restart."""
 
     def __init__(self) -> None:
         self.model = Model()

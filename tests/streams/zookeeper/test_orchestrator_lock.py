@@ -1,4 +1,4 @@
-"""One orchestrator at a time, by a lock in a real ZooKeeper: whoever is killed or frozen."""
+"""A lock in a real ZooKeeper admits one orchestrator at a time, even if one is killed or frozen."""
 
 import shutil
 import time
@@ -72,7 +72,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(kafka: Writer, connect: st
 def test_a_released_lock_is_free_at_once_and_its_token_never_comes_again(
     kafka: Writer, connect: str
 ) -> None:
-    """Not even when somebody removes all that Kraftgate has there."""
+    """Holds even if another client deletes all znodes of Kraftgate."""
     tokens = []
     for user in ("anna", "bert", "anna"):
         with orchestrating(connect, user) as lock:
@@ -125,7 +125,7 @@ def test_of_a_killed_one_it_is_free_when_its_session_ends(connect: str) -> None:
 
 @pytest.mark.usefixtures("kafka")
 def test_a_frozen_one_does_not_hold_it_when_it_comes_back(connect: str) -> None:
-    """And it was promised the lock for no moment at which another had it."""
+    """The times for which it was promised the lock do not overlap with another's."""
     with orchestrating(connect, "bert") as bert, another(connect) as frozen:
         token = frozen.ask("acquire")["token"]
         until_s = frozen.ask("check")["until_s"]
@@ -143,7 +143,7 @@ def test_a_frozen_one_does_not_hold_it_when_it_comes_back(connect: str) -> None:
 
 @pytest.mark.usefixtures("kafka")
 def test_an_expired_session_is_no_lock_until_it_is_taken_again(connect: str) -> None:
-    """With the token of before, for nobody had it in between."""
+    """The token is unchanged, because no other orchestrator held the lock."""
     with orchestrating(connect) as lock:
         token = lock.acquire().token
         expire(lock, connect)
@@ -181,7 +181,7 @@ def test_one_that_lost_it_to_another_gets_a_new_token(connect: str) -> None:
 def test_one_that_was_there_for_a_moment_only_makes_the_token_new_too(
     connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look at the fence and the taking of the lock."""
+    """Between the read of the fence and the acquisition of the lock."""
     with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
         token = anna.acquire().token
         expire(anna, connect)
@@ -205,7 +205,7 @@ def test_one_that_was_there_for_a_moment_only_makes_the_token_new_too(
 def test_a_zookeeper_that_lost_its_data(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its client would be refused for ever; the lock is taken anew, by another one."""
+    """ZooKeeper would reject the old client forever; a new client acquires the lock."""
     monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 2.0)
     with orchestrating(connect) as lock:
         lock.acquire()
@@ -224,7 +224,7 @@ def test_a_zookeeper_that_lost_its_data(
 @pytest.mark.usefixtures("kafka")
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 def test_zookeeper_away_and_back(lab: Lab, connect: str, how: str) -> None:
-    """It is not held meanwhile, and afterwards it is, with its token: nobody else had it."""
+    """The lock is lost, then held again with the same token: no other orchestrator had it."""
     with orchestrating(connect) as lock:
         token = lock.acquire().token
         (lab.kill if how == "killed" else lab.freeze)(ZOOKEEPER)
@@ -239,7 +239,7 @@ def test_zookeeper_away_and_back(lab: Lab, connect: str, how: str) -> None:
 def test_an_unreachable_zookeeper_gives_no_lock(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that had it takes its own back, from a new session beside the old one."""
+    """The previous owner reacquires its lock in a new session while the old one exists."""
     monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 0.5)
     with orchestrating(connect) as lock:
         token = lock.acquire().token
@@ -397,7 +397,7 @@ SHORT_MS = 2000
 
 @pytest.fixture(scope="module")
 def short() -> Iterator[Lab]:
-    """A ZooKeeper that grants sessions of two seconds at most, whatever is asked for."""
+    """A ZooKeeper that limits session timeouts to two seconds."""
     limits = {"minSessionTimeout": "1000", "maxSessionTimeout": str(SHORT_MS)}
     with Lab(LabSpec(brokers=0, zookeeper_properties=limits)) as made:
         made.start_zookeeper()
@@ -405,7 +405,7 @@ def short() -> Iterator[Lab]:
 
 
 def test_the_lock_is_relied_on_for_the_granted_session_only(short: Lab) -> None:
-    """Two orchestrators that ask for longer ones never rely on it at the same time."""
+    """Two orchestrators that request longer timeouts never rely on the lock at the same time."""
     with another(short.zookeeper_connect, session_timeout_ms=10 * SHORT_MS) as frozen:
         assert "token" in frozen.ask("acquire")
         until_s = frozen.ask("check")["until_s"]

@@ -1,4 +1,4 @@
-"""A real ZooKeeper: every change of what is watched is told, as it is, and once."""
+"""A real ZooKeeper: every change of a watched znode is reported correctly and once."""
 
 import time
 from contextlib import suppress
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.lab
 
 
 def follow_one(watched: Watched, kafka: Writer, path: str) -> None:
-    """Create, change, delete and create it again, each step seen before the next."""
+    """Create, change, delete and recreate it, each step observed before the next."""
     kafka.create(path, b"one")
     first = watched.until_of(path, 1)
     kafka.set(path, b"two")
@@ -138,7 +138,7 @@ def test_the_beacon_is_told_every_5_s(kafka: Writer, connect: str) -> None:
 
 
 def test_the_count_is_what_zookeeper_numbers_by(kafka: Writer, connect: str) -> None:
-    """The arithmetic of `streams.zookeeper.sequence`, of which all else hangs."""
+    """The arithmetic of `streams.zookeeper.sequence`, on which everything else depends."""
     kafka.create(znodes.NOTIFICATIONS)
     assert kafka.notify() == f"{EVENT}0000000000"
     kafka.create(f"{znodes.NOTIFICATIONS}/by-hand")

@@ -1,4 +1,4 @@
-"""A real ZooKeeper of three servers: a session moves, ends or waits; what was missed is told."""
+"""A real ZooKeeper of three servers: a session moves, ends or waits; misses are reported."""
 
 import socket
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def ensemble() -> Iterator[Lab]:
 
 @pytest.fixture
 def kafka(ensemble: Lab) -> Iterator[Writer]:
-    """What Kafka does, through whichever servers are left; each test begins with nothing."""
+    """Write as Kafka does, through any remaining server; each test starts empty."""
     writer = Writer(ensemble.zookeeper_connect)
     for name in ("brokers", "controller", "log_dir_event_notification"):
         with suppress(NoNodeError):
@@ -45,7 +45,7 @@ def kafka(ensemble: Lab) -> Iterator[Writer]:
 
 
 def role(lab: Lab, name: str) -> str:
-    """What the server says that it is: `leader` or `follower`."""
+    """Return the role that the server reports: `leader` or `follower`."""
     host, _, port = lab.address(name).rpartition(":")
     with socket.create_connection((host, int(port)), timeout=10) as server:
         server.sendall(b"srvr")
@@ -59,7 +59,7 @@ def server_of(lab: Lab, seen: ZooKeeperSeen) -> str:
 
 @contextmanager
 def watching_at(lab: Lab, wanted: str) -> Iterator[tuple[Watched, str]]:
-    """Watch through a server of that role: kazoo takes them in any order."""
+    """Watch through a server of that role; kazoo chooses servers in any order."""
     for _ in range(_TRIES):
         with watching(lab.zookeeper_connect) as watched:
             name = server_of(lab, watched.until_seen())
@@ -82,7 +82,7 @@ def change_much(kafka: Writer) -> None:
 
 
 def until_all_is_right(watched: Watched) -> None:
-    """After `change_much`, and that the new session's watches hold."""
+    """Check the state after `change_much`, and that the new session's watches work."""
     assert data(watched.until_of(CONTROLLER, 2)) == b"2"
     watched.until_of(f"{TOPICS}/t", 1)
     watched.until_of(f"{EVENT}0000000000", 1)
@@ -125,7 +125,7 @@ def test_its_server_is_killed_and_the_session_goes_on_at_another(
 
 
 def test_without_a_majority_nothing_is_seen_until_it_is_back(ensemble: Lab, kafka: Writer) -> None:
-    """The third server lives, and shows nothing: it may not know what the others decided."""
+    """The third server is alive but serves no reads: it may lack the others' decisions."""
     with watching(ensemble.zookeeper_connect) as watched:
         mine = server_of(ensemble, watched.until_seen())
         other = next(name for name in ensemble.zookeeper_names if name != mine)
@@ -148,8 +148,8 @@ def test_without_a_majority_nothing_is_seen_until_it_is_back(ensemble: Lab, kafk
 def test_a_session_that_the_ensemble_ended_is_told_as_expired(
     ensemble: Lab, kafka: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only one server is known to it; while that one is away, the others give the session up."""
-    monkeypatch.setattr(ZooKeeperWatcher, "_is_hopeless", lambda _: False)  # kazoo is to tell
+    """The client knows only one server; while that one is down, the others expire the session."""
+    monkeypatch.setattr(ZooKeeperWatcher, "_is_hopeless", lambda _: False)  # kazoo must report it
     name = ensemble.zookeeper_names[0]
     connect = f"{ensemble.address(name)}/kafka"
     # It asks for more time than the watcher, so that it lives longer.

@@ -1,4 +1,4 @@
-"""A real ZooKeeper: who stops, dies, freezes or refuses costs the view, but no fact."""
+"""A real ZooKeeper that stops, dies, freezes or rejects makes the view stale and loses no fact."""
 
 import json
 import shutil
@@ -115,7 +115,7 @@ def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: st
 
 
 def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, connect: str) -> None:
-    """Whether the session survives is a race within ZooKeeper, once it is thawed."""
+    """After ZooKeeper resumes, it depends on a race whether the session survives."""
     kafka.create(znodes.NOTIFICATIONS)
     kafka.create(znodes.CONTROLLER, b"1")
     kafka.notify()
@@ -141,7 +141,7 @@ def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, conn
 def test_a_frozen_zookeeper_that_kazoo_does_not_notice(
     lab: Lab, kafka: Writer, connect: str
 ) -> None:
-    """kazoo takes a request that went out for a ping, and so may notice late, or not at all."""
+    """kazoo counts a sent request as a ping, and so may detect the loss late or never."""
     kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         watched.until_seen()
@@ -166,7 +166,7 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
         start = len(watched.told())
         client = watched.watcher._client
         assert client is not None
-        # Whoever knows a session's password may end it: for its first owner it expires by that.
+        # A client that knows a session's password can end it: for its first owner it expires.
         thief = Writer(connect, client_id=client.client_id)
         thief.close()
         blind = watched.until_blind()
@@ -261,7 +261,7 @@ def test_a_refusal_is_named_and_no_view_is_claimed(
 
 
 def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> None:
-    """kazoo alone is refused for ever: it has seen a later transaction than there is."""
+    """ZooKeeper would reject kazoo forever: it has seen a later transaction than the last one."""
     writer = Writer(connect)
     writer.create(znodes.CONTROLLER, json.dumps({"brokerid": 1}).encode())
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""A real ZooKeeper with TLS, certificates of clients and digest ACLs; no secret is ever told."""
+"""A real ZooKeeper with TLS, client certificates and digest ACLs; no secret is printed."""
 
 import logging
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ def digest(password: Path) -> Security:
 
 
 def close(kafka: Writer, path: str, content: bytes, password: str = SECRET) -> None:
-    """A znode that nobody but the user kafka may read, or write."""
+    """Create a znode that only the user kafka may read or write."""
     kafka.client.add_auth("digest", f"kafka:{password}")
     kafka.create(path, content, acl=[make_digest_acl("kafka", password, all=True)])
 
@@ -128,7 +128,7 @@ def until_refused_connection(watched: Watched, *words: str) -> None:
 
 
 def test_a_server_that_is_not_trusted_is_not_spoken_to(secured: Secured, over_tls: str) -> None:
-    """Only the authorities that the file names are: not the system's beside them."""
+    """Only the authorities in the file are trusted, not the system's."""
     stranger = Authority(secured.place, "stranger")
     with watching(over_tls, security=replace(secured.tls, ca_file=stranger.file)) as watched:
         until_refused_connection(watched, "its certificate is not trusted", "local issuer")

@@ -1,4 +1,4 @@
-"""A real ZooKeeper: what happens to topics is told once, with its time; states are only counted."""
+"""A real ZooKeeper: topic changes are reported once, with time; states are only counted."""
 
 from collections.abc import Sequence
 
@@ -88,7 +88,7 @@ def test_a_topic_comes_moves_goes_and_is_made_anew(kafka: Writer, connect: str) 
         vanished = until_changes(watched, 3)[2]
         kafka.create(T, assigned((1,), topic_id=2))
         again = until_changes(watched, 4)[3]
-        kafka.create(CONTROLLER)  # what comes behind it was told by then
+        kafka.create(CONTROLLER)  # earlier changes are reported before it
         watched.until_of(CONTROLLER, 1)
         assert what(watched) == [
             ("appeared", "t"),
@@ -107,7 +107,7 @@ def test_a_topic_comes_moves_goes_and_is_made_anew(kafka: Writer, connect: str) 
 def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
     kafka: Writer, connect: str
 ) -> None:
-    """Nobody watched; then the session expired: the watch is set again in the new one."""
+    """Changes occur without a watcher; then the session expires, and the new one sets the watch."""
     for number, name in enumerate(("stays", "goes", "moves", "anew")):
         kafka.create(f"{TOPICS}/{name}", assigned((1, 2), topic_id=number))
     with watching(connect) as before:
@@ -130,7 +130,7 @@ def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
         assert not any(isinstance(fact, ZkTopicsFound) for fact in after.told())
         client = after.watcher._client
         assert client is not None
-        # Whoever knows a session's password may end it: for its first owner it expires by that.
+        # A client that knows a session's password can end it: for its first owner it expires.
         Writer(connect, client_id=client.client_id).close()
         after.until_blind()
         after.until_seen(2)
@@ -175,7 +175,7 @@ ROUNDS = 4
 def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of 20,000 writes is counted; what else changes meanwhile is told meanwhile."""
+    """Each of 20,000 writes is counted; other changes are reported without delay."""
     monkeypatch.setattr(topics, "STATES_EVERY_MS", 0)
     kafka.client.ensure_path(TOPICS)
     for number in range(TOUCHED):
@@ -242,7 +242,7 @@ def test_more_topics_at_once_than_are_kept_by_name_are_all_told(
 def test_what_changes_while_everything_is_read_is_read_again(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The watch is there first: what it marks behind the reading of that topic is not lost."""
+    """The watch is set first: a mark made after a topic's read is not lost."""
     kafka.create(T, assigned((1, 2)))
     complete = topics.Topics.complete
 
@@ -287,7 +287,7 @@ def test_a_zookeeper_with_them_has_no_such_limit(kafka: Writer, connect: str) ->
 def test_a_write_is_marked_before_it_is_answered_to_a_later_read(
     kafka: Writer, connect: str
 ) -> None:
-    """Why marks are taken before a reading begins, and not after it."""
+    """Shows why marks are taken before a reading begins, not after it."""
     heard: list[tuple[str, str]] = []
     with watching(connect) as watched:
         watched.until_seen()

@@ -1,4 +1,4 @@
-"""What the tests of the watcher share: one that keeps its facts, and a writer beside it."""
+"""Shared by the tests of the watcher: a watcher that keeps its facts, and a writer."""
 
 import logging
 import threading
@@ -45,7 +45,7 @@ def wall_ms() -> int:
 
 
 class Watched:
-    """A watcher and every fact that it told, in order."""
+    """A watcher and every fact that it reported, in order."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ def watching(connect: str, known: Known | None = None, **options: Any) -> Iterat
 
 
 def accounted(facts: Iterable[ZooKeeperFact]) -> Counter[int]:
-    """How often each notification was read or counted as missed."""
+    """Return how often each notification was read or counted as missed."""
     counter: Counter[int] = Counter()
     for fact in facts:
         if isinstance(fact, NotificationsMissed):
@@ -152,7 +152,7 @@ def accounted(facts: Iterable[ZooKeeperFact]) -> Counter[int]:
 
 
 class Writer:
-    """Does to ZooKeeper what Kafka does; again when the connection was lost meanwhile."""
+    """Writes to ZooKeeper as Kafka does; retries if the connection was lost."""
 
     def __init__(self, connect: str, *, session_s: float = 5, **options: Any) -> None:
         self.client = KazooClient(

@@ -1,8 +1,8 @@
-"""Stands before `kraftgate lab` in the tests' hooks: fails, hangs or says that it runs, once.
+"""Wraps `kraftgate lab` in the tests' hooks: fails, hangs or reports that it runs, once.
 
     lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID]
 
-A file FAULTS/COMMAND-ID says what: `fail`, `hang`, `tell` (say so in COMMAND-ID.runs, then go on).
+A file FAULTS/COMMAND-ID names the fault: `fail`, `hang` or `tell` (create COMMAND-ID.runs, go on).
 """
 
 import subprocess
@@ -17,7 +17,7 @@ def main(faults: Path, home: str, words: list[str]) -> int:
     what = fault.read_text() if fault.exists() else ""
     fault.unlink(missing_ok=True)
     if what == "fail":
-        print("told to fail, password=hush-hush-123", flush=True)  # noqa: T201  # a hook's output
+        print("failing on request, password=hush-hush-123", flush=True)  # noqa: T201  # a hook's output
         return 1
     if what == "hang":
         threading.Event().wait()

@@ -1,8 +1,8 @@
-"""A whole window on a real cluster: everything goes wrong, back to ZooKeeper, then on to KRaft.
+"""A whole window on a real cluster: all faults, a rollback to ZooKeeper, then KRaft.
 
-Three brokers with three directories each, three controllers, a producer and a consumer all the
-while. The first walk meets every fault and is rolled back from its last reversible checkpoint; the
-second takes the same cluster to finalized KRaft, hands off but for the two approvals.
+Three brokers with three directories each, three controllers; a producer and a consumer run all the
+time. The first execution meets every fault and is rolled back from its last reversible checkpoint;
+the second takes the same cluster to finalized KRaft with two approvals as the only manual steps.
 """
 
 import json
@@ -93,7 +93,7 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
 
 
 def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
-    """From here on the walk goes on by itself, so the first faults are told before."""
+    """Set up the first faults before this: from here the execution continues unattended."""
     window.fault("migrate-broker", 2, "fail")
     window.fault("migrate-broker", 3, "hang")
     window.start_by_hand()
@@ -111,7 +111,7 @@ HAND_OVER = ("decide", "controllers", "--execute", "--reason", "the hook is read
 
 
 def _a_second_orchestrator_is_refused(window: Window) -> None:
-    """With a state directory of its own, as on another host."""
+    """Uses a separate state directory, as on another host."""
     window.wait_walk(lambda walk: walk.execute, "the first one to have the lock")
     other = window.config.with_name("other.yaml")
     text = window.config.read_text("utf-8").replace(str(window.state), f"{window.state}-other")
@@ -124,20 +124,20 @@ def _a_second_orchestrator_is_refused(window: Window) -> None:
 
 
 def _hooks_that_fail(window: Window) -> None:
-    """Broker 1 started first, is ZooKeeper's controller, and has its turn last."""
+    """Broker 1 started first, is ZooKeeper's controller, and is processed last."""
     window.wait_at("brokers-migration[2]", Stage.ASKS)
     window.wait_true(lambda: "KraftgateStepNeedsDecision" in _alerts(window), "the alert")
     (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
     assert ended["exit_code"] == 1
     assert "hush-hush-123" not in str(ended)
-    window.say("decide", "brokers-migration[2]", "--repeat", "--reason", "it was told to fail")
+    window.say("decide", "brokers-migration[2]", "--repeat", "--reason", "the test made it fail")
     window.wait_at("brokers-migration[3]", Stage.ASKS)
     assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
-    window.say("decide", "brokers-migration[3]", "--repeat", "--reason", "it was told to hang")
+    window.say("decide", "brokers-migration[3]", "--repeat", "--reason", "the test made it hang")
 
 
 def _zookeeper_is_down_for_a_minute(lab: Lab, window: Window) -> None:
-    """While the gate of the copy waits for two comparisons of the content."""
+    """Happens while the copy's gate waits for two comparisons of the content."""
     window.wait_at("copied", Stage.ENTERED)
     lab.kill("zookeeper")
     down_s = time.monotonic()
@@ -165,7 +165,7 @@ def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
 
 
 def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
-    """ZooKeeper shows the step to every orchestrator until its hook has ended."""
+    """ZooKeeper shows every orchestrator the step until its hook has ended."""
     window.wait_hook("kraft-broker", 1)
     window.kill_only_kraftgate()
     (step,) = _recorded_steps(lab)
@@ -276,11 +276,11 @@ ASKS = "to-controller-alter-partition-channel-manager]"
 
 
 def _an_operator_of_controllers(lab: Lab, window: Window) -> Callable[[], bool]:
-    """Restart a controller that the gate has named as behind for a minute.
+    """Restart a controller that the gate has reported as behind for a minute.
 
-    Seen once on a busy machine with Kafka 3.9.1: of three controllers formatted anew, one was
+    Observed once on a busy machine with Kafka 3.9.1: one of three newly formatted controllers was
     elected twice, lost the third election, and never caught up with the new leader. The test
-    prints what it logged.
+    prints the controller's log.
     """
     named_s: dict[str, float] = {}
 
@@ -333,7 +333,7 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
 
 
 def _zookeeper_is_not_stopped_unasked(lab: Lab, window: Window) -> None:
-    """Its guards have soaked, and still a person is waited for."""
+    """Its guards have soaked, and it still waits for an approval."""
     window.wait_at("zookeeper-off", Stage.ENTERED)
     window.wait_true(
         lambda: [each.partition(":")[0] for each in holds(window)] == ["approval by a person"],
@@ -383,7 +383,7 @@ def holds(window: Window) -> list[str]:
 
 
 def _alerts(window: Window) -> set[str]:
-    """The names of those that stand or are on their way."""
+    """Return the names of the active and pending alerts."""
     status = window.status()
     return {str(each["name"]) for each in [*status["alerts"], *status["pending_alerts"]]}
 

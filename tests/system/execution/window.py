@@ -1,4 +1,4 @@
-"""`kraftgate run --execute` over a lab, as a child that is killed, spoken to and looked at."""
+"""`kraftgate run --execute` over a lab, as a child process that tests kill, command and query."""
 
 import json
 import signal
@@ -25,10 +25,10 @@ HOOK = Path(__file__).with_name("lab_hook.py")
 
 
 class Window(Killed):
-    """One migration window: the lab's hooks, faults on request, and a person who decides.
+    """One migration window: the lab's hooks, faults on request, and an operator who decides.
 
-    The shipped runbook is walked with its soaks cut to seconds; nothing else of it is changed.
-    `more`: keys of the configuration beside those that a walk needs.
+    It executes the bundled runbook with its soaks cut to seconds and otherwise unchanged.
+    `more`: configuration keys in addition to those that an execution needs.
     """
 
     def __init__(self, folder: Path, lab: Lab, more: str = "") -> None:
@@ -52,12 +52,12 @@ class Window(Killed):
         self._trail: ExecutionTrail | None = None
 
     def __exit__(self, *arguments: object) -> None:
-        """Leave nothing behind, and give the console's port back."""
+        """Clean up, and release the console's port."""
         super().__exit__(*arguments)
         self._ports.close()
 
     def approve_alone(self, checkpoint: str) -> None:
-        """Approve in a terminal, once the walk asks for it."""
+        """Approve in a terminal, once the execution reaches the checkpoint."""
         self.wait_at(checkpoint, Stage.ENTERED)
         by_login(self.config, CLUSTER, checkpoint)
 
@@ -67,15 +67,15 @@ class Window(Killed):
         by_token(self._url, self.state, CLUSTER, checkpoint)
 
     def start(self, *arguments: str) -> None:
-        """Take the walk up."""
+        """Start or resume the execution."""
         super().start("--execute", *arguments)
 
     def start_by_hand(self) -> None:
-        """Take the walk up without hooks: every step is shown."""
+        """Start or resume the execution without hooks: every step is shown."""
         super().start()
 
     def kill_only_kraftgate(self) -> None:
-        """kill -9 of Kraftgate and of Spark's JVM; a hook that runs goes on."""
+        """Send kill -9 to Kraftgate and to Spark's JVM; a running hook continues."""
         assert self._process is not None
         doomed = [psutil.Process(self._process.pid)]
         doomed += [each for each in doomed[0].children(recursive=True) if not _is_of_a_hook(each)]
@@ -91,15 +91,15 @@ class Window(Killed):
         return self._process.pid
 
     def fault(self, step: str, broker: int, what: str) -> None:
-        """Let the next hook of a step fail, hang, or say that it runs and wait a while."""
+        """Make the next hook of a step fail, hang, or report that it runs and wait."""
         (self.faults / f"{step}-{broker}").write_text(what)
 
     def wait_hook(self, step: str, broker: int) -> None:
-        """Wait until the hook that was told to say so runs."""
+        """Wait until the hook reports that it runs."""
         self.wait_true(lambda: (self.faults / f"{step}-{broker}.runs").exists(), "the hook to run")
 
     def say(self, *words: str) -> str:
-        """Run a command of kraftgate that must succeed; what it printed."""
+        """Run a command of kraftgate that must succeed; return its output."""
         done = self.ask(*words)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -109,12 +109,12 @@ class Window(Killed):
         return kraftgate(self.config, *words)
 
     def status(self) -> dict[str, Any]:
-        """What `kraftgate status --json` says."""
+        """Return the output of `kraftgate status --json`."""
         found: dict[str, Any] = json.loads(self.ask("status", "--json").stdout)
         return found
 
     def walk(self) -> ExecutionState | None:
-        """What the trail says."""
+        """Return the execution's state from the audit trail."""
         if self._trail is None:
             try:
                 self._log = AuditLog.open_readonly(self.state / AUDIT_FILE)
@@ -124,20 +124,20 @@ class Window(Killed):
         return self._trail.state()
 
     def walk_now(self) -> ExecutionState:
-        """The same, of a walk that has begun."""
+        """Return the state of an execution that has begun."""
         walk = self.walk()
         assert walk is not None
         return walk
 
     def kinds(self, kind: str) -> list[dict[str, Any]]:
-        """The bodies of all entries of a kind."""
+        """Return the bodies of all entries of a kind."""
         assert self._log is not None
         return [dict(e.body) for e in self._log.entries(CLUSTER) if e.kind == kind]
 
     def wait_walk(
         self, holds: Callable[[ExecutionState], bool], what: str, timeout_s: float = 300.0
     ) -> ExecutionState:
-        """Wait until the walk is where the test wants it."""
+        """Wait until the execution's state satisfies `holds`."""
 
         def there() -> bool:
             walk = self.walk()
@@ -149,7 +149,7 @@ class Window(Killed):
         return walk
 
     def wait_at(self, checkpoint: str, stage: Stage) -> None:
-        """Wait until the walk stands at a checkpoint in a stage."""
+        """Wait until the execution's checkpoint is in a stage."""
         self.wait_walk(
             lambda walk: walk.checkpoint(checkpoint).stage is stage, f"{checkpoint} to be {stage}"
         )
@@ -184,7 +184,7 @@ def _is_of_a_hook(process: psutil.Process) -> bool:
 
 
 def _hooks(lab: Lab, faults: Path) -> str:
-    """The lab's own hooks, each behind a script that can be told to fail."""
+    """Return the lab's own hooks, each wrapped by a script that can inject a fault."""
     text = (load("zk-to-kraft-jbod").path.parent / "hooks" / "lab.yaml").read_text("utf-8")
     # A hook that hangs is killed at its timeout; a minute is enough for every step here.
     text = text.replace("timeout: 5m", "timeout: 1m")

@@ -1,8 +1,8 @@
-"""One night in which nothing goes wrong, and all who watch it.
+"""One migration without faults, and its monitoring.
 
-A lab goes from ZooKeeper to finalized KRaft by the shipped runbook, whose steps `kraftgate run
---execute` does with the lab's hooks; two people approve the end. A real Prometheus with the shipped
-rules scrapes Kraftgate and every node each second and tells a receiver what fires.
+A lab migrates from ZooKeeper to finalized KRaft by the bundled runbook. `kraftgate run --execute`
+performs its steps with the lab's hooks; two people approve the end. A real Prometheus with the
+bundled rules scrapes Kraftgate and every node each second and sends firing alerts to a receiver.
 """
 
 import json
@@ -33,16 +33,16 @@ _WALK_S: Final = 900.0
 
 @dataclass(frozen=True, kw_only=True)
 class Night:
-    """What is left of it: Kraftgate has ended, Prometheus and the receiver still answer.
+    """The result: Kraftgate has ended, Prometheus and the receiver still answer.
 
     Attributes:
-        state_dir: Kraftgate's, whole and at rest.
-        config: its configuration; commands that only read may be run with it.
+        state_dir: Kraftgate's state directory, complete and no longer written.
+        config: Kraftgate's configuration, for commands that only read.
         prometheus: the server's base address.
-        told: what the receiver was told.
-        dumps: what kafka-dump-log prints of the controller's log, segment by segment.
-        began_s: when Kraftgate was started, in seconds since the epoch.
-        ended_s: when Prometheus had scraped the end.
+        `told`: the alerts that the receiver got.
+        dumps: the output of kafka-dump-log for each segment of the controller's log.
+        began_s: the start of Kraftgate, in seconds since the epoch.
+        ended_s: the time by which Prometheus had scraped the end.
     """
 
     state_dir: Path
@@ -56,7 +56,7 @@ class Night:
 
 @contextmanager
 def clean_night(folder: Path) -> Iterator[Night]:
-    """Live through it, and keep what watched it until the block ends."""
+    """Run the migration, and keep its monitoring running until the block ends."""
     with ExitStack() as stack:
         ports = Ports()
         stack.callback(ports.close)
@@ -110,7 +110,7 @@ def _lab() -> Iterator[Lab]:
 
 
 def _walked(window: Window, prometheus: str) -> None:
-    """From the first look to the last, as its operators see to it."""
+    """Run the whole execution as its operators would."""
     window.start()
     walk = window.wait_walk(_stands_at("finalize"), "finalize", _WALK_S)
     place = walk.current

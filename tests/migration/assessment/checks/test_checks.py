@@ -1,4 +1,4 @@
-"""Every check, over clusters that are well, that are not, and that do not tell."""
+"""Every check on healthy clusters, on unhealthy ones, and on clusters that do not answer."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Values that brokers and files tell are read within bounds, or named: none ends preflight."""
+"""Values from brokers and files are validated; an invalid one is named and preflight goes on."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from streams.probe.brokers import _read_meta
 
 @pytest.mark.parametrize("text", ["9" * 5000, "2147483648", "-1", "٣", "²", "+1", "1.0", ""])
 def test_a_node_id_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
-    """int() refuses more than 4300 digits with a ValueError, and reads digits of any script."""
+    """int() raises ValueError above 4300 digits, and accepts digits of any script."""
     (tmp_path / "meta.properties").write_text(f"cluster.id=C\nnode.id={text}\n", "utf-8")
     found = _read_meta(str(tmp_path))
     assert found is not None

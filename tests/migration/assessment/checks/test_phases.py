@@ -1,4 +1,4 @@
-"""In each phase preflight says what holds in it, and gives no advice of another one."""
+"""In each phase, preflight reports that phase's facts and gives no advice for another phase."""
 
 from dataclasses import replace
 
@@ -153,7 +153,7 @@ def test_one_cause_is_told_once(
     file: object,  # noqa: F811
     gathered: Gathered,  # noqa: F811
 ) -> None:
-    """A cluster that is down: what needs its answers is counted and named, not told one by one."""
+    """For a cluster that is down, preflight counts and names the unknown checks together."""
     dead = Facts(cluster="prod", zookeeper=Unknown("zk1 is silent"), topics=Unknown("b1 refused"))
     gathered(dead)
     result = invoke(file)  # type: ignore[arg-type]

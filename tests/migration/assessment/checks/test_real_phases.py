@@ -1,6 +1,6 @@
-"""One migration by the lab itself: it comes to its end, and preflight names each phase.
+"""The lab's own migration reaches its end, and preflight names each phase.
 
-Preflight tells the phase by the cluster's own answers, and gives none the advice of another.
+Preflight determines the phase from the cluster's answers, and gives no advice for another phase.
 """
 
 import json
@@ -32,7 +32,7 @@ PHASES = {
 
 @dataclass
 class Migrated:
-    """What was said on the way, and what preflight told there."""
+    """The output of the migration, and of preflight in each phase."""
 
     lab: Lab
     config: Path

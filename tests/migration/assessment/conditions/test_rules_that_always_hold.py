@@ -1,4 +1,4 @@
-"""What holds of every condition on any view: nothing opens on what is not seen, or gets worse."""
+"""Invariants of every condition: no stale source and no worse state makes it satisfied."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ _slow = settings(deadline=None)
 
 
 def worsened(of: View, index: int, how: str) -> View:
-    """The same view with one broker in a worse state; its hazards told anew."""
+    """Return the view with one broker in a worse state, its hazards assessed again."""
     summary = of.summary
     brokers = list(summary.brokers)
     one = brokers[index % len(brokers)]
@@ -72,7 +72,7 @@ def test_nothing_is_satisfied_while_no_source_is_current(any_view: View) -> None
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda each: each.text)
 def test_what_is_satisfied_rests_on_a_source_that_it_names(condition: Condition) -> None:
-    """With all its own sources stale it is not satisfied, whatever the others say."""
+    """A condition is not satisfied if all its sources are stale, whatever others report."""
     needs = condition.needs or frozenset(DataSource)
     blind = replace(view(), not_current=dict.fromkeys(needs, "it is stale"))
     assert condition.judge(blind).verdict is not Verdict.SATISFIED

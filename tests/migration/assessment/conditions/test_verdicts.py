@@ -1,4 +1,4 @@
-"""Each condition with a case for each verdict that it can give."""
+"""Each condition with a case for each of its possible verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -441,7 +441,7 @@ def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None
     assert (
         reason("isr_full", view(topics=BEHIND)) == "4 partitions under-replicated, by the brokers"
     )
-    assert reason("isr_full", stale(TOPICS)) == "the partition state: nothing was heard of it"
+    assert reason("isr_full", stale(TOPICS)) == "the partition state: no answer was received"
     assert reason("no_hazard(restart, 3)", seen(HELD, disks=FAILED)).startswith(
         "broker 3 must not be restarted: its log directory /d2 is offline"
     )

@@ -1,4 +1,4 @@
-"""A cluster in dual write with nothing wrong, and views of it; random ones for the properties."""
+"""A healthy cluster in dual write and views of it; random views for property tests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ from migration.observed.zookeeper import ZooKeeperImage
 
 NOW = 1_790_000_000_000
 STALL_MS = 300_000
-ALL_STALE: Mapping[DataSource, str] = dict.fromkeys(DataSource, "nothing was heard of it")
+ALL_STALE: Mapping[DataSource, str] = dict.fromkeys(DataSource, "no answer was received")
 
 
 def counts(**given: int) -> Mapping[ReplicaState, int]:
@@ -164,7 +164,7 @@ SUMMARY = ClusterSummary(
 
 
 def view(summary: ClusterSummary = SUMMARY, **changes: object) -> View:
-    """A view of a cluster, everything asked and current."""
+    """A view of a cluster; every source is polled and current."""
     well = View(
         summary=summary,
         now_ms=NOW,
@@ -181,13 +181,13 @@ def view(summary: ClusterSummary = SUMMARY, **changes: object) -> View:
 
 
 def seen(*brokers: BrokerSummary, **changes: object) -> View:
-    """A view of the cluster with other brokers, or with other facts of the summary."""
+    """A view of the cluster with other brokers or other facts in the summary."""
     summary = replace(SUMMARY, **changes)  # type: ignore[arg-type]
     return view(replace(summary, brokers=brokers) if brokers else summary)
 
 
 def stale(*sources: DataSource, of: View | None = None) -> View:
-    return replace(of or view(), not_current=dict.fromkeys(sources, "nothing was heard of it"))
+    return replace(of or view(), not_current=dict.fromkeys(sources, "no answer was received"))
 
 
 ZOOKEEPER_TIME = replace(
@@ -325,7 +325,7 @@ def summaries(draw: st.DrawFn) -> ClusterSummary:
 
 @st.composite
 def views(draw: st.DrawFn) -> View:
-    """Any view, also such that no cluster would ever show."""
+    """Any view, including states that no cluster can reach."""
     summary = draw(summaries())
     missing = draw(st.sampled_from([{}, {2: 1}]))
     not_current = dict.fromkeys(draw(st.sets(st.sampled_from(DataSource))), "it is stale")
