@@ -307,4 +307,4 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
         for each in all_hazards(run)
         if (each["id"], each["broker"]) == (HazardKind.RESTART_LOSES_REPLICAS, 2)
     )
-    assert "not created if migrating (H3)" in hazard["text"]
+    assert "not be created if migrating (H3)" in hazard["text"]

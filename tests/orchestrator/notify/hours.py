@@ -207,6 +207,7 @@ class Hours:
         return SourceStatus(
             observed_ms=self.now_ms,
             last_reply_ms=self._replied_ms[source],
+            due_offset=0,
             **more,  # type: ignore[arg-type]
         )
 
