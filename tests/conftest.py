@@ -4,7 +4,6 @@
 workers end at about the same time.
 """
 
-import gc
 import importlib
 import os
 import signal
@@ -45,12 +44,6 @@ def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
     yield
     os.umask(_UMASK)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from the modules and items, which stay to the end."""
-    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
