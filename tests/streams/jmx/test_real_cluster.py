@@ -228,7 +228,7 @@ def _stuck(now: ClusterSummary, words: str) -> bool:
 
 
 def _evidence_of_a_healthy_lag(now: ClusterSummary) -> bool:
-    said = f"{LAG} of controller {CONTROLLER} (active) reads 0, which looks healthy"
+    said = f"{LAG} of controller {CONTROLLER} (active) is 0, which looks healthy"
     return any(said in each.evidence for each in found(now, HazardKind.DUAL_WRITE_STUCK))
 
 
@@ -286,7 +286,7 @@ def _the_queue_stays_full_while_the_controller_is_frozen(lab: Lab, run: Killed) 
     now = run.wait_for(lambda now: bool(found(now, HazardKind.ASSIGNMENT_QUEUE_FLAT)))
     (hazard,) = found(now, HazardKind.ASSIGNMENT_QUEUE_FLAT)
     assert hazard.broker == 1
-    assert hazard.evidence[0].startswith(f"{QUEUE} reads 1, not below 1 for")
+    assert hazard.evidence[0].startswith(f"{QUEUE} is 1, not below 1 for")
     assert node(now, CONTROLLER).unreachable is not None
     lab.thaw(f"controller-{CONTROLLER}")
     run.wait_for_event(lambda event: _of(event, "assignment_queue_empty"))
