@@ -5,7 +5,6 @@
     |  |- ConfigError                       kraftgate.yaml
     |  `- RunbookError                      a runbook, or a file of hooks
     |- UnknownIdError         2 USAGE       there is no such cluster, broker, controller, checkpoint
-    |- DurationError          2 USAGE       the text is no duration
     |- PathError              2 USAGE       there is no metadata log at the path
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
     |- FollowingError         1 FAILED      the query that follows the clusters died
@@ -95,12 +94,6 @@ class ExecutionError(KraftgateError):
 
 class UnknownIdError(KraftgateError):
     """There is no such cluster, broker, controller or checkpoint; the message names the others."""
-
-    code = ExitCode.USAGE
-
-
-class DurationError(KraftgateError, ValueError):
-    """The text is no duration. Also a ValueError, so that pydantic takes it."""
 
     code = ExitCode.USAGE
 

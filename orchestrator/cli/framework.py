@@ -125,12 +125,11 @@ class DurationType(click.ParamType[timedelta]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        from orchestrator.config.durations import parse_duration
-        from orchestrator.errors import DurationError
+        from migration.values.durations import NoDuration, parse_duration
 
         try:
             return parse_duration(value)
-        except DurationError as error:
+        except NoDuration as error:
             self.fail(str(error), param, ctx)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from migration.values.severity import Severity
-from orchestrator.config.jmx import Server, Url
-from orchestrator.config.values import ClusterName, Duration, File, Strict, text_like
+from orchestrator.config.jmx import HttpLogin, Server, Url, entries_of
+from orchestrator.config.values import ClusterName, Duration, File, Strict, at_least, text_like
 
 RUNBOOK_URL: Final = "https://kraftgate.example/runbooks/alerts"
 """The base URL of the alert pages unless another is configured; an example, as in the Prometheus
@@ -25,21 +25,10 @@ _OUR_HEADERS: Final = {"content-type", "content-length", "host", "user-agent", "
 SECRETS: Final = frozenset({"url_file", "routing_key_file", "header_files"})
 """The keys whose files contain secrets although their names do not show it."""
 _LIST: Final = Field(strict=False)
-_REPEAT_MIN: Final = timedelta(minutes=5)
-_EVERY_MIN: Final = timedelta(seconds=10)
-
-
-def _severity(value: object) -> Severity:
-    known = [str(each) for each in Severity]
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{value!r} is no severity: write {', '.join(known)}")
-    return Severity(value)
 
 
 def _headers(value: object) -> object:
-    if not isinstance(value, dict) or not value:
-        raise ValueError('must name files by header, like {Authorization: "/etc/kraftgate/auth"}')
-    for name in value:
+    for name in entries_of(value, 'Authorization: "/etc/kraftgate/auth"'):
         header = text_like(name, "Authorization")
         if not _HEADER.fullmatch(header):
             raise ValueError(f"{header!r} is no name of a header")
@@ -48,19 +37,7 @@ def _headers(value: object) -> object:
     return value
 
 
-def _repeat(value: timedelta) -> timedelta:
-    if value < _REPEAT_MIN:
-        raise ValueError("must be 5m at least: what stands is said again no sooner")
-    return value
-
-
-def _every(value: timedelta) -> timedelta:
-    if value < _EVERY_MIN:
-        raise ValueError("must be 10s at least")
-    return value
-
-
-MinSeverity: TypeAlias = Annotated[Severity, BeforeValidator(_severity)]
+MinSeverity: TypeAlias = Annotated[Severity, Field(strict=False)]
 HeaderFiles: TypeAlias = Annotated[dict[str, File], BeforeValidator(_headers)]
 
 
@@ -89,28 +66,14 @@ class Receiver(Destination):
     min_severity: MinSeverity = Severity.WARNING
 
 
-class AlertmanagerReceiver(Receiver):
+class AlertmanagerReceiver(HttpLogin, Receiver):
     """An Alertmanager, by its API v2. Each member of an Alertmanager cluster is an entry.
 
     Attributes:
         url: URL of the server, with its path prefix if it has one.
-        username: The user for HTTP basic authentication.
-        password_file: File whose first line is that user's password.
-        bearer_token_file: File whose first line is a bearer token.
     """
 
     url: Server
-    username: str | None = None
-    password_file: File | None = None
-    bearer_token_file: File | None = None
-
-    @model_validator(mode="after")
-    def _belongs_together(self) -> "AlertmanagerReceiver":
-        if (self.username is None) != (self.password_file is None):
-            raise ValueError("`username` and `password_file` belong together: give both or none")
-        if self.username is not None and self.bearer_token_file is not None:
-            raise ValueError("takes `username` or `bearer_token_file`: remove one")
-        return self
 
 
 class SlackReceiver(Receiver):
@@ -156,18 +119,18 @@ class _Addressed(Strict):
         return self
 
 
-class WebhookReceiver(Receiver, _Addressed):
+class WebhookReceiver(_Addressed, Receiver):
     """An HTTP endpoint that accepts JSON in the format of Alertmanager's webhook."""
 
 
-class Heartbeat(Destination, _Addressed):
+class Heartbeat(_Addressed, Destination):
     """A dead man's switch: it alerts when Kraftgate no longer posts.
 
     Attributes:
         every: The interval between two posts.
     """
 
-    every: Annotated[Duration, AfterValidator(_every)] = timedelta(minutes=1)
+    every: Annotated[Duration, at_least("10s")] = timedelta(minutes=1)
 
 
 class Alerts(Strict):
@@ -180,7 +143,7 @@ class Alerts(Strict):
     """
 
     runbook_url: Server = RUNBOOK_URL
-    repeat_after: Annotated[Duration, AfterValidator(_repeat)] = timedelta(hours=4)
+    repeat_after: Annotated[Duration, at_least("5m")] = timedelta(hours=4)
     alertmanager: Annotated[tuple[AlertmanagerReceiver, ...], _LIST] = ()
     slack: Annotated[tuple[SlackReceiver, ...], _LIST] = ()
     pagerduty: Annotated[tuple[PagerDutyReceiver, ...], _LIST] = ()

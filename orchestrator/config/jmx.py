@@ -6,14 +6,13 @@ the configuration names the files of secrets and contains none.
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Self, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BeforeValidator, model_validator
 
-from orchestrator.config.values import File, Strict, text_like
+from orchestrator.config.values import File, Strict, text_like, text_matching
 
-_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _NODE_MAX: Final = 2**31 - 1
 
 
@@ -54,14 +53,19 @@ def _node(value: object) -> int:
     return int(str(value))
 
 
-def _entries(value: object, example: str) -> Mapping[object, object]:
+def entries_of(value: object, example: str) -> Mapping[object, object]:
+    """Return the value if it has keys and values.
+
+    Raises:
+        ValueError: it has none.
+    """
     if not isinstance(value, dict) or not value:
         raise ValueError(f"must hold keys and values, like {{{example}}}")
     return value
 
 
 def _exporters(value: object) -> dict[int, str]:
-    entries = _entries(value, '"1": "http://b1:7071/metrics"')
+    entries = entries_of(value, '"1": "http://b1:7071/metrics"')
     found = {_node(key): _url(each) for key, each in entries.items()}
     if len(found) < len(entries):
         raise ValueError("names a node id twice: remove one")
@@ -69,22 +73,22 @@ def _exporters(value: object) -> dict[int, str]:
 
 
 def _instances(value: object) -> dict[str, int]:
-    entries = _entries(value, '"b1:7071": 1')
+    entries = entries_of(value, '"b1:7071": 1')
     found = {text_like(key, "b1:7071"): _node(each) for key, each in entries.items()}
     if len(set(found.values())) < len(found):
         raise ValueError("names a node id twice: remove one")
     return found
 
 
-def _label(value: object) -> str:
-    text = text_like(value, "node_id")
-    if not _LABEL.fullmatch(text):
-        raise ValueError(f"{text!r} is no label: letters, digits and '_', no digit first")
-    return text
+_label: Final = text_matching(
+    re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*"),
+    "node_id",
+    "is no label: letters, digits and '_', no digit first",
+)
 
 
 def _labels(value: object) -> dict[str, str]:
-    entries = _entries(value, 'job: "kafka"')
+    entries = entries_of(value, 'job: "kafka"')
     return {_label(key): text_like(each, "kafka") for key, each in entries.items()}
 
 
@@ -94,6 +98,28 @@ Exporters: TypeAlias = Annotated[dict[int, str], BeforeValidator(_exporters)]
 Instances: TypeAlias = Annotated[dict[str, int], BeforeValidator(_instances)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Labels: TypeAlias = Annotated[dict[str, str], BeforeValidator(_labels)]
+
+
+class HttpLogin(Strict):
+    """How an HTTP server is logged in to, if it asks for that.
+
+    Attributes:
+        username: The user for HTTP basic authentication.
+        password_file: File whose first line is that user's password.
+        bearer_token_file: File whose first line is a bearer token.
+    """
+
+    username: str | None = None
+    password_file: File | None = None
+    bearer_token_file: File | None = None
+
+    @model_validator(mode="after")
+    def _is_one_login(self) -> Self:
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("`username` and `password_file` belong together: give both or none")
+        if self.username is not None and self.bearer_token_file is not None:
+            raise ValueError("takes `username` or `bearer_token_file`: remove one")
+        return self
 
 
 class Prometheus(Strict):
@@ -121,42 +147,23 @@ class Prometheus(Strict):
         return self
 
 
-class Jmx(Strict):
+class Jmx(HttpLogin):
     """The source of JMX numbers: `exporters` or `prometheus`.
 
     Attributes:
         exporters: URL of each node's jmx_exporter.
-        username: The user for HTTP basic authentication.
-        password_file: File whose first line is that user's password.
-        bearer_token_file: File whose first line is a bearer token.
         ca_file: PEM file of trusted authorities. Default: the system's.
     """
 
     exporters: Exporters | None = None
     prometheus: Prometheus | None = None
-    username: str | None = None
-    password_file: File | None = None
-    bearer_token_file: File | None = None
     ca_file: File | None = None
 
     @model_validator(mode="after")
-    def _belongs_together(self) -> "Jmx":
+    def _has_one_source(self) -> Self:
         if (self.exporters is None) == (self.prometheus is None):
             raise ValueError("needs `exporters` or `prometheus`, and not both")
-        if (self.username is None) != (self.password_file is None):
-            raise ValueError("`username` and `password_file` belong together: give both or none")
-        if self.username is not None and self.bearer_token_file is not None:
-            raise ValueError("takes `username` or `bearer_token_file`: remove one")
-        if self.ca_file is not None and not any(map(_is_https, self._urls())):
+        urls = [self.prometheus.url] if self.prometheus else list((self.exporters or {}).values())
+        if self.ca_file is not None and all(urlsplit(url).scheme != "https" for url in urls):
             raise ValueError("takes no `ca_file`: no address begins with https")
         return self
-
-    def _urls(self) -> list[str]:
-        return [
-            *(self.exporters or {}).values(),
-            *([self.prometheus.url] if self.prometheus else []),
-        ]
-
-
-def _is_https(url: str) -> bool:
-    return urlsplit(url).scheme == "https"

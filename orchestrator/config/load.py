@@ -4,19 +4,24 @@ The result is one `Config` for both forms of the file: `clusters` is never empty
 relative to the file's directory. It uses no network and reads no secret.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from orchestrator.config.alerts import Alerts
-from orchestrator.config.models import ClusterEntry, ConfigFile, ConsoleAddress, MetricsAddress
+from orchestrator.config.models import (
+    ClusterEntry,
+    ConfigFile,
+    ConsoleAddress,
+    MetricsAddress,
+    PerCluster,
+)
 from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
 from orchestrator.config.yaml_models import check_model, in_order
 from orchestrator.errors import ConfigError
 from orchestrator.process.crash import keep_in
 
-_PER_CLUSTER: Final = ("zookeeper", "controllers", "brokers", "jmx", "runbook")
 _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
 
 
@@ -77,19 +82,13 @@ def parse_config(text: str, path: Path) -> Config:
 
 
 def _settled(config: ConfigFile, path: Path) -> Config:
+    clusters: Sequence[ClusterEntry] = config.clusters or ()
     if config.cluster is not None:
-        entry = ClusterEntry(
-            name=config.cluster.name,
-            id=config.cluster.id,
-            zookeeper=config.zookeeper,
-            controllers=config.controllers,
-            brokers=config.brokers,
-            jmx=config.jmx,
-            runbook=config.runbook,
-        )
+        keys = {key: getattr(config, key) for key in PerCluster.model_fields}
+        clusters = (ClusterEntry(**dict(config.cluster), **keys),)
     return Config(
         path=path,
-        clusters=tuple(config.clusters) if config.clusters else (entry,),
+        clusters=tuple(clusters),
         many=config.clusters is not None,
         state_dir=path.resolve().parent / config.state_dir,
         metrics=config.metrics,
@@ -109,7 +108,7 @@ def _across_keys(read: YamlFile, data: Mapping[str, object]) -> Iterator[Problem
         what = "`cluster` and `clusters` exclude each other: keep one"
         yield Problem(line=read.line(("clusters",)), what=what)
     if many is not None:
-        for key in _PER_CLUSTER:
+        for key in PerCluster.model_fields:
             if data.get(key) is not None:
                 what = f"`{key}` belongs inside each entry of `clusters`"
                 yield Problem(line=read.line((key,)), what=what)

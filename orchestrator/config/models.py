@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -23,17 +23,36 @@ from orchestrator.config.values import (
 )
 
 
-def _check_files(given: "Security | ZookeeperSecurity", *, tls: bool, instead: str) -> None:
-    if not tls and (given.ca_file or given.cert_file or given.key_file):
-        raise ValueError(
-            f"protocol {given.protocol} takes no `ca_file`, `cert_file` or `key_file`:"
-            f" remove them or write {instead}"
-        )
-    if (given.cert_file is None) != (given.key_file is None):
-        raise ValueError("`cert_file` and `key_file` belong together: give both or none")
+class _Tls(Strict):
+    """The TLS files of a listener; TLS is used if `protocol` ends in `SSL`.
+
+    Attributes:
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        cert_file: PEM file of the client's certificate, for mutual TLS.
+        key_file: PEM file of the certificate's private key.
+        check_hostname: Whether the server's certificate must name its host.
+    """
+
+    protocol: str = "PLAINTEXT"
+    ca_file: File | None = None
+    cert_file: File | None = None
+    key_file: File | None = None
+    check_hostname: bool = True
+
+    @model_validator(mode="after")
+    def _files_fit(self) -> Self:
+        if not self.protocol.endswith("SSL") and (self.ca_file or self.cert_file or self.key_file):
+            protocols = get_args(type(self).model_fields["protocol"].annotation)
+            raise ValueError(
+                f"protocol {self.protocol} takes no `ca_file`, `cert_file` or `key_file`: remove"
+                f" them or write {' or '.join(each for each in protocols if each.endswith('SSL'))}"
+            )
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("`cert_file` and `key_file` belong together: give both or none")
+        return self
 
 
-class Security(Strict):
+class Security(_Tls):
     """How the listener is reached: TLS and SASL. Secrets are in files of their own.
 
     Attributes:
@@ -41,10 +60,6 @@ class Security(Strict):
         sasl_mechanism: The SASL mechanism; required by the protocols `SASL_...`.
         username: The user for `PLAIN` and `SCRAM-...`.
         password_file: File whose first line is the password.
-        ca_file: PEM file of trusted authorities. Default: the system's.
-        cert_file: PEM file of the client's certificate, for mutual TLS.
-        key_file: PEM file of the certificate's private key.
-        check_hostname: Whether the listener's certificate must name its host.
     """
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -53,14 +68,10 @@ class Security(Strict):
     ) = None
     username: str | None = None
     password_file: File | None = None
-    ca_file: File | None = None
-    cert_file: File | None = None
-    key_file: File | None = None
-    check_hostname: bool = True
 
     @model_validator(mode="after")
-    def _belongs_together(self) -> "Security":
-        sasl, tls = self.protocol.startswith("SASL_"), self.protocol.endswith("SSL")
+    def _sasl_fits(self) -> Self:
+        sasl = self.protocol.startswith("SASL_")
         if sasl and self.sasl_mechanism is None:
             raise ValueError(f"protocol {self.protocol} needs `sasl_mechanism`")
         if not sasl and (self.sasl_mechanism or self.username or self.password_file):
@@ -71,7 +82,6 @@ class Security(Strict):
         secret = self.sasl_mechanism in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
         if secret and (self.username is None or self.password_file is None):
             raise ValueError(f"{self.sasl_mechanism} needs `username` and `password_file`")
-        _check_files(self, tls=tls, instead="SSL or SASL_SSL")
         return self
 
 
@@ -86,33 +96,25 @@ class Listener(Strict):
     security: Security = Security()
 
 
-class ZookeeperSecurity(Strict):
+class ZookeeperSecurity(_Tls):
     """How ZooKeeper is reached. Secrets are in files of their own.
 
     Attributes:
         protocol: `SSL` for TLS.
         username: A user of ZooKeeper's scheme `digest`.
         password_file: File whose first line is that user's password.
-        ca_file: PEM file of trusted authorities. Default: the system's.
         cert_file: PEM file of the client's certificate; the identity in ZooKeeper is the
             certificate's subject (scheme `x509`).
-        key_file: PEM file of the certificate's private key.
-        check_hostname: Whether the server's certificate must name its host.
     """
 
     protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
     username: str | None = Field(default=None, min_length=1, pattern="^[^:]*$")
     password_file: File | None = None
-    ca_file: File | None = None
-    cert_file: File | None = None
-    key_file: File | None = None
-    check_hostname: bool = True
 
     @model_validator(mode="after")
-    def _belongs_together(self) -> "ZookeeperSecurity":
+    def _login_is_whole(self) -> Self:
         if (self.username is None) != (self.password_file is None):
             raise ValueError("`username` and `password_file` belong together: give both or none")
-        _check_files(self, tls=self.protocol == "SSL", instead="SSL")
         return self
 
 
@@ -139,17 +141,17 @@ class RunbookEntry(Strict):
     hooks: File | None = None
 
 
-class ClusterEntry(Strict):
-    """One cluster.
+class PerCluster(Strict):
+    """The keys that each cluster has, at the top level or in its entry of `clusters`.
 
     Attributes:
-        name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
-        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
-            ZooKeeper and the brokers report.
+        zookeeper: The ZooKeeper ensemble of the cluster.
+        controllers: The KRaft controllers. They may be started later.
+        brokers: The brokers.
+        jmx: JMX numbers, read from each node's jmx_exporter or from Prometheus.
+        runbook: The runbook that `kraftgate run` executes.
     """
 
-    name: ClusterName
-    id: str | None = Field(default=None, min_length=1)
     zookeeper: ZookeeperEnsemble | None = None
     controllers: Listener | None = None
     brokers: Listener | None = None
@@ -168,6 +170,10 @@ class ClusterIdentity(Strict):
 
     name: ClusterName
     id: str | None = Field(default=None, min_length=1)
+
+
+class ClusterEntry(PerCluster, ClusterIdentity):
+    """One cluster."""
 
 
 class MetricsAddress(Strict):
@@ -211,7 +217,7 @@ class ConsoleAddress(Strict):
     hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> "ConsoleAddress":
+    def _is_one_of_both(self) -> Self:
         if self.tls is not None and self.insecure:
             raise ValueError("`insecure: true` is for plain HTTP: remove it, or `tls`")
         return self
@@ -233,7 +239,7 @@ class Stall(Strict):
     trial: bool = False
 
     @model_validator(mode="after")
-    def _is_longer_than_kafkas_own(self) -> "Stall":
+    def _is_longer_than_kafkas_own(self) -> Self:
         if self.after <= KAFKA_SILENT and not self.trial:
             raise ValueError(
                 "`after` must be longer than 2m: so long Kafka itself repeats a request that fails"
@@ -248,18 +254,13 @@ def _some_clusters(value: object) -> object:
     return value
 
 
-class ConfigFile(Strict):
+class ConfigFile(PerCluster):
     """The whole file: `cluster` with the addresses at the top level, or `clusters`.
 
     Attributes:
         cluster: The cluster. Its addresses are keys at the top level.
         clusters: Several clusters instead of `cluster`: a list of entries, each with the keys
             `name`, `id`, `zookeeper`, `controllers`, `brokers`, `jmx` and `runbook`.
-        zookeeper: The ZooKeeper ensemble of the cluster.
-        controllers: The KRaft controllers. They may be started later.
-        brokers: The brokers.
-        jmx: JMX numbers, read from each node's jmx_exporter or from Prometheus.
-        runbook: The runbook that `kraftgate run` executes.
         state_dir: The directory for everything that Kraftgate keeps. It is private to the user
             that runs Kraftgate.
         metrics: The endpoint for Prometheus. `{}` uses the defaults; without the key nothing
@@ -271,11 +272,6 @@ class ConfigFile(Strict):
 
     cluster: ClusterIdentity | None = None
     clusters: Annotated[list[ClusterEntry], BeforeValidator(_some_clusters)] | None = None
-    zookeeper: ZookeeperEnsemble | None = None
-    controllers: Listener | None = None
-    brokers: Listener | None = None
-    jmx: Jmx | None = None
-    runbook: RunbookEntry | None = None
     state_dir: Directory = Path("kraftgate-state")
     metrics: MetricsAddress | None = None
     console: ConsoleAddress | None = None

@@ -38,15 +38,13 @@ def claiming(state_dir: Path, named: str) -> Iterator[None]:
         ConfigError: it cannot be created or written, or other users can change it.
         LockHeld: another process follows with it; the message names the process.
     """
-    claim = claimed(state_dir)
-    try:
-        claim.__enter__()
-    except StateDirInUse as error:
-        raise LockHeld(f"{named}: {error}") from error
-    except OSError as error:
-        raise _refused(state_dir, named, error) from error
     with ExitStack() as stack:
-        stack.push(claim)
+        try:
+            stack.enter_context(claimed(state_dir))
+        except StateDirInUse as error:
+            raise LockHeld(f"{named}: {error}") from error
+        except OSError as error:
+            raise _refused(state_dir, named, error) from error
         yield
 
 

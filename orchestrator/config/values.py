@@ -4,13 +4,14 @@ import ipaddress
 import os
 import re
 import stat
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
-from orchestrator.config.durations import parse_duration
+from migration.values.durations import parse_duration
 
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -92,11 +93,38 @@ def text_like(value: object, example: str) -> str:
     raise ValueError(f'must be text like "{example}", not {type(value).__name__}{fix}')
 
 
+def text_matching(pattern: re.Pattern[str], example: str, wrong: str) -> Callable[[object], str]:
+    """Return the validator of text that matches a pattern.
+
+    Args:
+        pattern: matches the whole text.
+        example: such a text, for the message about a value that is not text.
+        wrong: what is wrong with other text, as the end of the message.
+    """
+
+    def check(value: object) -> str:
+        text = text_like(value, example)
+        if not pattern.fullmatch(text):
+            raise ValueError(f"{text!r} {wrong}")
+        return text
+
+    return check
+
+
+def at_least(shortest: str) -> AfterValidator:
+    """Return the validator of a duration that is not shorter than this one."""
+    shortest_ = parse_duration(shortest)
+
+    def check(value: timedelta) -> timedelta:
+        if value < shortest_:
+            raise ValueError(f"must be {shortest} at least")
+        return value
+
+    return AfterValidator(check)
+
+
 def _bootstrap(value: object) -> tuple[HostPort, ...]:
-    parts = text_like(value, "c1:9093,c2:9093").split(",")
-    if any(not part.strip() for part in parts):
-        raise ValueError("has an empty entry: write host:port, separated by single commas")
-    found = tuple(parse_host_port(part) for part in parts)
+    found = _addresses(text_like(value, "c1:9093,c2:9093"))
     twice = next((str(address) for address in found if found.count(address) > 1), None)
     if twice is not None:
         raise ValueError(f"names {twice} twice: remove one")
@@ -108,32 +136,18 @@ def _zookeeper(value: object) -> ZookeeperConnect:
     hosts, slash, chroot = text.partition("/")
     if slash and not _CHROOT.fullmatch(slash + chroot):
         raise ValueError(f"ends in {slash + chroot!r}, which is no path: write it like /kafka")
-    parts = hosts.split(",")
+    return ZookeeperConnect(_addresses(hosts, default_port=2181), slash + chroot)
+
+
+def _addresses(text: str, default_port: int | None = None) -> tuple[HostPort, ...]:
+    parts = text.split(",")
     if any(not part.strip() for part in parts):
         raise ValueError("has an empty entry: write host:port, separated by single commas")
-    found = tuple(parse_host_port(part, default_port=2181) for part in parts)
-    return ZookeeperConnect(found, slash + chroot)
+    return tuple(parse_host_port(part, default_port=default_port) for part in parts)
 
 
 def _listen(value: object) -> HostPort:
     return parse_host_port(text_like(value, "127.0.0.1:9464"), port_min=0)
-
-
-def _host_name(value: object) -> str:
-    text = text_like(value, "kraftgate.example.com")
-    if not _HOST.fullmatch(text):
-        raise ValueError(f"{text!r} names no host: write it without a scheme and a port")
-    return text.lower()
-
-
-def _name(value: object) -> str:
-    text = text_like(value, "prod")
-    if not _NAME.fullmatch(text):
-        raise ValueError(
-            f"{text!r} cannot name a cluster: up to 64 letters, digits, '.', '_' and '-',"
-            " beginning with a letter or digit"
-        )
-    return text
 
 
 def _path(value: object, info: ValidationInfo) -> Path:
@@ -184,7 +198,17 @@ def _shipped_or_file(value: object, info: ValidationInfo) -> str | Path:
     return given
 
 
-HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name)]
+_host_name: Final = text_matching(
+    _HOST, "kraftgate.example.com", "names no host: write it without a scheme and a port"
+)
+_name: Final = text_matching(
+    _NAME,
+    "prod",
+    "cannot name a cluster: up to 64 letters, digits, '.', '_' and '-', beginning with a letter or"
+    " digit",
+)
+
+HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name), AfterValidator(str.lower)]
 Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstrap)]
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
 Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]

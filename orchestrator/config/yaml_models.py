@@ -72,7 +72,7 @@ def _words(model: type[BaseModel], detail: ErrorDetails) -> str:
             return "must be true or false"
         case "int_type":
             return f"must be a whole number, not {type(given).__name__}"
-        case "literal_error":
+        case "literal_error" | "enum":
             return f"must be {detail['ctx']['expected']}".replace("'", "")
         case "model_type" | "dict_type":
             keys = ", ".join(_model_at(model, detail["loc"]).model_fields)

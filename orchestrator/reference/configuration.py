@@ -2,8 +2,9 @@
 
 import enum
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from inspect import get_annotations
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -74,18 +75,24 @@ def _sections() -> Iterator[str]:
     yield table(header, plain)
     for name, model, suffix in nested:
         yield f"## {name}"
-        yield attributes(models.ConfigFile)[name]
+        yield _meaning(models.ConfigFile, name)
         yield table(header, _rows(model, f"{name}{suffix}."))
 
 
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str, str]]:
     hints = get_type_hints(model, include_extras=True)
-    for name, field in model.model_fields.items():
+    for name in _own_first(model):
         inner, suffix = _model(hints[name])
         if inner is None:
-            yield _row(model, name, prefix, field, hints[name])
+            yield _row(model, name, prefix, model.model_fields[name], hints[name])
         else:
             yield from _rows(inner, f"{prefix}{name}{suffix}.")
+
+
+def _own_first(model: type[BaseModel]) -> Iterable[str]:
+    """Return the keys of a model, before those that it shares with others."""
+    declared = (name for each in model.__mro__ for name in get_annotations(each))
+    return dict.fromkeys(name for name in declared if name in model.model_fields)
 
 
 def _row(

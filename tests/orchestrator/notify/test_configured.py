@@ -60,11 +60,14 @@ def test_without_the_key_nobody_is_told() -> None:
         ("slack: [{url_file: gone}]", "there is no file"),
         (
             "slack: [{url_file: key, min_severity: bad}]",
-            "'bad' is no severity: write info, warning, critical",
+            "`alerts.slack[0].min_severity`: must be info, warning or critical",
         ),
         ("webhook: [{}]", "needs `url`, or `url_file` where the address is a secret; not both"),
         ("webhook: [{url: 'https://u:p@h'}]", "names a user"),
-        ("webhook: [{url: 'https://h', header_files: {}}]", "must name files by header"),
+        (
+            "webhook: [{url: 'https://h', header_files: {}}]",
+            "must hold keys and values, like",
+        ),
         (
             "webhook: [{url: 'https://h', header_files: {'a b': key}}]",
             "'a b' is no name of a header",
