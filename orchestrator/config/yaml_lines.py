@@ -4,7 +4,6 @@ Plain YAML only: a duplicate key is an error (YAML would use the last value), an
 is not text. Paths are tuples of keys and list positions; the root's path is ().
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,14 +30,9 @@ class YamlFile:
 
     def line(self, path: YamlPath) -> int:
         """Return the line of a path, or of the nearest existing part around it."""
-        return nearest_line(self.lines, path)
-
-
-def nearest_line(lines: Mapping[YamlPath, int], path: YamlPath) -> int:
-    """Return the line of a path, or of the nearest existing part around it."""
-    while path and path not in lines:
-        path = path[:-1]
-    return lines.get(path, 1)
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
 
 
 def read_yaml(text: str) -> YamlFile:

@@ -17,13 +17,13 @@ from pydantic import Field
 
 from migration.values.nearest import did_you_mean
 from orchestrator.config.values import Strict
-from orchestrator.config.yaml_lines import Problem, YamlPath, nearest_line, read_yaml
+from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath, read_yaml
 from orchestrator.config.yaml_models import check_model, in_order
 from orchestrator.errors import RunbookError
 from orchestrator.process.environment import VariableNotSet
 from orchestrator.runbook.load import load, read_text, shipped
 from orchestrator.runbook.model import Each, Runbook
-from orchestrator.runbook.places import backward, forward
+from orchestrator.runbook.places import everywhere
 from orchestrator.runbook.templates import complaint, fields_in, render
 from orchestrator.runbook.values import Argv, Duration, Id, Text, Variable, Variables
 
@@ -79,7 +79,7 @@ class Hooks:
     file: HooksFile
     path: Path
     sha256: str
-    lines: Mapping[YamlPath, int]
+    read: YamlFile
 
     def command(self, step: str) -> StepCommand | None:
         """Return the command of a step; None: it is done by hand."""
@@ -120,7 +120,7 @@ class Hooks:
             (("steps", step, "pass_env"), self.file.steps[step].pass_env),
         ]
         missing = [
-            f"{self.path}:{nearest_line(self.lines, (*path, number))}: {VariableNotSet(name)}"
+            f"{self.path}:{self.read.line((*path, number))}: {VariableNotSet(name)}"
             for path, names in places
             for number, name in enumerate(names)
             if name not in own
@@ -142,7 +142,7 @@ class Hooks:
             elif name not in HOOK_FIELDS and not _HARMLESS.fullmatch(values[name]):
                 what = f"{{{name}}} is {values[name]!r}, which does not go into a command"
             if what is not None:
-                line = nearest_line(self.lines, ("steps", step, "argv", number))
+                line = self.read.line(("steps", step, "argv", number))
                 raise RunbookError([f"{self.path}:{line}: {what}"])
         return render(word, values)
 
@@ -160,7 +160,7 @@ def load_hooks(path: Path, runbook: Runbook) -> Hooks:
     file, problems = check_model(HooksFile, read, {}, documented=_DOCUMENTED)
     if file is None:
         raise RunbookError(in_order(problems, path))
-    hooks = Hooks(file=file, path=path, sha256=hashlib.sha256(raw).hexdigest(), lines=read.lines)
+    hooks = Hooks(file=file, path=path, sha256=hashlib.sha256(raw).hexdigest(), read=read)
     steps = _steps([*_shipped(), runbook])
     wrong = [problem for name in file.steps for problem in _wrong(hooks, name, steps)]
     if wrong:
@@ -177,7 +177,7 @@ def _steps(runbooks: Iterable[Runbook]) -> dict[str, set[Each | None]]:
     """Return the values of `for_each` with which these runbooks use each step."""
     found: dict[str, set[Each | None]] = {}
     for book in runbooks:
-        for place in (*forward(book), *backward(book)):
+        for place in everywhere(book):
             step = place.checkpoint.step
             if step is not None:
                 found.setdefault(step.name, set()).add(place.checkpoint.for_each)
@@ -188,12 +188,12 @@ def _wrong(hooks: Hooks, name: str, steps: Mapping[str, set[Each | None]]) -> li
     path = ("steps", name)
     if name not in steps:
         unknown = f"no step is called `{name}`; {did_you_mean(name, steps)}"
-        return [Problem(line=nearest_line(hooks.lines, path), what=unknown)]
+        return [Problem(line=hooks.read.line(path), what=unknown)]
     found = []
     for number, word in enumerate(hooks.file.steps[name].argv):
         complaints = (complaint(word, each, HOOK_FIELDS) for each in sorted(steps[name], key=str))
         what = next((one for one in complaints if one is not None), None)
         if what is not None:
-            line = nearest_line(hooks.lines, (*path, "argv", number))
+            line = hooks.read.line((*path, "argv", number))
             found.append(Problem(line=line, what=what))
     return found

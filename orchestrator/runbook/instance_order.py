@@ -5,10 +5,17 @@ follows from the members, those that are done, and the current leaders. While th
 is the order.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from orchestrator.runbook.model import OrderRule
+from orchestrator.runbook.model import Checkpoint, Each, OrderRule
+
+RULES: Final[Mapping[Each, tuple[OrderRule, ...]]] = {
+    "broker": ("rack", "zookeeper_controller_last"),
+    "controller": ("active_controller_last",),
+}
+"""The rules that can order the instances of each kind; a file that names none uses all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +43,13 @@ class Leaders:
 
     zookeeper_controller: int | None = None
     active_controller: int | None = None
+
+
+def rules_of(checkpoint: Checkpoint) -> tuple[OrderRule, ...]:
+    """Return the rules that order a checkpoint's instances."""
+    if checkpoint.for_each is None:
+        return ()
+    return RULES[checkpoint.for_each] if checkpoint.order is None else checkpoint.order
 
 
 def in_order(

@@ -83,7 +83,7 @@ def _read(text: str, path: Path, sha256: str) -> Loaded:
     runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
     if runbook is None:
         raise RunbookError(in_order(problems, path))
-    return Loaded(runbook=runbook, path=path, sha256=sha256, lines=read.lines)
+    return Loaded(runbook=runbook, path=path, sha256=sha256, read=read)
 
 
 def _find(source: str | Path) -> Path:

@@ -7,7 +7,7 @@ from migration.assessment.conditions import known
 from migration.image.summary import Phase
 from migration.values.durations import format_duration
 from orchestrator.runbook.calls import call_of
-from orchestrator.runbook.checks.shape import rules_of
+from orchestrator.runbook.instance_order import rules_of
 from orchestrator.runbook.model import (
     NO_ROLLBACK,
     Checkpoint,
@@ -15,7 +15,7 @@ from orchestrator.runbook.model import (
     OwnCondition,
     Runbook,
 )
-from orchestrator.runbook.places import Place, backward, forward, in_turn
+from orchestrator.runbook.places import Place, everywhere, forward, in_turn
 from orchestrator.runbook.templates import fields_for, render
 
 _RULES: Final = {
@@ -137,10 +137,9 @@ def _ways_back(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
 
 def _glossary(runbook: Runbook) -> Iterator[str]:
     """Yield the meaning of each condition on the page, and the sources that it needs."""
-    places = (*forward(runbook), *backward(runbook))
     calls = {
         call.name
-        for place in places
+        for place in everywhere(runbook)
         for texts in (place.checkpoint.already, place.checkpoint.needs, place.checkpoint.opens_when)
         for text in texts
         if (call := call_of(text)) is not None

@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 from orchestrator.config.yaml_lines import YamlPath
-from orchestrator.runbook.model import Checkpoint, Rollback, Runbook
+from orchestrator.runbook.model import Checkpoint, Runbook
+
+Wrong: TypeAlias = tuple[YamlPath, str]
+"""A problem of a runbook: the part of the file, and what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,32 +19,32 @@ class Place:
     Attributes:
         path: its path in the file.
         before: ids of the checkpoints that it directly follows.
-        rollback: its rollback path; None: it is a forward checkpoint.
     """
 
     checkpoint: Checkpoint
     path: YamlPath
     before: tuple[str, ...]
-    rollback: Rollback | None = None
 
 
 def forward(runbook: Runbook) -> tuple[Place, ...]:
     """Return the forward checkpoints, in the order of the file."""
-    return tuple(_places(runbook.checkpoints, ("checkpoints",), None))
+    return tuple(_places(runbook.checkpoints, ("checkpoints",)))
 
 
-def backward(runbook: Runbook) -> tuple[Place, ...]:
-    """Return the checkpoints of all rollback paths, in the order of the file."""
+def rollback_paths(runbook: Runbook) -> tuple[tuple[Place, ...], ...]:
+    """Return the checkpoints of each rollback path, in the order of the file."""
     return tuple(
-        place
+        tuple(_places(way.checkpoints, ("rollbacks", position, "checkpoints")))
         for position, way in enumerate(runbook.rollbacks)
-        for place in _places(way.checkpoints, ("rollbacks", position, "checkpoints"), way)
     )
 
 
-def _places(
-    checkpoints: Sequence[Checkpoint], path: YamlPath, way: Rollback | None
-) -> Iterator[Place]:
+def everywhere(runbook: Runbook) -> tuple[Place, ...]:
+    """Return all checkpoints: the forward ones, then those of the rollback paths."""
+    return (*forward(runbook), *chain.from_iterable(rollback_paths(runbook)))
+
+
+def _places(checkpoints: Sequence[Checkpoint], path: YamlPath) -> Iterator[Place]:
     above: str | None = None
     for position, checkpoint in enumerate(checkpoints):
         default = () if above is None else (above,)
@@ -47,7 +52,6 @@ def _places(
             checkpoint=checkpoint,
             path=(*path, position),
             before=default if checkpoint.after is None else checkpoint.after,
-            rollback=way,
         )
         above = checkpoint.id
 

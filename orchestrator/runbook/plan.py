@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from migration.assessment.conditions import parse
 from orchestrator.errors import RunbookError
-from orchestrator.runbook.checks.shape import rules_of
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
-from orchestrator.runbook.instance_order import Member, in_order
+from orchestrator.runbook.instance_order import Member, in_order, rules_of
 from orchestrator.runbook.model import (
     NO_ROLLBACK,
     Checkpoint,

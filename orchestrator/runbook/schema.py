@@ -5,16 +5,17 @@ ids, cycles, phases) are not in it: `kraftgate runbook check` checks them.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from migration.assessment.conditions import known
+from migration.assessment.hazards import HazardKind
 from migration.image.summary import Phase
 from orchestrator.runbook.checks.final import MARKS
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
-from orchestrator.runbook.schema_conditions import pattern_of
 from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN
 
 Schema: TypeAlias = dict[str, Any]
@@ -22,6 +23,20 @@ Schema: TypeAlias = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NULL: Final = {"type": "null"}
 _ID: Final = "urn:kraftgate:runbook:1"
+_NODE_ID: Final = "[0-9]{1,10}"
+_VALUES: Final = {
+    "broker": f"(?:broker|{_NODE_ID})",
+    "controller": f"(?:controller|{_NODE_ID})",
+    "N": "[0-9]{1,19}",
+    "PHASE": "(?:" + "|".join(Phase) + ")",
+    "HAZARD": "(?:" + "|".join(HazardKind) + ")",
+    "version": r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",
+    "duration": r"(?:(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+|PT?[0-9][0-9A-Z.]*)",
+}
+_SIGNATURE: Final = re.compile(
+    r"(?P<name>\w+)(?:(?P<may>\[)?\((?P<needed>[^\[\]()]*)(?P<more>(?:\[, [^\[\]]*\])*)\)\]?)?"
+)
+_MORE: Final = re.compile(r"\[, ([^\[\]]*)\]")
 
 
 def schema() -> Schema:
@@ -93,6 +108,30 @@ def _kinds() -> Iterator[Schema]:
         "description": "One of this file's `conditions`.",
         "pattern": f"^(?!(?:{built_in})$){ID_PATTERN}$",
     }
+
+
+def pattern_of(signature: str) -> dict[str, Any]:
+    """Return the part of the schema that accepts the conditions of one kind.
+
+    Raises:
+        ValueError: the text is not a signature.
+    """
+    match = _SIGNATURE.fullmatch(signature)
+    if match is None:
+        raise ValueError(f"{signature!r} is no signature of a condition")
+    name, needed = match["name"], match["needed"]
+    if needed is None:
+        return {"const": name}
+    arguments = r"\s*,\s*".join(_value(word) for word in needed.split(", "))
+    for word in _MORE.findall(match["more"]):
+        arguments += rf"(?:\s*,\s*{_value(word)})?"
+    call = rf"\(\s*{arguments}\s*\)"
+    return {"pattern": f"^{name}{f'(?:{call})?' if match['may'] else call}$"}
+
+
+def _value(words: str) -> str:
+    parts = [_VALUES.get(word, re.escape(word).replace(r"\-", "-")) for word in words.split("|")]
+    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"
 
 
 def _across_keys(definitions: Schema) -> None:

@@ -1,37 +1,39 @@
 """Checks that conditions are known, have valid arguments, and can be evaluated at their place."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from migration.assessment.conditions import ConditionError, known, parse
 from migration.image.summary import Phase
-from orchestrator.config.yaml_lines import Problem, YamlPath
 from orchestrator.runbook.calls import EACH, SOAK, Call, call_of
-from orchestrator.runbook.places import Place, backward, forward
-
-if TYPE_CHECKING:
-    from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Runbook
+from orchestrator.runbook.places import Place, Wrong, everywhere
 
 Role: TypeAlias = Literal["already", "needs", "opens_when"]
-ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")
+_ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")
 _ANY_ID: Final = "1"
 
 
-def conditions(loaded: "Loaded") -> Iterator[Problem]:
+def listed(place: Place) -> Iterator[tuple[Role, list[tuple[int, str]]]]:
+    """Yield each list of conditions of a checkpoint: its key; the texts with their positions."""
+    for role in _ROLES:
+        yield role, list(enumerate(getattr(place.checkpoint, role)))
+
+
+def conditions(book: Runbook) -> Iterator[Wrong]:
     """Yield conditions that are unknown, invalid, misplaced or unused."""
-    own = [each.name for each in loaded.runbook.conditions]
+    own = [each.name for each in book.conditions]
     used: set[str] = set()
-    for place in (*forward(loaded.runbook), *backward(loaded.runbook)):
-        for role in ROLES:
-            for position, text in enumerate(getattr(place.checkpoint, role)):
+    for place in everywhere(book):
+        for role, texts in listed(place):
+            for position, text in texts:
                 call = call_of(text)
                 used.update(() if call is None else (call.name,))
                 what = _wrong(text, call, place, role, own)
                 if what is not None:
-                    yield Problem(line=loaded.line(*place.path, role, position), what=what)
-            yield from _twice(loaded, place, role)
-        yield from _looks_at_each(loaded, place)
-    yield from _own(loaded, used)
+                    yield (*place.path, role, position), what
+        yield from _looks_at_each(place)
+    yield from _own(book, used)
 
 
 def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str]) -> str | None:
@@ -64,51 +66,32 @@ def _soak(text: str, place: Place, role: Role) -> str | None:
     return None
 
 
-def _twice(loaded: "Loaded", place: Place, role: Role) -> Iterator[Problem]:
-    first: dict[Call, YamlPath] = {}
-    for position, text in enumerate(getattr(place.checkpoint, role)):
-        call, path = call_of(text), (*place.path, role, position)
-        if call is None:
-            continue
-        if call in first:
-            what = f"{text} stands here twice (first in line {loaded.line(*first[call])})"
-            yield Problem(line=loaded.line(*path), what=what)
-        first.setdefault(call, path)
-
-
-def _looks_at_each(loaded: "Loaded", place: Place) -> Iterator[Problem]:
+def _looks_at_each(place: Place) -> Iterator[Wrong]:
     """Yield parts without an instance's condition: they would hold for all instances at once."""
     each = place.checkpoint.for_each
-    for role in ("already", "opens_when"):
-        texts: tuple[str, ...] = getattr(place.checkpoint, role)
-        calls = [call for text in texts if (call := call_of(text)) is not None]
-        if each is None or not calls or any(each in call.stands_for for call in calls):
+    for role, texts in listed(place):
+        calls = [call for _, text in texts if (call := call_of(text)) is not None]
+        if role == "needs" or each is None or not calls:
             continue
-        what = (
-            f"`{place.checkpoint.id}` is done for each {each}, and nothing in `{role}` is about"
-            f" `{each}`: it would hold for all of them at once"
-        )
-        yield Problem(line=loaded.line(*place.path, role), what=what)
+        if not any(each in call.stands_for for call in calls):
+            what = (
+                f"`{place.checkpoint.id}` is done for each {each}, and nothing in `{role}` is about"
+                f" `{each}`: it would hold for all of them at once"
+            )
+            yield (*place.path, role), what
 
 
-def _own(loaded: "Loaded", used: set[str]) -> Iterator[Problem]:
+def _own(book: Runbook, used: set[str]) -> Iterator[Wrong]:
     built_in = {*(each.name for each in known()), *map(str, Phase)}
-    first: dict[str, int] = {}
-    for position, own in enumerate(loaded.runbook.conditions):
+    for position, own in enumerate(book.conditions):
         path = ("conditions", position)
-        line = loaded.line(*path, "name")
         if own.name in built_in:
             what = f"`{own.name}` is a condition of kraftgate's: choose another name"
-            yield Problem(line=line, what=what)
-        elif own.name in first:
-            what = f"the name `{own.name}` is taken (line {first[own.name]}): choose another"
-            yield Problem(line=line, what=what)
+            yield (*path, "name"), what
         elif own.name not in used:
             what = f"the condition `{own.name}` is never used: remove it, or name it in a gate"
-            yield Problem(line=line, what=what)
-        first.setdefault(own.name, line)
-        if (own.shell is None) == (own.promql is None):
-            what = f"`{own.name}` asks nothing: write `shell` or `promql`"
-            if own.shell is not None:
-                what = f"`{own.name}` has both `shell` and `promql`: keep one"
-            yield Problem(line=loaded.line(*path), what=what)
+            yield (*path, "name"), what
+        if own.shell is None and own.promql is None:
+            yield path, f"`{own.name}` asks nothing: write `shell` or `promql`"
+        if own.shell is not None and own.promql is not None:
+            yield path, f"`{own.name}` has both `shell` and `promql`: keep one"

@@ -1,16 +1,19 @@
 """Checks that steps that cannot be undone are approved and begin only after a soak."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from migration.values.nearest import did_you_mean
-from orchestrator.config.yaml_lines import Problem
 from orchestrator.runbook.calls import SOAK, call_of
-from orchestrator.runbook.model import Approval, Checkpoint
-from orchestrator.runbook.places import Place, all_before, backward, forward, in_turn
-
-if TYPE_CHECKING:
-    from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Approval, Checkpoint, Runbook
+from orchestrator.runbook.places import (
+    Place,
+    Wrong,
+    all_before,
+    forward,
+    in_turn,
+    rollback_paths,
+)
 
 Mark: TypeAlias = Literal["irreversible", "destructive"]
 MARKS: Final[tuple[Mark, ...]] = ("irreversible", "destructive")
@@ -26,45 +29,42 @@ STEPS: Final[Mapping[str, Mark]] = {
 """Steps of the bundled runbooks and hooks; a copy of a runbook has the same names."""
 
 
-def final(loaded: "Loaded") -> Iterator[Problem]:
+def final(book: Runbook) -> Iterator[Wrong]:
     """Yield steps that cannot be undone and lack the mark, the approval or a soak before them."""
-    ways: dict[str | None, list[Place]] = {}
-    for place in (*forward(loaded.runbook), *backward(loaded.runbook)):
-        ways.setdefault(None if place.rollback is None else place.rollback.id, []).append(place)
-    for places in ways.values():
+    for places in (forward(book), *rollback_paths(book)):
         by_id = {place.checkpoint.id: place for place in places}
         turns = in_turn(places)
         for place in places:
-            yield from _marked(loaded, place)
-            yield from _covered(loaded, place, by_id)
+            yield from _marked(place)
+            yield from _covered(place, by_id)
             mark = _mark(place.checkpoint)
             if mark is not None:
-                yield from _approved(loaded, place, mark)
-                yield from _soaked(loaded, place, mark, turns, by_id)
+                yield from _approved(place, mark)
+                yield from _soaked(place, mark, turns, by_id)
 
 
 def _mark(checkpoint: Checkpoint) -> Mark | None:
     return next((mark for mark in MARKS if getattr(checkpoint, mark)), None)
 
 
-def _marked(loaded: "Loaded", place: Place) -> Iterator[Problem]:
+def _marked(place: Place) -> Iterator[Wrong]:
     checkpoint = place.checkpoint
     mark = None if checkpoint.step is None else STEPS.get(checkpoint.step.name)
     if checkpoint.step is not None and mark is not None and _mark(checkpoint) is None:
         what = f"the step `{checkpoint.step.name}` is {mark}: add {mark}: true"
-        yield Problem(line=loaded.line(*place.path, "step"), what=what)
+        yield (*place.path, "step"), what
 
 
-def _approved(loaded: "Loaded", place: Place, mark: Mark) -> Iterator[Problem]:
+def _approved(place: Place, mark: Mark) -> Iterator[Wrong]:
     if place.checkpoint.approval is None:
         what = (
             f"`{place.checkpoint.id}` is {mark} and asks nobody: add approval:"
             f" {{people: {_PEOPLE[mark]}}}"
         )
-        yield Problem(line=loaded.line(*place.path, mark), what=what)
+        yield (*place.path, mark), what
 
 
-def _covered(loaded: "Loaded", place: Place, by_id: Mapping[str, Place]) -> Iterator[Problem]:
+def _covered(place: Place, by_id: Mapping[str, Place]) -> Iterator[Wrong]:
     """Yield an approval whose `given_at` names a checkpoint that cannot give it."""
     approval = place.checkpoint.approval
     if approval is None or approval.given_at is None:
@@ -81,7 +81,7 @@ def _covered(loaded: "Loaded", place: Place, by_id: Mapping[str, Place]) -> Iter
             f" {approval.people} or more people"
         )
     if what is not None:
-        yield Problem(line=loaded.line(*place.path, "approval", "given_at"), what=what)
+        yield (*place.path, "approval", "given_at"), what
 
 
 def _gives(checkpoint: Checkpoint, wanted: Approval) -> bool:
@@ -90,12 +90,11 @@ def _gives(checkpoint: Checkpoint, wanted: Approval) -> bool:
 
 
 def _soaked(
-    loaded: "Loaded",
     place: Place,
     mark: Mark,
     turns: Sequence[Place],
     by_id: Mapping[str, Place],
-) -> Iterator[Problem]:
+) -> Iterator[Wrong]:
     checkpoint = place.checkpoint
     given_at = None if checkpoint.approval is None else checkpoint.approval.given_at
     covering = by_id.get(given_at) if given_at is not None else None
@@ -108,7 +107,7 @@ def _soaked(
         " to the gate of a checkpoint before it"
     )
     path = "needs" if checkpoint.needs else mark
-    yield Problem(line=loaded.line(*place.path, path), what=what)
+    yield (*place.path, path), what
 
 
 def _soaks_before(place: Place, turns: Sequence[Place], by_id: Mapping[str, Place]) -> bool:

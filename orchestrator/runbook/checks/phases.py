@@ -5,15 +5,12 @@ restricts the phase narrows the phases that are possible after it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from migration.image.summary import WAY, Phase
-from orchestrator.config.yaml_lines import Problem
 from orchestrator.runbook.calls import Call, call_of
-from orchestrator.runbook.places import Place, backward, forward, in_turn
-
-if TYPE_CHECKING:
-    from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Runbook
+from orchestrator.runbook.places import Place, Wrong, forward, in_turn, rollback_paths
 
 _ALL: Final = frozenset(Phase)
 _BEFORE_COPY: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK, Phase.PRE_MIGRATION})
@@ -42,21 +39,15 @@ _ALWAYS_IN: Final = {
 what the controllers leave behind counts as `zookeeper`."""
 
 
-def phases(loaded: "Loaded") -> Iterator[Problem]:
+def phases(book: Runbook) -> Iterator[Wrong]:
     """Yield the first condition of each path that cannot hold at its checkpoint."""
-    yield from _one_way(loaded, forward(loaded.runbook), _ALL, back=False)
-    ways: dict[str, list[Place]] = {}
-    for place in backward(loaded.runbook):
-        if place.rollback is not None:
-            ways.setdefault(place.rollback.id, []).append(place)
+    yield from _one_way(forward(book), _ALL, back=False)
     undoable = _ALL - {Phase.FINALIZED, Phase.KRAFT}
-    for places in ways.values():
-        yield from _one_way(loaded, places, undoable, back=True)
+    for places in rollback_paths(book):
+        yield from _one_way(places, undoable, back=True)
 
 
-def _one_way(
-    loaded: "Loaded", places: Sequence[Place], start: frozenset[Phase], *, back: bool
-) -> Iterator[Problem]:
+def _one_way(places: Sequence[Place], start: frozenset[Phase], *, back: bool) -> Iterator[Wrong]:
     left: dict[str, frozenset[Phase]] = {}
     narrowed_by: dict[str, tuple[str, str]] = {}
     for place in in_turn(places):
@@ -76,7 +67,7 @@ def _one_way(
                     continue
                 if not possible & allowed:
                     what = _said(text, allowed, possible, blame)
-                    yield Problem(line=loaded.line(*place.path, role, position), what=what)
+                    yield (*place.path, role, position), what
                     continue
                 possible, blame = possible & allowed, (text, id_)
         left[id_], narrowed_by[id_] = possible, blame

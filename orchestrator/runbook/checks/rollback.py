@@ -1,25 +1,20 @@
 """Checks the rollback paths: one from each checkpoint that can be undone, and none unused."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from migration.values.nearest import did_you_mean
-from orchestrator.config.yaml_lines import Problem
-from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint
-from orchestrator.runbook.places import Place, all_before, forward
-
-if TYPE_CHECKING:
-    from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint, Runbook
+from orchestrator.runbook.places import Place, Wrong, all_before, forward
 
 
-def ways_back(loaded: "Loaded") -> Iterator[Problem]:
+def ways_back(book: Runbook) -> Iterator[Wrong]:
     """Yield checkpoints without a rollback path, and paths that are unknown, cyclic or unused."""
-    ids = [way.id for way in loaded.runbook.rollbacks]
-    by_id = {place.checkpoint.id: place for place in forward(loaded.runbook)}
+    ids = [way.id for way in book.rollbacks]
+    by_id = {place.checkpoint.id: place for place in forward(book)}
     for place in by_id.values():
-        yield from _from(loaded, place, ids, _ended_by(place, by_id))
-    yield from _ways(loaded, ids)
-    yield from _unused(loaded)
+        yield from _from(place, ids, _ended_by(place, by_id))
+    yield from _ways(book, ids)
+    yield from _unused(book)
 
 
 def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
@@ -30,63 +25,49 @@ def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
     )
 
 
-def _from(
-    loaded: "Loaded", place: Place, ids: list[str], ended_by: str | None
-) -> Iterator[Problem]:
+def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]:
     checkpoint = place.checkpoint
     if not isinstance(checkpoint, ForwardCheckpoint):
         return
     rollback, reason = checkpoint.rollback, checkpoint.rollback_reason
-    line = loaded.line(*place.path, "rollback")
+    what = None
     if ended_by is not None:
         if rollback not in (None, NO_ROLLBACK):
             what = (
                 f"no rollback is possible here: `{ended_by}` before it is irreversible; remove it"
             )
-            yield Problem(line=line, what=what)
     elif rollback is None and not checkpoint.irreversible:
         what = (
             f"`{checkpoint.id}` has no rollback: name one with `rollback`, or write"
             f" rollback: {NO_ROLLBACK} with `rollback_reason`"
         )
-        yield Problem(line=line, what=what)
     elif rollback == NO_ROLLBACK and reason is None:
         what = f"`{checkpoint.id}` has rollback: {NO_ROLLBACK} without a `rollback_reason`: say why"
-        yield Problem(line=line, what=what)
     elif rollback not in (None, NO_ROLLBACK, *ids):
-        what = f"there is no rollback `{rollback}`; {_near(rollback, ids)}"
-        yield Problem(line=line, what=what)
+        near = did_you_mean(str(rollback), ids) if ids else "the file has none: write `rollbacks`"
+        what = f"there is no rollback `{rollback}`; {near}"
+    if what is not None:
+        yield (*place.path, "rollback"), what
     if reason is not None and rollback != NO_ROLLBACK:
         what = f"`rollback_reason` belongs to rollback: {NO_ROLLBACK} only: remove it"
-        yield Problem(line=loaded.line(*place.path, "rollback_reason"), what=what)
+        yield (*place.path, "rollback_reason"), what
 
 
-def _near(rollback: str | None, ids: list[str]) -> str:
-    return did_you_mean(rollback or "", ids) if ids else "the file has none: write `rollbacks`"
-
-
-def _ways(loaded: "Loaded", ids: list[str]) -> Iterator[Problem]:
-    first: dict[str, int] = {}
-    after = {way.id: way.then for way in loaded.runbook.rollbacks}
-    for position, way in enumerate(loaded.runbook.rollbacks):
-        line = loaded.line("rollbacks", position, "id")
+def _ways(book: Runbook, ids: list[str]) -> Iterator[Wrong]:
+    after = {way.id: way.then for way in book.rollbacks}
+    for position, way in enumerate(book.rollbacks):
+        path = ("rollbacks", position)
         if way.id == NO_ROLLBACK:
             what = f"a rollback cannot have the id `{NO_ROLLBACK}`: it means that there is none"
-            yield Problem(line=line, what=what)
-        if way.id in first:
-            what = f"the id `{way.id}` is taken (line {first[way.id]}): choose another"
-            yield Problem(line=line, what=what)
-        first.setdefault(way.id, line)
+            yield (*path, "id"), what
         if way.then is None:
             continue
-        line = loaded.line("rollbacks", position, "then")
         if way.then not in ids:
-            yield Problem(
-                line=line, what=f"there is no rollback `{way.then}`; {did_you_mean(way.then, ids)}"
-            )
+            what = f"there is no rollback `{way.then}`; {did_you_mean(way.then, ids)}"
+            yield (*path, "then"), what
         elif _comes_back(way.id, after):
             what = f"`{way.id}` goes on with itself in the end: `then` must not make a circle"
-            yield Problem(line=line, what=what)
+            yield (*path, "then"), what
 
 
 def _comes_back(id_: str, after: dict[str, str | None]) -> bool:
@@ -96,17 +77,17 @@ def _comes_back(id_: str, after: dict[str, str | None]) -> bool:
     return following == id_
 
 
-def _unused(loaded: "Loaded") -> Iterator[Problem]:
-    after = {way.id: way.then for way in loaded.runbook.rollbacks}
+def _unused(book: Runbook) -> Iterator[Wrong]:
+    after = {way.id: way.then for way in book.rollbacks}
     used: set[str] = set()
-    for checkpoint in loaded.runbook.checkpoints:
+    for checkpoint in book.checkpoints:
         following = checkpoint.rollback
         while following in after and following not in used:
             used.add(following)
             following = after[following]
-    for position, way in enumerate(loaded.runbook.rollbacks):
+    for position, way in enumerate(book.rollbacks):
         if way.id not in used:
             what = (
                 f"no checkpoint uses the rollback `{way.id}`: name it in a `rollback`, or remove it"
             )
-            yield Problem(line=loaded.line("rollbacks", position, "id"), what=what)
+            yield ("rollbacks", position, "id"), what

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.checks.final import MARKS, STEPS
 from orchestrator.runbook.load import load, parse, shipped
-from orchestrator.runbook.places import backward, forward, in_turn
+from orchestrator.runbook.places import everywhere, forward, in_turn
 from tests.orchestrator.runbook.texts import PATH, RIGHT, changed
 
 
@@ -470,7 +470,7 @@ def test_the_steps_that_are_known_to_be_final_are_those_of_the_bundled_runbooks(
     found = {}
     for name in shipped():
         book = load(name).runbook
-        for each in (place.checkpoint for place in (*forward(book), *backward(book))):
+        for each in (place.checkpoint for place in everywhere(book)):
             mark = next((mark for mark in MARKS if getattr(each, mark)), None)
             if each.step is not None and mark is not None:
                 found[each.step.name] = mark

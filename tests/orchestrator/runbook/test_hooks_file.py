@@ -9,7 +9,7 @@ from orchestrator.cli.lab import lab
 from orchestrator.errors import ExitCode, RunbookError
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load, parse, shipped
-from orchestrator.runbook.places import backward, forward
+from orchestrator.runbook.places import everywhere
 from tests.orchestrator.runbook.texts import PATH, RIGHT
 
 HOOKS = Path("runbooks/hooks")
@@ -127,7 +127,7 @@ def test_the_examples_do_every_step_of_the_migration(name: str) -> None:
     book = load("zk-to-kraft-jbod").runbook
     example = load_hooks(HOOKS / name, book)
     by_hand = {"decommission-zookeeper"}
-    for place in (*forward(book), *backward(book)):
+    for place in everywhere(book):
         step = place.checkpoint.step
         if step is None or (example.command(step.name) is None and step.name in by_hand):
             continue
@@ -152,7 +152,7 @@ def test_all_runbooks_call_a_step_by_one_name_for_one_thing() -> None:
     kinds: dict[str, set[str | None]] = {}
     for name in shipped():
         book = load(name).runbook
-        for place in (*forward(book), *backward(book)):
+        for place in everywhere(book):
             if place.checkpoint.step is not None:
                 each = kinds.setdefault(place.checkpoint.step.name, set())
                 each.add(place.checkpoint.for_each)

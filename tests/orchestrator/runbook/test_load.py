@@ -35,8 +35,10 @@ def test_everything_in_the_file_arrives(tmp_path: Path) -> None:
 
 def test_a_part_knows_its_line() -> None:
     loaded = parse(RIGHT, PATH)
-    assert loaded.line("checkpoints", 1, "step", "name") == line_of(RIGHT, "name: enter-kraft")
-    assert loaded.line("checkpoints", 0, "needs", 3) == line_of(RIGHT, "- id: ready")
+    assert loaded.read.line(("checkpoints", 1, "step", "name")) == line_of(
+        RIGHT, "name: enter-kraft"
+    )
+    assert loaded.read.line(("checkpoints", 0, "needs", 3)) == line_of(RIGHT, "- id: ready")
 
 
 _ID_RULE = " up to 64 small letters and digits, words joined by '-'"

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.markdown import page
-from orchestrator.runbook.places import backward, forward
+from orchestrator.runbook.places import everywhere
 from orchestrator.runbook.templates import fields_for
 from tests.orchestrator.runbook.texts import PATH, RIGHT, changed
 
@@ -23,7 +23,7 @@ def plain(text: str) -> str:
 def test_everything_of_the_file_is_on_the_page(name: str) -> None:
     book = load(name).runbook
     shown = plain(page(book))
-    for place in (*forward(book), *backward(book)):
+    for place in everywhere(book):
         checkpoint = place.checkpoint
         assert plain(checkpoint.title) in shown
         assert plain(checkpoint.explain) in shown

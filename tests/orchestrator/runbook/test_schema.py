@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from migration.assessment.conditions import known, parse
 from orchestrator.config.yaml_lines import read_yaml
 from orchestrator.runbook.load import shipped
-from orchestrator.runbook.schema import schema, schema_text
-from orchestrator.runbook.schema_conditions import pattern_of
+from orchestrator.runbook.schema import pattern_of, schema, schema_text
 from tests.orchestrator.runbook import test_check, test_load
 from tests.orchestrator.runbook.texts import RIGHT, changed
 
