@@ -5,20 +5,15 @@ time, so the order in the plan is the current one.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from migration.assessment.conditions import parse
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member, in_order, rules_of
-from orchestrator.runbook.model import (
-    NO_ROLLBACK,
-    Checkpoint,
-    ForwardCheckpoint,
-    Runbook,
-    Step,
-)
+from orchestrator.runbook.model import Approval, Checkpoint, Rollback, Runbook, Step
 from orchestrator.runbook.places import forward, in_turn
 from orchestrator.runbook.templates import fields_for, render
 
@@ -31,55 +26,37 @@ class Planned:
         id: its name in the execution: `brokers-kraft[3]`.
         where: the host and rack; "" for a checkpoint without instances.
         already, needs, opens_when: conditions, bound.
-        people: how many people must approve; 0: none, or an earlier instance has the approval.
-        given_at: the earlier checkpoint whose approval covers this one; None: there is none.
-        step: its name; None: the execution only waits for the gate.
+        approval: what is asked for here; None: nothing, or an earlier instance has the approval.
         command: the hook's command; None: the step is done by hand, or there is a problem.
-        timeout_s: that of the command.
+        timeout: that of the command.
         manual: the step for an operator; None: a command performs it.
         problem: why the command cannot be made now.
-        rollback: the rollback path from here; None: there is none.
     """
 
     id: str
-    title: str
-    where: str = ""
+    checkpoint: Checkpoint
+    where: str
     already: tuple[str, ...]
     needs: tuple[str, ...]
-    people: int = 0
-    given_at: str | None = None
-    irreversible: bool = False
-    destructive: bool = False
-    step: str | None = None
+    opens_when: tuple[str, ...]
+    approval: Approval | None
     command: tuple[str, ...] | None = None
-    timeout_s: float | None = None
+    timeout: timedelta | None = None
     manual: str | None = None
     problem: str | None = None
-    opens_when: tuple[str, ...]
-    rollback: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
-    """A rollback path; `then`: the path that continues it."""
-
-    id: str
-    title: str
-    stops: tuple[Planned, ...]
-    then: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The plan of the forward path and of all rollback paths."""
+    """The plan of the forward path and of each rollback path."""
 
     way: tuple[Planned, ...]
-    ways_back: tuple[WayBack, ...]
+    ways_back: tuple[tuple[Rollback, tuple[Planned, ...]], ...]
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The commands that cannot be made, each with its instance."""
-        stops = (*self.way, *(stop for way in self.ways_back for stop in way.stops))
+        stops = (*self.way, *(stop for _, stops in self.ways_back for stop in stops))
         return tuple(dict.fromkeys(f"{stop.id}: {stop.problem}" for stop in stops if stop.problem))
 
 
@@ -88,10 +65,7 @@ def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
     planner = _Planner(runbook, facts, hooks)
     return Plan(
         way=planner.stops(place.checkpoint for place in in_turn(forward(runbook))),
-        ways_back=tuple(
-            WayBack(id=way.id, title=way.title, stops=planner.stops(way.checkpoints), then=way.then)
-            for way in runbook.rollbacks
-        ),
+        ways_back=tuple((way, planner.stops(way.checkpoints)) for way in runbook.rollbacks),
     )
 
 
@@ -125,46 +99,36 @@ class _Planner:
     ) -> Planned:
         each = checkpoint.for_each
         bind = {} if member is None or each is None else {str(each): str(member.id)}
-        values = self._facts.values(member, each)
-        command, timeout_s, problem = self._command(checkpoint.step, values, member, each)
-        by_hand = checkpoint.step is not None and command is None and problem is None
-        return Planned(
+        made = Planned(
             id=id_,
-            title=checkpoint.title,
+            checkpoint=checkpoint,
             where="" if each is None else _where(member, each),
             already=self._bound(checkpoint.already, bind),
             needs=self._bound(checkpoint.needs, bind),
-            people=checkpoint.approval.people if checkpoint.approval and first else 0,
-            given_at=checkpoint.approval.given_at if checkpoint.approval and first else None,
-            irreversible=checkpoint.irreversible,
-            destructive=checkpoint.destructive,
-            step=None if checkpoint.step is None else checkpoint.step.name,
-            command=command,
-            timeout_s=timeout_s,
-            manual=_manual(checkpoint, values) if by_hand else None,
-            problem=problem,
             opens_when=self._bound(checkpoint.opens_when, bind),
-            rollback=_rollback(checkpoint),
+            approval=checkpoint.approval if first else None,
         )
+        return made if checkpoint.step is None else self._with_step(made, checkpoint.step, member)
 
     def _bound(self, texts: tuple[str, ...], bind: dict[str, str]) -> tuple[str, ...]:
         if not bind:  # `broker` stays a placeholder while no member is known
             return texts
         return tuple(parse(text, bind=bind, own=self._own).text for text in texts)
 
-    def _command(
-        self, step: Step | None, values: dict[str, str], member: Member | None, each: str | None
-    ) -> tuple[tuple[str, ...] | None, float | None, str | None]:
-        hook = None if step is None or self._hooks is None else self._hooks.command(step.name)
-        if step is None or hook is None or self._hooks is None:
-            return None, None, None
-        timeout_s = hook.timeout.total_seconds()
+    def _with_step(self, made: Planned, step: Step, member: Member | None) -> Planned:
+        each = made.checkpoint.for_each
+        values = self._facts.values(member, each)
+        hook = None if self._hooks is None else self._hooks.command(step.name)
+        if hook is None or self._hooks is None:
+            shown = {name: values.get(name, name.upper()) for name in fields_for(each)}
+            return replace(made, manual=render(step.manual, shown).strip())
         if each is not None and member is None:
-            return hook.argv, timeout_s, None
+            return replace(made, command=hook.argv, timeout=hook.timeout)
         try:
-            return tuple(self._hooks.argv(step.name, values)), timeout_s, None
+            argv = self._hooks.argv(step.name, values)
         except RunbookError as error:
-            return None, timeout_s, str(error)
+            return replace(made, problem=str(error))
+        return replace(made, command=tuple(argv), timeout=hook.timeout)
 
 
 def _where(member: Member | None, each: str) -> str:
@@ -172,15 +136,3 @@ def _where(member: Member | None, each: str) -> str:
         return f"which {each}s there are is not known yet"
     host = f"on {member.host}" if member.host else "on an unknown host"
     return f"{host}, rack {member.rack}" if member.rack else host
-
-
-def _manual(checkpoint: Checkpoint, values: dict[str, str]) -> str:
-    names = fields_for(checkpoint.for_each)
-    shown = {name: values.get(name, name.upper()) for name in names}
-    return render("" if checkpoint.step is None else checkpoint.step.manual, shown).strip()
-
-
-def _rollback(checkpoint: Checkpoint) -> str | None:
-    if not isinstance(checkpoint, ForwardCheckpoint) or checkpoint.rollback == NO_ROLLBACK:
-        return None
-    return checkpoint.rollback

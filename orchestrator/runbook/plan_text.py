@@ -3,7 +3,6 @@
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
 from typing import Final
 
 from migration.values.durations import format_duration
@@ -11,6 +10,7 @@ from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member
 from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint
 from orchestrator.runbook.plan import Plan, Planned
 
 _WIDTH: Final = 100
@@ -31,9 +31,9 @@ def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan)
     yield from _cluster(facts)
     yield from ("", "This is the present order; it is determined again before each instance.")
     yield from _stops(plan.way, "")
-    for way in plan.ways_back:
+    for way, stops in plan.ways_back:
         yield from ("", f"ROLLBACK {way.id}: {way.title}")
-        yield from _stops(way.stops, "B")
+        yield from _stops(stops, "B")
         if way.then is not None:
             yield from ("", f"The rollback {way.then} follows.")
     if plan.problems:
@@ -70,41 +70,43 @@ def _stops(stops: Iterable[Planned], prefix: str) -> Iterator[str]:
         part += 1
         shown = f"{prefix}{number}.{part}" if instance else f"{prefix}{number}"
         where = f" {stop.where}" if stop.where else ""
-        yield from ("", f"{shown} {stop.id}{where}: {stop.title}")
+        yield from ("", f"{shown} {stop.id}{where}: {stop.checkpoint.title}")
         yield from _stop(stop)
 
 
 def _stop(stop: Planned) -> Iterator[str]:
+    checkpoint = stop.checkpoint
     if stop.already:
         yield from _labelled("done if", ", ".join(stop.already))
     if stop.needs:
         yield from _labelled("needs", ", ".join(stop.needs))
     yield from _approval(stop)
-    if stop.irreversible:
+    if checkpoint.irreversible:
         yield from _labelled("", "No rollback is possible once this has begun.")
-    if stop.destructive:
+    if checkpoint.destructive:
         yield from _labelled("", "This destroys data, or what holds them.")
-    if stop.command is not None:
-        limit = format_duration(timedelta(seconds=stop.timeout_s or 0))
+    if stop.command is not None and stop.timeout is not None:
+        limit = format_duration(stop.timeout)
         yield f"{_INDENT}{'runs':<{_LABEL}}{shlex.join(stop.command)}  (at most {limit})"
     if stop.problem is not None:
         yield from _labelled("runs", f"cannot be made: {stop.problem}")
-    if stop.manual is not None:
-        yield f"{_INDENT}{'by hand':<{_LABEL}}step {stop.step}:"
+    if stop.manual is not None and checkpoint.step is not None:
+        yield f"{_INDENT}{'by hand':<{_LABEL}}step {checkpoint.step.name}:"
         yield textwrap.indent(stop.manual, _INDENT * 2)
     yield from _labelled("opens when", ", ".join(stop.opens_when))
-    if stop.rollback is not None:
-        yield from _labelled("rollback", stop.rollback)
+    rollback = checkpoint.rollback if isinstance(checkpoint, ForwardCheckpoint) else None
+    if rollback not in (None, NO_ROLLBACK):
+        yield from _labelled("rollback", rollback)
 
 
 def _approval(stop: Planned) -> Iterator[str]:
-    if not stop.people:
+    if stop.approval is None:
         return
-    if stop.given_at is not None:
-        yield from _labelled("approval", f"given at {stop.given_at}, for this step too")
+    if stop.approval.given_at is not None:
+        yield from _labelled("approval", f"given at {stop.approval.given_at}, for this step too")
         return
-    people = "1 person" if stop.people == 1 else f"{stop.people} people"
-    confirm = " --confirm CLUSTER" if stop.irreversible or stop.destructive else ""
+    people = "1 person" if stop.approval.people == 1 else f"{stop.approval.people} people"
+    confirm = " --confirm CLUSTER" if stop.checkpoint.cannot_be_undone else ""
     command = f'kraftgate approve {shlex.quote(stop.id)} --reason "..."{confirm}'
     yield from _labelled("approval", f"{people}: {command}")
 

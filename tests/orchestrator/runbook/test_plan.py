@@ -133,7 +133,7 @@ def test_every_broker_and_controller_has_its_turn_in_order() -> None:
         "finalize[3001]",
         "finalize[3000]",
     ]
-    asked = {stop.id: stop.people for stop in way if stop.people}
+    asked = {stop.id: stop.approval.people for stop in way if stop.approval}
     assert asked == {"finalize[3001]": 2, "zookeeper-off": 1}
 
 
