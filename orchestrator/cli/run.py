@@ -28,7 +28,6 @@ from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.board import Board
 from orchestrator.run.identity import require_one_cluster
 from orchestrator.run.job import Follow, check, followed
 from orchestrator.run.probes.probes import asking_for
@@ -166,35 +165,34 @@ def follow_and_show(
     """
     as_table = is_terminal()
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
-    if not as_table:
-        reader.begin_behind_what_is_there()
+    reader.follow_from_here()
     echo("kraftgate: starting; Ctrl-C ends it", err=True)
-    begun_ms = _now_ms()
-    board, alert_files = Board(), AlertFiles(config)
+    alert_files = AlertFiles(config)
     assessor = Assessor(config, reader)
-    assessor.follow_from_here()
+    last: Tick | None = None
     # A wrong runbook stops before Spark starts.
     with (
         open_verified(config) as log,
         notifying(config) as alerts,
-        served(config, board, alerts.stats) as metrics,
+        served(config, lambda: last, alerts.stats) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
-        closing(AuditRecorder(config, log, assessor.reported_before_ms)) as recorder,
-        follow(config) as following,
+        closing(AuditRecorder(config, log)) as recorder,
+        follow(config) as job,
     ):
         stop.take_signals()
 
-        assessor.execution = conductor.execution
+        reader.execution = conductor.execution
         assessor.polled = lambda name: polled(name).merged(conductor.polled(name))
 
         def tick() -> Tick:
-            check(following)
+            nonlocal last
+            check(job)
             conductor.take_in()  # before the read, so that the read cannot be older
-            now = assessor.tick(_now_ms())
-            require_one_cluster(config, now, begun_ms)
+            now = assessor.tick(time.time_ns() // 1_000_000)
+            require_one_cluster(config, now)
             conductor.tick(now)
-            board.last = now
+            last = now
             alerts.polled()
             alerts.submit(now)
             alert_files.keep(now)
@@ -205,8 +203,8 @@ def follow_and_show(
 
         with held_back() if as_table else nullcontext():
             drive(_view(as_table=as_table), tick, stop, gate.is_met)
-        if board.last is not None:
-            print_active_alerts(board.last)
+        if last is not None:
+            print_active_alerts(last)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_scraped(stop.wait)
 
@@ -253,7 +251,3 @@ def _console(config: Config) -> "AbstractContextManager[serving.Console | None]"
 
 def _view(*, as_table: bool) -> View:
     return TableView(console()) if as_table else LineView(sys.stdout)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -23,7 +23,7 @@ _log: Final = logging.getLogger(__name__)
 class _StoredAlert(BaseModel):
     """One alert in the file; the aliases are the keys that every version has written."""
 
-    model_config = ConfigDict(extra="ignore", validate_by_name=True)
+    model_config = ConfigDict(extra="ignore", validate_by_name=True, from_attributes=True)
     alert: Alert
     found_ms: int
     active_since_ms: Annotated[int | None, Field(alias="stands_ms")]
@@ -31,7 +31,7 @@ class _StoredAlert(BaseModel):
 
 
 class _StoredStates(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", from_attributes=True)
     at_ms: int | None = None
     all: dict[str, _StoredAlert] = {}
 
@@ -45,10 +45,7 @@ class AlertFiles:
     """The alert files of all configured clusters."""
 
     def __init__(self, config: Config) -> None:
-        self._files = {
-            each.name: AlertFile(config.state_dir / "clusters" / each.name / ALERTS_FILE)
-            for each in config.clusters
-        }
+        self._files = {each.name: AlertFile(file_of(config, each.name)) for each in config.clusters}
 
     def keep(self, tick: Tick) -> None:
         """Write the files whose states have changed or that are due for a refresh."""
@@ -82,19 +79,15 @@ class AlertFile:
             age_ms = abs((now.at_ms or 0) - (last.at_ms or 0))
             if age_ms < WRITE_EVERY_MS:
                 return
-        stored = {
-            fingerprint: _StoredAlert(
-                alert=each.alert,
-                found_ms=each.found_ms,
-                active_since_ms=each.active_since_ms,
-                is_known=each.is_known,
-            )
-            for fingerprint, each in now.all.items()
-        }
-        whole = _Stored(standings=_StoredStates(at_ms=now.at_ms, all=stored))
+        whole = _Stored(standings=_StoredStates.model_validate(now))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(self._path, whole.model_dump_json(by_alias=True), durable=False)
         self._last = now
+
+
+def file_of(config: Config, cluster: str) -> Path:
+    """Return the path of a cluster's alert file."""
+    return config.state_dir / "clusters" / cluster / ALERTS_FILE
 
 
 def read(path: Path) -> AlertStates:
@@ -105,15 +98,7 @@ def read(path: Path) -> AlertStates:
         return NO_ALERTS
     return AlertStates(
         at_ms=stored.at_ms,
-        all={
-            fingerprint: AlertState(
-                alert=each.alert,
-                found_ms=each.found_ms,
-                active_since_ms=each.active_since_ms,
-                is_known=each.is_known,
-            )
-            for fingerprint, each in stored.all.items()
-        },
+        all={fingerprint: AlertState(**dict(each)) for fingerprint, each in stored.all.items()},
     )
 
 

@@ -18,16 +18,11 @@ from orchestrator.run.execution_status import ExecutionStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessed:
-    """One cluster at one tick.
-
-    Attributes:
-        tally: its events so far.
-    """
+    """One cluster at one tick."""
 
     entry: ClusterEntry
     read: ClusterRead
     assessment: Assessment = field(compare=False)
-    tally: Tally = field(default_factory=Tally)
 
     @property
     def name(self) -> str:
@@ -48,6 +43,11 @@ class Assessed:
     def events(self) -> tuple[tuple[int, Event], ...]:
         """The events that this tick read, oldest first, with their sequence numbers."""
         return self.read.events
+
+    @property
+    def tally(self) -> Tally:
+        """Its events so far."""
+        return self.read.tally
 
     @property
     def status(self) -> SourceStatus:

@@ -1,15 +1,10 @@
-"""What one read of a cluster returns, and the interfaces to the job and the store.
-
-`streams.spark` and `streams.state` implement the interfaces. Tests implement them with fakes,
-because those tests cover the screens and exit codes, not the job. `ClusterRead` is everything that
-is read of one cluster at one moment.
-"""
+"""Everything that is read of one cluster at one moment, and how it is read."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from migration.assessment.data_source import JOURNALED, DataSource
 from migration.assessment.snapshot import Journal
@@ -24,8 +19,10 @@ from migration.observed.source_status import (
     meaningful_end,
 )
 from migration.values.foreign import load
-from orchestrator.run import execution_status
 from orchestrator.run.execution_status import ExecutionStatus
+
+if TYPE_CHECKING:
+    from streams.state.store import Store
 
 STATUS_FILES: Final = {
     DataSource.METADATA_LOG: "source.json",
@@ -35,51 +32,6 @@ STATUS_FILES: Final = {
 }
 PHASE_CHANGED: Final = "phase_changed"
 _LOG = logging.getLogger(__name__)
-
-
-class TransitionFile(Protocol):
-    """A Parquet file of replica transitions."""
-
-    @property
-    def path(self) -> str:
-        """Its path, below the transitions of the state directory."""
-
-
-class Following(Protocol):
-    """A running query that keeps the store up to date."""
-
-    def poll(self) -> None:
-        """Raise the query's error if it has died."""
-
-    def stop(self) -> None:
-        """Stop the query; the store stays as the last complete batch left it."""
-
-
-class Store(Protocol):
-    """The observed state of the clusters, as of the last complete batch."""
-
-    def clusters(self) -> list[str]:
-        """Return the names of the clusters that have observed data."""
-
-    def summary(self, cluster: str) -> ClusterSummary | None:
-        """Return a cluster's latest summary; None before the first batch."""
-
-    def events(
-        self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
-    ) -> list[tuple[int, Event]]:
-        """Return events with their sequence numbers, oldest first."""
-
-    def place(self, cluster: str, source: str) -> int:
-        """Return the position up to which a source's facts are stored; 0 before the first."""
-
-    def counts(self, cluster: str, after: int = 0) -> tuple[int, Mapping[str, int]]:
-        """Return the last event's sequence number, and the count of events of each kind."""
-
-    def newest(self, cluster: str, kind: str) -> Event | None:
-        """Return the newest event of one kind."""
-
-    def transition_files(self, cluster: str) -> Sequence[TransitionFile]:
-        """Return the Parquet files of replica transitions that belong to the committed state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +54,9 @@ class Tally:
         That happens because a snapshot of the log skips changes of phase.
         """
         changed = self.phase
-        return (
-            changed.moment_ms
-            if changed is not None and changed.fields.get("now") == phase
-            else None
-        )
+        if changed is None or changed.fields.get("now") != phase:
+            return None
+        return changed.moment_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +67,10 @@ class ClusterRead:
         events: the latest events, oldest first, with their sequence numbers.
         status: that of the metadata log's source.
         journals: the existing journals, by the name of their source.
-        walk: how far the execution of the runbook is; None: there is none.
+        execution: how far the execution of the runbook is; None: there is none.
+        tally: the cluster's events so far.
+        reported_before: when the sources last reported to an earlier process (ms); empty in a
+            process that follows nothing.
     """
 
     summary: ClusterSummary
@@ -128,6 +81,17 @@ class ClusterRead:
     jmx: SourceStatus = NO_STATUS
     journals: Mapping[str, Journal] = field(default_factory=dict, compare=False)
     execution: ExecutionStatus | None = None
+    tally: Tally = field(default_factory=Tally)
+    reported_before: Mapping[DataSource, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def resuming(self) -> frozenset[DataSource]:
+        """The sources whose last report went to an earlier process."""
+        return frozenset(
+            source
+            for source, status in self.sources.items()
+            if status.observed_ms == self.reported_before.get(source)
+        )
 
     @property
     def sources(self) -> Mapping[DataSource, SourceStatus]:
@@ -168,11 +132,17 @@ def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> Sou
         return NO_STATUS
 
 
+def read_sources(state_dir: Path, cluster: str) -> Mapping[DataSource, SourceStatus]:
+    """Read the status that each followed source of a cluster reported last."""
+    return {each: read_status(state_dir, cluster, file) for each, file in STATUS_FILES.items()}
+
+
 def read_cluster(
-    store: Store | None,
+    store: "Store | None",
     state_dir: Path,
     cluster: str,
     *,
+    execution: ExecutionStatus | None,
     after: int = 0,
     limit: int | None = None,
     newest: bool = False,
@@ -182,21 +152,20 @@ def read_cluster(
     events: list[tuple[int, Event]] = []
     if store is not None and summary is not None:
         events = store.events(cluster, after=after, limit=limit, newest=newest)
+    sources = read_sources(state_dir, cluster)
     return ClusterRead(
         summary=nothing_seen(cluster) if summary is None else summary,
         events=tuple(events),
-        status=read_status(state_dir, cluster, STATUS_FILES[DataSource.METADATA_LOG]),
-        zookeeper=read_status(state_dir, cluster, STATUS_FILES[DataSource.ZOOKEEPER]),
-        log_dirs=read_status(state_dir, cluster, STATUS_FILES[DataSource.LOG_DIRS]),
-        jmx=read_status(state_dir, cluster, STATUS_FILES[DataSource.JMX]),
+        status=sources[DataSource.METADATA_LOG],
+        zookeeper=sources[DataSource.ZOOKEEPER],
+        log_dirs=sources[DataSource.LOG_DIRS],
+        jmx=sources[DataSource.JMX],
         journals=dict(_journals(store, state_dir, cluster)),
-        execution=execution_status.read(
-            state_dir / "clusters" / cluster / execution_status.EXECUTION_FILE
-        ),
+        execution=execution,
     )
 
 
-def tally(store: Store, cluster: str, before: Tally) -> Tally:
+def tally(store: "Store", cluster: str, before: Tally) -> Tally:
     """Return `before` with the events that were added since then."""
     last, counts = store.counts(cluster, before.last)
     if not counts:
@@ -208,7 +177,9 @@ def tally(store: Store, cluster: str, before: Tally) -> Tally:
     return Tally(last=last, counts=total, phase=phase)
 
 
-def _journals(store: Store | None, state_dir: Path, cluster: str) -> Iterator[tuple[str, Journal]]:
+def _journals(
+    store: "Store | None", state_dir: Path, cluster: str
+) -> Iterator[tuple[str, Journal]]:
     from streams.state.journal import JournalError, first_behind, last_sequence
 
     for name in map(str, JOURNALED):

@@ -1,6 +1,7 @@
 """The status of a runbook's execution, next to the store: `clusters/NAME/walk.json`.
 
-Screens and `status` read it. Decisions are in the audit trail, not here.
+The process that executes the runbook writes the file and has the status in memory; other processes
+read the file. Decisions are in the audit trail, not here.
 """
 
 from pathlib import Path
@@ -127,6 +128,11 @@ def write(file: Path, said: ExecutionStatus) -> None:
     """Replace the file with this status, atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, said.model_dump_json(), durable=False)
+
+
+def read_for(state_dir: Path, cluster: str) -> ExecutionStatus | None:
+    """Read the last status of a cluster's execution."""
+    return read(state_dir / "clusters" / cluster / EXECUTION_FILE)
 
 
 def read(file: Path) -> ExecutionStatus | None:

@@ -1,7 +1,9 @@
 """Checks that every followed source belongs to the configured cluster."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from migration.assessment.data_source import DataSource
 from migration.observed.cluster_id import Named, disagreement
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
@@ -9,37 +11,39 @@ from orchestrator.errors import ConfigError
 from orchestrator.run.assessed import Tick
 from orchestrator.run.cluster_read import ClusterRead
 
-_FIX = (
+_FIX: Final = (
     "correct `id` or the addresses; a state directory that followed another cluster cannot be used"
     " for this one"
 )
 
+_WHERE: Final = {
+    DataSource.METADATA_LOG: "the controllers",
+    DataSource.ZOOKEEPER: "ZooKeeper (/cluster/id)",
+    DataSource.LOG_DIRS: "the brokers",
+}
 
-def require_one_cluster(config: Config, tick: Tick, since_ms: int) -> None:
+
+def require_one_cluster(config: Config, tick: Tick) -> None:
     """Check that the configuration and all sources name one cluster id for each cluster.
 
-    A status from before `since_ms` was reported to an earlier process and is ignored.
+    A status that was reported to an earlier process is ignored.
 
     Raises:
         ConfigError: they name several ids; the message lists every id and its source.
     """
     problems = []
     for one in tick.clusters:
-        differ = disagreement(_named(one.entry, one.read, since_ms))
+        differ = disagreement(_named(one.entry, one.read))
         if differ is not None:
             problems.append(f"{config.path}: cluster {one.entry.name}: {differ}: {_FIX}")
     if problems:
         raise ConfigError(problems)
 
 
-def _named(entry: ClusterEntry, one: ClusterRead, since_ms: int) -> Iterator[Named]:
+def _named(entry: ClusterEntry, one: ClusterRead) -> Iterator[Named]:
     if entry.id is not None:
         yield Named("`id`", entry.id)
-    sources = (
-        ("the controllers", one.status),
-        ("ZooKeeper (/cluster/id)", one.zookeeper),
-        ("the brokers", one.log_dirs),
-    )
-    for where, status in sources:
-        if status.cluster_id is not None and status.observed_ms >= since_ms:
-            yield Named(where, status.cluster_id)
+    for source, where in _WHERE.items():
+        cluster_id = one.sources[source].cluster_id
+        if cluster_id is not None and source not in one.resuming:
+            yield Named(where, cluster_id)

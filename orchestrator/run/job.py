@@ -4,24 +4,30 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from orchestrator.config import models
 from orchestrator.config.load import Config
 from orchestrator.config.models import Security, ZookeeperSecurity
 from orchestrator.config.state_dir import claiming
-from orchestrator.errors import (
-    FollowingError,
-    KraftgateError,
-    PathError,
-)
-from orchestrator.run.cluster_read import Following
+from orchestrator.errors import FollowingError, KraftgateError, PathError
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
     from streams.spark.settings import JobSettings, ListenerSettings
 
 _LOG = logging.getLogger(__name__)
+
+
+class Following(Protocol):
+    """A running query that keeps the store up to date: a `Job` of `streams.spark`, or a fake."""
+
+    def poll(self) -> None:
+        """Raise the query's error if it has died."""
+
+    def stop(self) -> None:
+        """Stop the query; the store stays as the last complete batch left it."""
+
 
 Follow = Callable[[Config], AbstractContextManager[Following | None]]
 
@@ -37,11 +43,11 @@ def followed(config: Config) -> Iterator[Following | None]:
     if not any(map(any, asked)):
         yield None
         return
-    following = _start(config)
+    job = _start(config)
     try:
-        yield following
+        yield job
     finally:
-        following.stop()
+        job.stop()
 
 
 def _start(config: Config) -> Following:
@@ -98,18 +104,18 @@ def _security(security: Security | ZookeeperSecurity, key: str) -> dict[str, str
     return fields | {"key": key}
 
 
-def check(following: Following | None) -> None:
+def check(job: Following | None) -> None:
     """Check that the query is still running.
 
     Raises:
         FollowingError: it died.
     """
-    if following is None:
+    if job is None:
         return
     from streams.spark.query import JobFailed
 
     try:
-        following.poll()
+        job.poll()
     except JobFailed as error:
         raise FollowingError(str(error)) from error
 

@@ -1,35 +1,40 @@
 """Reads the data of the configured clusters: the job's store and the statuses of the sources."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from migration.assessment.data_source import DataSource
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError
-from orchestrator.run.cluster_read import ClusterRead, Store, Tally, read_cluster, tally
+from orchestrator.run import execution_status
+from orchestrator.run.cluster_read import ClusterRead, Tally, read_cluster, read_sources, tally
+from orchestrator.run.execution_status import ExecutionStatus
+
+if TYPE_CHECKING:
+    from streams.state.store import Store
 
 STORE_FILE: Final = "store.db"
-_EVENTS_PER_LOOK_MAX: Final = 5000
+_EVENTS_PER_READ_MAX: Final = 5000
 
 
-def open_store(state_dir: Path) -> Store | None:
+def open_store(state_dir: Path) -> "Store | None":
     """Open the store read-only; None: it does not exist yet.
 
     Raises:
         FollowingError: the file exists and is not a store.
     """
-    from streams.state.store import Store as RealStore
-    from streams.state.store import StoreError, StoreNotMade
+    from streams.state.store import Store, StoreError, StoreNotMade
 
     path = state_dir / STORE_FILE
     if not path.exists():
         return None
     try:
-        return RealStore.open_readonly(path)
+        return Store.open_readonly(path)
     except StoreNotMade:
         return None
     except StoreError as error:
@@ -40,8 +45,11 @@ class Reader:
     """Reads all clusters, in the configuration's order, once for each call.
 
     With `newest`, every read returns that many of the newest events. Without it, each event is
-    returned by one read only, at most `_EVENTS_PER_LOOK_MAX` a read; `begin_behind_what_is_there`
-    skips the events of earlier runs.
+    returned by one read only, at most `_EVENTS_PER_READ_MAX` a read.
+
+    Attributes:
+        execution: returns the execution of a cluster's runbook; at first, what the process that
+            executes it wrote to its file. That process sets a function that needs no file.
     """
 
     def __init__(
@@ -49,7 +57,7 @@ class Reader:
         config: Config,
         *,
         newest: int | None,
-        opener: Callable[[Path], Store | None] = open_store,
+        opener: Callable[[Path], "Store | None"] = open_store,
     ) -> None:
         self._config = config
         self._newest = newest
@@ -57,68 +65,64 @@ class Reader:
         self._store: Store | None = None
         self._behind: dict[str, int] = {}
         self._tallies: dict[str, Tally] = {}
+        self._reported_before: dict[str, Mapping[DataSource, int]] = {}
+        self.execution: Callable[[str], ExecutionStatus | None] = partial(
+            execution_status.read_for, config.state_dir
+        )
 
-    def begin_behind_what_is_there(self) -> None:
-        """Skip the events of earlier runs."""
+    def follow_from_here(self) -> None:
+        """Treat the events and reports that are there as those of an earlier process."""
         store = self._opened()
-        for cluster in self._config.clusters:
-            last = store.events(cluster.name, limit=1, newest=True) if store else []
-            self._behind[cluster.name] = last[-1][0] if last else 0
+        for name in (each.name for each in self._config.clusters):
+            last = store.events(name, limit=1, newest=True) if store else []
+            self._behind[name] = last[-1][0] if last else 0
+            found = read_sources(self._config.state_dir, name)
+            self._reported_before[name] = {
+                source: each.observed_ms for source, each in found.items() if each.observed_ms
+            }
 
-    def look(self, now_ms: int) -> list[ClusterRead]:
+    def read(self, now_ms: int) -> list[ClusterRead]:
         """Read every cluster once.
 
         Raises:
             FollowingError: the store cannot be read.
         """
-        store = self._opened()
-        with self._readable():
-            return [self._look_at(store, cluster, now_ms) for cluster in self._config.clusters]
-
-    def tallies(self) -> Mapping[str, Tally]:
-        """Count every cluster's events, including those of earlier runs.
-
-        Raises:
-            FollowingError: the store cannot be read.
-        """
-        store = self._opened()
-        if store is None:
-            return {}
-        with self._readable():
-            for cluster in self._config.clusters:
-                before = self._tallies.get(cluster.name, Tally())
-                self._tallies[cluster.name] = tally(store, cluster.name, before)
-        return dict(self._tallies)
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
         from streams.state.store import StoreError
 
+        store = self._opened()
         try:
-            yield
+            return [self._read(store, each, now_ms) for each in self._config.clusters]
         except StoreError as error:
             raise FollowingError(str(error)) from error
 
-    def _opened(self) -> Store | None:
+    def _opened(self) -> "Store | None":
         if self._store is None:
             self._store = self._opener(self._config.state_dir)
         return self._store
 
-    def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> ClusterRead:
-        one = self._read(store, entry.name)
-        if entry.runbook is None:  # a status that an earlier run left
-            one = replace(one, execution=None)
-        if entry.controllers is None and one.status == NO_STATUS:
-            waiting = f"{self._config.path.name} names no `controllers` for {entry.name}"
-            one = replace(one, status=SourceStatus(observed_ms=now_ms, waiting=waiting))
-        return one
-
-    def _read(self, store: Store | None, name: str) -> ClusterRead:
-        state_dir = self._config.state_dir
-        if self._newest is not None:
-            return read_cluster(store, state_dir, name, limit=self._newest, newest=True)
-        after = self._behind.get(name, 0)
-        one = read_cluster(store, state_dir, name, after=after, limit=_EVENTS_PER_LOOK_MAX)
+    def _read(self, store: "Store | None", entry: ClusterEntry, now_ms: int) -> ClusterRead:
+        name, newest = entry.name, self._newest
+        # Without a runbook, the status of an execution is one that an earlier run left.
+        one = read_cluster(
+            store,
+            self._config.state_dir,
+            name,
+            execution=None if entry.runbook is None else self.execution(name),
+            after=0 if newest is not None else self._behind.get(name, 0),
+            limit=_EVENTS_PER_READ_MAX if newest is None else newest,
+            newest=newest is not None,
+        )
         if one.events:
             self._behind[name] = one.events[-1][0]
-        return one
+        if store is not None:
+            self._tallies[name] = tally(store, name, self._tallies.get(name, Tally()))
+        status = one.status
+        if entry.controllers is None and status == NO_STATUS:
+            waiting = f"{self._config.path.name} names no `controllers` for {name}"
+            status = SourceStatus(observed_ms=now_ms, waiting=waiting)
+        return replace(
+            one,
+            status=status,
+            tally=self._tallies.get(name, Tally()),
+            reported_before=self._reported_before.get(name, {}),
+        )

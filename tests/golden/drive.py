@@ -24,7 +24,6 @@ from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.board import Board
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
@@ -76,7 +75,7 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
 def _of_run(config: Config, written: Written) -> Mapping[str, str]:
     now_ms = written.polls_ms[-1]
     assessor = Assessor(config, Reader(config, newest=_EVENTS_SHOWN))
-    board, alert_files = Board(), AlertFiles(config)
+    alert_files = AlertFiles(config)
     cleaner = RedactedJson(Secrets().redactor({}))
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
     hub = Hub(
@@ -92,19 +91,18 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
         tail = stack.enter_context(closing(Tail(config.state_dir, list(builders))))
         for at_ms in written.polls_ms:
             written.move(at_ms)
-            board.last = tick = assessor.tick(at_ms)
+            tick = assessor.tick(at_ms)
             alert_files.keep(tick)
             hub.take(_fresh(tick, builders, tail, cleaner, whole=at_ms == written.polls_ms[0]))
             line_view.show(tick)
     registry = CollectorRegistry()
-    registry.register(LastTick(board))
-    assert board.last is not None
+    registry.register(LastTick(lambda: tick))
     return {
-        "terminal.txt": _terminal(board.last),
+        "terminal.txt": _terminal(tick),
         "lines.txt": lines.getvalue(),
         "metrics.txt": generate_latest(registry).decode(),
         "console.json": _pretty(json.loads(hub.state(now_ms))),
-        "alerts.json": _alerts(board.last, config),
+        "alerts.json": _alerts(tick, config),
     }
 
 

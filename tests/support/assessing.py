@@ -59,17 +59,17 @@ def assessed(
         )
         named = [key for key, status in keys if status.observed_ms]
         of = entry(*named, name=read.summary.cluster)
+    read = read if tally is None else replace(read, tally=tally)
     snapshot = snapshot_of(
         of,
         read,
         now_ms,
         stall_after_ms=stall_after_ms,
-        tally=tally,
         not_followed=not_followed,
         polled=polled,
         alerts=NO_ALERTS,
     )
-    return Assessed(entry=of, read=read, assessment=assess(snapshot), tally=tally or Tally())
+    return Assessed(entry=of, read=read, assessment=assess(snapshot))
 
 
 def tick(reads: Iterable[ClusterRead], now_ms: int, **given: Any) -> Tick:

@@ -6,7 +6,7 @@ store and job have tests of their own.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus, to_json
 from orchestrator.config.load import Config
-from orchestrator.run.cluster_read import Following, TransitionFile
+from orchestrator.run.job import Following
+from streams.state.store import Store
 
 
-class FakeStore:
+class FakeStore(Store):
     """Holds summaries and numbered events in memory."""
 
     def __init__(self) -> None:
@@ -42,7 +43,7 @@ class FakeStore:
     def place(self, cluster: str, source: str) -> int:
         return self.places.get((cluster, source), 0)
 
-    def counts(self, cluster: str, after: int = 0) -> tuple[int, Mapping[str, int]]:
+    def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
         found = self.events(cluster, after)
         last = found[-1][0] if found else after
         return last, Counter(event.kind for _, event in found)
@@ -50,10 +51,6 @@ class FakeStore:
     def newest(self, cluster: str, kind: str) -> Event | None:
         found = [event for _, event in self.events(cluster) if event.kind == kind]
         return found[-1] if found else None
-
-    def transition_files(self, cluster: str) -> Sequence[TransitionFile]:
-        del cluster
-        return ()
 
 
 class FakeFollowing:

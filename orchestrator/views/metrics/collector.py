@@ -8,8 +8,7 @@ from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
 from orchestrator.notify.sender import SenderStats
-from orchestrator.run.assessed import Assessed
-from orchestrator.run.board import Board
+from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.views.metrics import brokers, cluster
 from orchestrator.views.metrics.exposition import Exposition, Metric, Subject
 
@@ -39,18 +38,20 @@ def metrics() -> tuple[Metric, ...]:
 
 
 class LastTick(Collector):
-    """Collects the samples of the last tick on a board."""
+    """Collects the samples of the last tick."""
 
     def __init__(
-        self, board: Board, receivers: Callable[[], Mapping[str, SenderStats]] = dict
+        self,
+        last: Callable[[], Tick | None],
+        receivers: Callable[[], Mapping[str, SenderStats]] = dict,
     ) -> None:
         """Keep the sources of the samples; nothing is read yet.
 
         Args:
-            board: Has the last tick.
+            last: Returns the last tick; None before the first.
             receivers: Returns the counters of each receiver of alerts.
         """
-        self._board = board
+        self._last = last
         self._receivers = receivers
 
     def collect(self) -> Iterator[Family]:
@@ -58,7 +59,7 @@ class LastTick(Collector):
         into = Exposition()
         into.value(_BUILD, 1, version("kraftgate"))
         cluster.add_notifications(into, self._receivers())
-        tick = self._board.last
+        tick = self._last()
         if tick is not None:
             into.time(_LOOK, tick.at_ms)
             for one in tick.clusters:

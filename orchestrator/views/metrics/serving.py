@@ -20,7 +20,7 @@ from orchestrator.errors import ConfigError
 from orchestrator.notify.sender import SenderStats
 from orchestrator.output.printing import echo
 from orchestrator.process.admission import Crowd, Door, Rank
-from orchestrator.run.board import Board
+from orchestrator.run.assessed import Tick
 from orchestrator.views.metrics.collector import LastTick
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class Served:
         at: its address.
     """
 
-    def __init__(self, at: HostPort, board: Board, scrapes: "_Scrapes") -> None:
+    def __init__(self, at: HostPort, last: Callable[[], Tick | None], scrapes: "_Scrapes") -> None:
         self.at = at
-        self._board = board
+        self._last = last
         self._scrapes = scrapes
 
     def wait_until_scraped(
@@ -58,7 +58,7 @@ class Served:
             wait: Waits for this number of seconds; returns True when the process must end.
             limit_s: The longest wait.
         """
-        at_s, last = self._scrapes.at_s, self._board.last
+        at_s, last = self._scrapes.at_s, self._last()
         if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.tick is last:
             return
         echo("kraftgate: done; it ends when that was scraped", err=True)
@@ -71,7 +71,7 @@ class Served:
 @contextmanager
 def served(
     config: Config,
-    board: Board,
+    last: Callable[[], Tick | None],
     receivers: Callable[[], Mapping[str, SenderStats]] = dict,
 ) -> Iterator[Served | None]:
     """Listen until the block ends; None if `metrics` is not configured.
@@ -86,9 +86,9 @@ def served(
         return
     wanted = config.metrics.listen
     registry = CollectorRegistry()
-    registry.register(LastTick(board, receivers))
+    registry.register(LastTick(last, receivers))
     ProcessCollector(namespace="kraftgate", registry=registry)
-    scrapes = _Scrapes(make_wsgi_app(registry), board)
+    scrapes = _Scrapes(make_wsgi_app(registry), last)
     try:
         server = _server(wanted, scrapes)
     except OSError as error:
@@ -102,7 +102,7 @@ def served(
     thread.start()
     echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
     try:
-        yield Served(at, board, scrapes)
+        yield Served(at, last, scrapes)
     finally:
         server.shutdown()
         server.server_close()
@@ -112,17 +112,17 @@ def served(
 class _Scrapes:
     """The WSGI application; it records which tick was written completely to a client, and when."""
 
-    def __init__(self, inner: "WSGIApplication", board: Board) -> None:
+    def __init__(self, inner: "WSGIApplication", last: Callable[[], Tick | None]) -> None:
         self._inner = inner
-        self._board = board
+        self._last = last
         self.tick: object = None
         self.at_s: float | None = None
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Return the response to one request, made from the board's last tick."""
-        tick = self._board.last
+        """Return the response to one request, made from the last tick."""
+        tick = self._last()
         return _Reply(self._inner(environ, start_response), lambda: self._answered(tick))
 
     def _answered(self, tick: object) -> None:

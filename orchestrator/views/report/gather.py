@@ -12,7 +12,8 @@ from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
-from orchestrator.run.cluster_read import ClusterRead, Store, read_cluster
+from orchestrator.run.cluster_read import ClusterRead, read_cluster
+from orchestrator.run.execution_status import read_for
 from orchestrator.run.reader import STORE_FILE, open_store
 from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
@@ -22,7 +23,7 @@ from streams.spark.transition_files import (
     TransitionsUnreadable,
     read_transitions,
 )
-from streams.state.store import StoreError
+from streams.state.store import Store, StoreError
 
 TRANSITIONS: Final = "transitions"
 
@@ -122,7 +123,7 @@ def _gathered(
     config: Config, store: Store | None, entry: ClusterEntry, entries: list[Entry]
 ) -> ClusterFacts:
     name, state_dir = entry.name, config.state_dir
-    one = read_cluster(store, state_dir, name)
+    one = read_cluster(store, state_dir, name, execution=read_for(state_dir, name))
     transitions, why = _transitions(state_dir, store, name)
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
     return ClusterFacts(

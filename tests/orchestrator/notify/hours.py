@@ -96,14 +96,14 @@ class Hours:
         self._kraft_rules = True
         self._checkpoint, self._asks, self._violated = "copied", False, 0
 
-    def looks(self) -> Iterator[tuple[int, ClusterRead, Tally]]:
+    def looks(self) -> Iterator[tuple[int, ClusterRead]]:
         """Every look, with its time in seconds."""
         for step in range(STEPS):
             self.now_ms = step * STEP_MS
             if step:
                 self._change()
             self.hazards[self.now_ms] = tuple(self._dangers())
-            yield step * STEP_S, *self._seen()
+            yield step * STEP_S, self._seen()
 
     def _happens(self, once_in: int) -> bool:
         return self._random.random() < self._often / once_in
@@ -165,22 +165,22 @@ class Hours:
                     way_out="Out.",
                 )
 
-    def _seen(self) -> tuple[ClusterRead, Tally]:
+    def _seen(self) -> ClusterRead:
         changed = Event(
             offset=1,
             timestamp_ms=self._phase_ms,
             kind=PHASE_CHANGED,
             fields={"now": str(self._phase)},
         )
-        one = ClusterRead(
+        return ClusterRead(
             summary=self._summary(),
             events=(),
             status=self._status("log", error="refused" if self._error else None),
             zookeeper=self._status("zookeeper"),
             log_dirs=self._status("log_dirs"),
             execution=self._walk(),
+            tally=Tally(phase=changed),
         )
-        return one, Tally(phase=changed)
 
     def _summary(self) -> ClusterSummary:
         there = [each.summary for id_, each in self._brokers.items() if self._there[id_]]

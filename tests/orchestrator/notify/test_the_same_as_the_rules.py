@@ -20,8 +20,7 @@ from migration.assessment.assess import assess
 from migration.values.durations import parse_duration
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import snapshot_of
-from orchestrator.run.board import Board
-from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.metrics.collector import LastTick
 from tests.orchestrator.notify import rules as written
 from tests.orchestrator.notify.hours import ENTRY, STEP_S, STEPS, Hours, from_the_table
@@ -40,22 +39,20 @@ At = tuple[str, str]
 """An alert's name and severity."""
 
 
-def look(before: AlertStates, read: ClusterRead, tally: Tally, now_ms: int) -> Assessed:
+def look(before: AlertStates, read: ClusterRead, now_ms: int) -> Assessed:
     snapshot = snapshot_of(
         ENTRY,
         read,
         now_ms,
         stall_after_ms=FIVE_MINUTES_MS,
-        tally=tally,
         alerts=before,
     )
-    return Assessed(entry=ENTRY, read=read, assessment=assess(snapshot), tally=tally)
+    return Assessed(entry=ENTRY, read=read, assessment=assess(snapshot))
 
 
 def scrape(into: Series, one: Assessed, step: int) -> None:
-    board = Board()
-    board.last = Tick(at_ms=step * STEP_S * 1000, clusters=(one,))
-    for family in LastTick(board).collect():
+    last = Tick(at_ms=step * STEP_S * 1000, clusters=(one,))
+    for family in LastTick(lambda: last).collect():
         for sample in family.samples:
             if sample.name.startswith(READ):
                 labels = {**sample.labels, **FROM_PROMETHEUS}
@@ -122,9 +119,9 @@ def test_the_rules_fire_for_what_is_active_at_every_tick(
         hours, series, told = Hours(seed), Series(), {}
         from_the_table(hours.hazards, monkeypatch)
         now = NO_ALERTS
-        for at_s, read, tally in hours.looks():
+        for at_s, read in hours.looks():
             before = set(which(now))
-            one = look(now, read, tally, at_s * 1000)
+            one = look(now, read, at_s * 1000)
             scrape(series, one, at_s // STEP_S)
             now = one.assessment.alerts
             told[at_s] = now

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.assessment.data_source import DataSource
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
 from orchestrator.cli.run import follow_and_show
@@ -35,10 +36,10 @@ def told(
     )
 
 
-def check(text: str, one: ClusterRead, since_ms: int = NOW_MS) -> None:
+def check(text: str, one: ClusterRead) -> None:
     config = parse_config(text, Path("kraftgate.yaml"))
     found = assessed(one, NOW_MS, of=config.clusters[0])
-    require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)), since_ms)
+    require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,8 @@ def test_ids_that_agree_or_are_not_known_yet_pass(one: ClusterRead) -> None:
 
 
 def test_what_an_earlier_process_was_told_does_not_count() -> None:
-    check(WITH_ID, told("theirs"), since_ms=NOW_MS + 1)
+    before = dict.fromkeys(DataSource, NOW_MS)
+    check(WITH_ID, replace(told("theirs"), reported_before=before))
     check(WITH_ID, replace(HYBRID, status=NO_STATUS))
 
 

@@ -37,9 +37,9 @@ class Following:
         self.log = AuditLog.open(folder / "state" / "audit.db")
         self._store = FakeStore()
         reader = Reader(self.config, newest=1, opener=lambda _: self._store)
+        reader.follow_from_here()
         self._assessor = Assessor(self.config, reader)
-        self._assessor.follow_from_here()
-        self.recorder = AuditRecorder(self.config, self.log, self._assessor.reported_before_ms)
+        self.recorder = AuditRecorder(self.config, self.log)
 
     def look(
         self,

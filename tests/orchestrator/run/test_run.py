@@ -193,7 +193,7 @@ def test_a_cluster_without_controllers_is_a_phase(tmp_path: Path) -> None:
     with job.followed(config) as following:
         assert following is None
         job.check(following)
-    (one,) = Reader(config, newest=10, opener=lambda _: None).look(NOW_MS)
+    (one,) = Reader(config, newest=10, opener=lambda _: None).read(NOW_MS)
     assert one.status.waiting == "kraftgate.yaml names no `controllers` for prod"
     assert one.summary.phase is Phase.ZOOKEEPER
 
@@ -232,7 +232,7 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
 
 def test_a_fresh_status_is_what_the_reader_gives(config_file: Path, store: FakeStore) -> None:
     del store
-    (one,) = Reader(load_config(config_file), newest=2).look(NOW_MS)
+    (one,) = Reader(load_config(config_file), newest=2).read(NOW_MS)
     assert one.status == FRESH
     assert one.events == EVENTS[-2:]
 

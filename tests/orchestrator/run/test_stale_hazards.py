@@ -57,7 +57,7 @@ class Restarted:
         self.log = AuditLog.open(self.config.state_dir / "audit.db")
         reader = Reader(self.config, newest=1, opener=lambda _: self._store)
         self._assessor = Assessor(self.config, reader)
-        self.recorder = AuditRecorder(self.config, self.log, self._assessor.reported_before_ms)
+        self.recorder = AuditRecorder(self.config, self.log)
 
     def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:
         """Assess everything as each command does."""

@@ -12,14 +12,13 @@ from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError
 from orchestrator.run.assessed import Tick
-from orchestrator.run.cluster_read import Store
 from orchestrator.run.reader import open_store
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.answers.timeline import decision_row, event_row
 from orchestrator.views.console.feed.hub import TickChanges
 from orchestrator.views.console.state.cluster import StateBuilder
-from streams.state.store import StoreError
+from streams.state.store import Store, StoreError
 
 NEW_MAX: Final = 200
 """The most new entries in one change; a page requests the others if it needs them."""

@@ -14,7 +14,6 @@ from orchestrator.config.load import parse_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.board import Board
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.metrics.collector import LastTick
 from tests.scenes.night import NOW_MS
@@ -43,11 +42,9 @@ def registry(
     ticked: bool = True,
     receivers: Mapping[str, SenderStats] = MappingProxyType({}),
 ) -> CollectorRegistry:
-    board = Board()
-    if ticked:
-        board.last = Tick(at_ms=NOW_MS, clusters=clusters)
+    last = Tick(at_ms=NOW_MS, clusters=clusters) if ticked else None
     found = CollectorRegistry()
-    found.register(LastTick(board, lambda: receivers))
+    found.register(LastTick(lambda: last, lambda: receivers))
     return found
 
 

@@ -6,6 +6,7 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from orchestrator.config.load import Config, load_config, parse_config
 from orchestrator.config.values import HostPort
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.notify.sender import SenderStats
-from orchestrator.run.board import Board
+from orchestrator.run.assessed import Tick
 from orchestrator.views.metrics import serving
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import Stop
@@ -39,15 +40,22 @@ def get(at: HostPort, **headers: str) -> tuple[str, bytes]:
         return reply.headers["Content-Type"], reply.read()
 
 
+@dataclass
+class Loop:
+    """The run loop, as far as scrapes read it."""
+
+    last: Tick | None = None
+
+
 @contextmanager
-def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Board]]:
+def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Loop]]:
     config = parse_config(
         f"cluster: {{name: prod}}\nmetrics: {{listen: '{listen}'}}\n", Path("kraftgate.yaml")
     )
-    board = Board()
-    with served(config, board) as metrics:
+    loop = Loop()
+    with served(config, lambda: loop.last) as metrics:
         assert metrics is not None
-        yield metrics.at, board
+        yield metrics.at, loop
 
 
 @contextmanager
@@ -56,14 +64,14 @@ def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iter
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )
-    with served(config, Board(), receivers) as metrics:
+    with served(config, lambda: None, receivers) as metrics:
         assert metrics is not None
         yield metrics.at
 
 
 def test_openmetrics_is_given_to_whoever_asks_for_it() -> None:
-    with listening() as (at, board):
-        board.last = tick([HYBRID], NOW_MS)
+    with listening() as (at, loop):
+        loop.last = tick([HYBRID], NOW_MS)
         kind, body = get(at, Accept=OPENMETRICS)
         assert kind.startswith(OPENMETRICS)
         found = samples(body.decode())
@@ -94,15 +102,15 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
 def test_nothing_listens_when_nothing_is_configured(config_file: Path) -> None:
     config = load_config(config_file)
     before = threading.active_count()
-    with served(config, Board()) as metrics:
+    with served(config, lambda: None) as metrics:
         assert metrics is None
         assert threading.active_count() == before
 
 
 def test_silent_connections_keep_nobody_out() -> None:
     """Each one held a thread of `kraftgate run` for as long as it liked."""
-    with listening() as (at, board), ExitStack() as opened:
-        board.last = tick([HYBRID], NOW_MS)
+    with listening() as (at, loop), ExitStack() as opened:
+        loop.last = tick([HYBRID], NOW_MS)
         before = threading.active_count()
         first, *_ = [
             opened.enter_context(closing(socket.create_connection((at.host, at.port), timeout=20)))
@@ -157,7 +165,7 @@ def test_an_address_of_another_host_is_the_same(where: str) -> None:
         pass
 
 
-def test_run_puts_every_look_on_the_board(config_file: Path, store: FakeStore) -> None:
+def test_a_scrape_has_every_tick_of_run(config_file: Path, store: FakeStore) -> None:
     """Scraped while it runs: its own loop, a fake query and store."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         at = HostPort("127.0.0.1", other.getsockname()[1])
@@ -185,14 +193,14 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )
-    board = Board()
-    with served(config, board) as metrics:
+    loop = Loop()
+    with served(config, lambda: loop.last) as metrics:
         assert metrics is not None
-        board.last = tick([HYBRID], NOW_MS)
+        loop.last = tick([HYBRID], NOW_MS)
         metrics.wait_until_scraped(never)  # nobody scrapes
         get(metrics.at)
         metrics.wait_until_scraped(never)  # this was seen
-        board.last = tick([HYBRID], NOW_MS + 250)
+        loop.last = tick([HYBRID], NOW_MS + 250)
         looks: list[float] = []
 
         def scrape_at_the_third(seconds: float) -> bool:
@@ -203,7 +211,7 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
 
         metrics.wait_until_scraped(scrape_at_the_third)
         assert len(looks) == 3
-        board.last = tick([HYBRID], NOW_MS + 500)
+        loop.last = tick([HYBRID], NOW_MS + 500)
         metrics.wait_until_scraped(lambda _: True)  # Ctrl-C
         metrics.wait_until_scraped(lambda _: False, limit_s=0.01)
 
@@ -216,9 +224,9 @@ def test_nothing_secret_is_told(tmp_path: Path) -> None:
         f" password_file: {tmp_path / 'password'}}}\nmetrics: {{listen: '127.0.0.1:0'}}\n"
     )
     config: Config = parse_config(text, tmp_path / "kraftgate.yaml")
-    board = Board()
-    board.last = tick([HYBRID], NOW_MS)
-    with served(config, board) as metrics:
+    loop = Loop()
+    loop.last = tick([HYBRID], NOW_MS)
+    with served(config, lambda: loop.last) as metrics:
         assert metrics is not None
         body = get(metrics.at)[1]
     for secret in (b"hunter2", b"u-kraft", b"password"):

@@ -97,8 +97,8 @@ def test_what_an_earlier_run_left_is_not_read_where_no_runbook_is_configured(
     file = config.state_dir / "clusters" / "prod" / walk_file.EXECUTION_FILE
     file.parent.mkdir(parents=True)
     walk_file.write(file, WALK_TOLD)
-    (one,) = Reader(config, newest=1).look(NOW_MS)
+    (one,) = Reader(config, newest=1).read(NOW_MS)
     assert one.execution is None
     with_runbook = parse_config(f"{WITH_RUNBOOK}state_dir: state\n", tmp_path / "kraftgate.yaml")
-    (one,) = Reader(with_runbook, newest=1).look(NOW_MS)
+    (one,) = Reader(with_runbook, newest=1).read(NOW_MS)
     assert one.execution == WALK_TOLD
