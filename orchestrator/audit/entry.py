@@ -14,8 +14,7 @@ ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"
 """The previous hash of the first entry."""
 BODY_BYTES_MAX: Final = 64 * 1024
-"""The maximum for a body's canonical JSON; longer content is stored in a file that the entry names
-with its hash."""
+"""The maximum for a body's canonical JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

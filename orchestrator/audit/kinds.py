@@ -1,11 +1,13 @@
 """The kinds of audit entries: stored names and words; the base class of their bodies."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from migration.metadata.event_kinds import Weight
+from orchestrator.audit.entry import Entry
 from orchestrator.output.json_value import JsonValue
 
 
@@ -102,11 +104,34 @@ class EntryKind(enum.StrEnum):
 
 
 class EntryBody(BaseModel):
-    """The typed body of an entry; the trail stores its fields, except the kind."""
+    """The typed body of an entry; the trail stores its fields.
+
+    Attributes:
+        types: the bodies of one family by kind; each family's base class has its own.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: EntryKind
+    kind: ClassVar[EntryKind]
+    types: ClassVar[dict[str, type[Any]]]
+
+    def __init_subclass__(cls, kind: EntryKind | None = None) -> None:
+        """Add a body to its family."""
+        super().__init_subclass__()
+        if kind is not None:
+            cls.kind = kind
+            cls.types[kind] = cls
+
+    @classmethod
+    def read(cls, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Self]]:
+        """Yield the entries of this family with typed bodies, in the trail's order.
+
+        Raises:
+            pydantic.ValidationError: another version wrote an entry.
+        """
+        for entry in entries:
+            if entry.kind in cls.types:
+                yield entry, cls.types[entry.kind].model_validate(entry.body)
 
     @property
     def weight(self) -> Weight:
@@ -121,4 +146,4 @@ class EntryBody(BaseModel):
         return self.kind.sentence.format_map({**dict(self), **self.words()})
 
     def as_json(self) -> dict[str, JsonValue]:
-        return self.model_dump(mode="json", exclude={"kind"})
+        return self.model_dump(mode="json")

@@ -172,7 +172,7 @@ class AuditLog:
         if len(text.encode()) > BODY_BYTES_MAX:
             raise BodyRefused(
                 f"an audit entry ({kind}) of {len(text.encode())} bytes is longer than"
-                f" {BODY_BYTES_MAX}: keep it as a file, and name that with its hash"
+                f" {BODY_BYTES_MAX}"
             )
         head = self._head()
         kept = json.loads(text)

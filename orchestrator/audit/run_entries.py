@@ -1,55 +1,54 @@
 """The audit entries of a followed cluster: a typed body for each kind of entry."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
-
-from pydantic import Field, TypeAdapter
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 from migration.assessment.alerts import Alert
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.hazards import Hazard
-from orchestrator.audit import Entry
 from orchestrator.audit.kinds import EntryBody, EntryKind
 
 
-class FollowBegan(EntryBody):
+class Body(EntryBody):
+    """An entry of a followed cluster."""
+
+    types: ClassVar[dict[str, type[Any]]] = {}
+
+
+class FollowBegan(Body, kind=EntryKind.FOLLOW_BEGAN):
     """A `kraftgate run` started to follow the cluster.
 
     Attributes:
         last_seen_ms: when a source last reported to the run before; None: there was none.
     """
 
-    kind: Literal[EntryKind.FOLLOW_BEGAN] = EntryKind.FOLLOW_BEGAN
     owner: str
     version: str
     last_seen_ms: int | None
 
 
-class FollowEnded(EntryBody):
+class FollowEnded(Body, kind=EntryKind.FOLLOW_ENDED):
     """The `kraftgate run` ended normally; after a kill there is no such entry."""
 
-    kind: Literal[EntryKind.FOLLOW_ENDED] = EntryKind.FOLLOW_ENDED
     owner: str
 
 
-class SourceSeen(EntryBody):
+class SourceSeen(Body, kind=EntryKind.SOURCE_SEEN):
     """A source became current: `metadata_log`, `zookeeper`, `log_dirs` or `jmx`."""
 
-    kind: Literal[EntryKind.SOURCE_SEEN] = EntryKind.SOURCE_SEEN
     source: str
 
     def words(self) -> Mapping[str, object]:
         return {"source": SOURCE_WORDS[DataSource(self.source)]}
 
 
-class SourceLost(EntryBody):
+class SourceLost(Body, kind=EntryKind.SOURCE_LOST):
     """A source is no longer current.
 
     Attributes:
         last_seen_ms: when it last was.
     """
 
-    kind: Literal[EntryKind.SOURCE_LOST] = EntryKind.SOURCE_LOST
     source: str
     why: str
     last_seen_ms: int
@@ -58,7 +57,7 @@ class SourceLost(EntryBody):
         return {"source": SOURCE_WORDS[DataSource(self.source)]}
 
 
-class _ActiveHazard(EntryBody):
+class _ActiveHazard(Body):
     """An active hazard; see `migration.assessment.hazards.Hazard`."""
 
     hazard: str
@@ -86,22 +85,18 @@ class _ActiveHazard(EntryBody):
         )
 
 
-class HazardBegan(_ActiveHazard):
+class HazardBegan(_ActiveHazard, kind=EntryKind.HAZARD_BEGAN):
     """A hazard became active."""
 
-    kind: Literal[EntryKind.HAZARD_BEGAN] = EntryKind.HAZARD_BEGAN
 
-
-class HazardChanged(_ActiveHazard):
+class HazardChanged(_ActiveHazard, kind=EntryKind.HAZARD_CHANGED):
     """The severity of a hazard changed, or the step that it blocks."""
-
-    kind: Literal[EntryKind.HAZARD_CHANGED] = EntryKind.HAZARD_CHANGED
 
     def words(self) -> Mapping[str, object]:
         return {"blocked": "" if self.blocks is None else f" and blocks {self.blocks}"}
 
 
-class HazardEnded(EntryBody):
+class HazardEnded(Body, kind=EntryKind.HAZARD_ENDED):
     """A hazard ended.
 
     Attributes:
@@ -109,7 +104,6 @@ class HazardEnded(EntryBody):
         last_seen_ms: the last tick with it; None: likewise.
     """
 
-    kind: Literal[EntryKind.HAZARD_ENDED] = EntryKind.HAZARD_ENDED
     hazard: str
     broker: int | None
     text: str | None
@@ -117,7 +111,7 @@ class HazardEnded(EntryBody):
     last_seen_ms: int | None
 
 
-class AlertBegan(EntryBody):
+class AlertBegan(Body, kind=EntryKind.ALERT_BEGAN):
     """An alert became active; see `migration.assessment.alerts`.
 
     Attributes:
@@ -125,7 +119,6 @@ class AlertBegan(EntryBody):
         since_ms: when the condition began, if that is known.
     """
 
-    kind: Literal[EntryKind.ALERT_BEGAN] = EntryKind.ALERT_BEGAN
     alert: str
     fingerprint: str
     labels: Mapping[str, str]
@@ -145,36 +138,8 @@ class AlertBegan(EntryBody):
         )
 
 
-class AlertEnded(EntryBody):
+class AlertEnded(Body, kind=EntryKind.ALERT_ENDED):
     """An alert was resolved on current data."""
 
-    kind: Literal[EntryKind.ALERT_ENDED] = EntryKind.ALERT_ENDED
     alert: str
     fingerprint: str
-
-
-Body: TypeAlias = (
-    FollowBegan
-    | FollowEnded
-    | SourceSeen
-    | SourceLost
-    | HazardBegan
-    | HazardChanged
-    | HazardEnded
-    | AlertBegan
-    | AlertEnded
-)
-_BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
-KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
-"""The kinds of audit entries in this module."""
-
-
-def bodies(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Body]]:
-    """Yield the entries of this module's kinds, with typed bodies, in the trail's order.
-
-    Raises:
-        pydantic.ValidationError: another version wrote an entry.
-    """
-    for each in entries:
-        if each.kind in KINDS:
-            yield each, _BODY.validate_python({**each.body, "kind": EntryKind(each.kind)})

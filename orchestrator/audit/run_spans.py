@@ -20,7 +20,6 @@ from orchestrator.audit.run_entries import (
     HazardEnded,
     SourceLost,
     SourceSeen,
-    bodies,
 )
 
 NOT_RUNNING: Final = "Kraftgate did not run"
@@ -115,7 +114,7 @@ class Periods:
 def periods(entries: Iterable[Entry]) -> Periods:
     """Return the periods from the entries of one cluster, in the trail's order."""
     found = Periods()
-    for entry, body in bodies(entries):
+    for entry, body in Body.read(entries):
         _add(found, entry, body)
     found.gaps.sort(key=lambda each: (each.began_ms, each.source))
     return found

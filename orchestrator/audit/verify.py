@@ -1,9 +1,8 @@
 """Verifies that an audit trail is unchanged.
 
 It detects: an entry that was changed, removed, inserted or moved; another hash algorithm; a body
-with the same meaning but different text; a removed trigger or index; damage of the file; a file
-that an entry names, missing or changed; and a truncated end, if `audit.head` or a head recorded
-elsewhere includes it.
+with the same meaning but different text; a removed trigger or index; damage of the file; and a
+truncated end, if `audit.head` or a head recorded elsewhere includes it.
 
 It cannot detect: a user with write access who rewrote the whole chain and `audit.head` too, unless
 a head was recorded where that user cannot write; and a last entry that was removed between its
@@ -15,7 +14,6 @@ from pathlib import Path
 
 from orchestrator.audit import database
 from orchestrator.audit.anchor import Anchor, ChainHead
-from orchestrator.audit.attachments import check_kept
 from orchestrator.audit.entry import ALGORITHM, canonical
 from orchestrator.errors import AuditError
 from streams.state.sqlite import Connection, damage, schema
@@ -55,7 +53,7 @@ def verify(db: Connection, path: Path, recorded: str | None = None) -> VerifyRes
                 wanted = None if recorded is None else _as_hash(recorded)
                 is_found = wanted is None
                 for row in db.execute(f"{database.SELECT} ORDER BY sequence"):
-                    good = _follow(good, row, path.parent)
+                    good = _follow(good, row)
                     is_found |= good.hash == wanted
                 _check_end(anchor, db, path)
                 _check_schema(db)
@@ -101,8 +99,8 @@ class _Broken(Exception):
         self.why = why
 
 
-def _follow(good: ChainHead, row: tuple[object, ...], state_dir: Path) -> ChainHead:
-    """Check one row against the head before it, and the files it names; return the new head."""
+def _follow(good: ChainHead, row: tuple[object, ...]) -> ChainHead:
+    """Check one row against the head before it; return the new head."""
     number = good.sequence + 1
     try:
         entry = database.entry(row)
@@ -125,8 +123,6 @@ def _follow(good: ChainHead, row: tuple[object, ...], state_dir: Path) -> ChainH
         raise _Broken(number, f"entry {number} was changed: its body is not canonical JSON")
     if entry.seal() != entry.hash:
         raise _Broken(number, f"entry {number} was changed: its hash does not match its content")
-    for why in check_kept(state_dir, entry.body):
-        raise _Broken(number, f"entry {number} names a file: {why}")
     return ChainHead(sequence=number, hash=entry.hash)
 
 

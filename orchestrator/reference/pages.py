@@ -3,9 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, get_args
-
-from pydantic import BaseModel
+from typing import Final
 
 from migration.assessment.conditions import known
 from migration.metadata.event_kinds import EventKind
@@ -108,11 +106,8 @@ def events() -> str:
         (code(each), each.weight, re.sub(r"\{(\w+)\}", r"`{\1}`", each.sentence))
         for each in EventKind
     ]
-    bodies: tuple[type[BaseModel], ...] = (
-        *get_args(execution_entries.Body),
-        *get_args(run_entries.Body),
-    )
-    kinds = [(code(each.model_fields["kind"].default), first_line(each)) for each in bodies]
+    bodies = execution_entries.Body.types | run_entries.Body.types
+    kinds = [(code(kind), first_line(body)) for kind, body in bodies.items()]
     return page(
         "Events and audit entries",
         "## Events",

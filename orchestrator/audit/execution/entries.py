@@ -7,9 +7,9 @@ is repeated for each (`brokers-kraft[3]`).
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict
 
 from migration.assessment.conditions import Finding, Verdict
 from migration.metadata.event_kinds import Weight
@@ -81,20 +81,41 @@ class RecordedFinding(BaseModel):
         )
 
 
-class ExecutionBegan(EntryBody):
-    """An execution began; `runbooks/SHA256.yaml` keeps the text of the runbook."""
+class Body(EntryBody):
+    """An entry of an execution."""
 
-    kind: Literal[EntryKind.WALK_BEGAN] = EntryKind.WALK_BEGAN
-    runbook: str
-    sha256: str
+    types: ClassVar[dict[str, type[Any]]] = {}
+
+
+class OfCheckpoint(Body):
+    """An entry about one checkpoint."""
+
+    checkpoint: str
+
+
+class Decided(Body):
+    """An entry that records an operator's decision."""
+
     by: Person
     reason: str
 
 
-class OrchestratorStarted(EntryBody):
+class _OfHook(OfCheckpoint):
+    """An entry about one run of a hook, which names its files in the state directory."""
+
+    run: str
+
+
+class ExecutionBegan(Decided, kind=EntryKind.WALK_BEGAN):
+    """An execution began; `runbooks/SHA256.yaml` keeps the text of the runbook."""
+
+    runbook: str
+    sha256: str
+
+
+class OrchestratorStarted(Body, kind=EntryKind.ORCHESTRATOR_STARTED):
     """A process started to execute the runbook; `fence` rises with each."""
 
-    kind: Literal[EntryKind.ORCHESTRATOR_STARTED] = EntryKind.ORCHESTRATOR_STARTED
     owner: str
     version: str
     execute: bool
@@ -102,36 +123,30 @@ class OrchestratorStarted(EntryBody):
     fence: int
 
 
-class OrchestratorEnded(EntryBody):
+class OrchestratorEnded(Body, kind=EntryKind.ORCHESTRATOR_ENDED):
     """The process ended normally; after a kill there is no such entry."""
 
-    kind: Literal[EntryKind.ORCHESTRATOR_ENDED] = EntryKind.ORCHESTRATOR_ENDED
     owner: str
     reason: str
 
 
-class LockLost(EntryBody):
+class LockLost(Body, kind=EntryKind.LOCK_LOST):
     """The lock of the cluster was lost; no step begins meanwhile."""
 
-    kind: Literal[EntryKind.LOCK_LOST] = EntryKind.LOCK_LOST
     reason: str
 
 
-class LockAcquired(EntryBody):
+class LockAcquired(Body, kind=EntryKind.LOCK_HELD):
     """The lock of the cluster was acquired."""
 
-    kind: Literal[EntryKind.LOCK_HELD] = EntryKind.LOCK_HELD
     token: int
 
 
-class CheckpointEntered(EntryBody):
+class CheckpointEntered(OfCheckpoint, kind=EntryKind.CHECKPOINT_ENTERED):
     """The execution entered this checkpoint."""
 
-    kind: Literal[EntryKind.CHECKPOINT_ENTERED] = EntryKind.CHECKPOINT_ENTERED
-    checkpoint: str
 
-
-class Evaluated(EntryBody):
+class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):
     """Guards or gate were evaluated, with another result than before.
 
     Attributes:
@@ -139,41 +154,33 @@ class Evaluated(EntryBody):
         facts: the basis of the result: metadata offset, znodes, when the disks were polled.
     """
 
-    kind: Literal[EntryKind.JUDGED] = EntryKind.JUDGED
-    checkpoint: str
     part: Literal["already", "needs", "opens_when"]
     verdict: Verdict
     findings: tuple[RecordedFinding, ...]
     facts: JsonFacts
 
 
-class Approved(EntryBody):
+class Approved(OfCheckpoint, Decided, kind=EntryKind.APPROVED):
     """An operator approved the checkpoint's step, in the state that `basis` describes.
 
     Attributes:
         confirmed: the cluster's name as the approver typed it; None: it was not asked for.
     """
 
-    kind: Literal[EntryKind.APPROVED] = EntryKind.APPROVED
-    checkpoint: str
-    by: Person
-    reason: str
     basis: Mapping[str, str]
     confirmed: str | None = None
 
 
-class ApprovalsExpired(EntryBody):
+class ApprovalsExpired(OfCheckpoint, kind=EntryKind.APPROVALS_EXPIRED):
     """The state for which the approvals were given has changed."""
 
-    kind: Literal[EntryKind.APPROVALS_EXPIRED] = EntryKind.APPROVALS_EXPIRED
-    checkpoint: str
     changed: tuple[str, ...]
 
     def words(self) -> Mapping[str, object]:
         return {"changed": "; ".join(self.changed)}
 
 
-class StepShown(EntryBody):
+class StepShown(OfCheckpoint, kind=EntryKind.STEP_SHOWN):
     """The step was shown for an operator to perform.
 
     Attributes:
@@ -181,14 +188,12 @@ class StepShown(EntryBody):
             can decide that it is done.
     """
 
-    kind: Literal[EntryKind.STEP_SHOWN] = EntryKind.STEP_SHOWN
-    checkpoint: str
     text: str
     open_before: bool
     facts: JsonFacts
 
 
-class StepStarted(EntryBody):
+class StepStarted(_OfHook, kind=EntryKind.STEP_STARTED):
     """A hook is about to start; written before the start.
 
     Attributes:
@@ -197,9 +202,6 @@ class StepStarted(EntryBody):
         open_before: whether the gate held already, so that it does not show the step's effect.
     """
 
-    kind: Literal[EntryKind.STEP_STARTED] = EntryKind.STEP_STARTED
-    checkpoint: str
-    run: str
     attempt: int
     argv: tuple[str, ...]
     token: int
@@ -207,7 +209,7 @@ class StepStarted(EntryBody):
     facts: JsonFacts
 
 
-class StepEnded(EntryBody):
+class StepEnded(_OfHook, kind=EntryKind.STEP_ENDED):
     """A hook ended.
 
     Attributes:
@@ -217,9 +219,6 @@ class StepEnded(EntryBody):
         still_running: processes that it left behind.
     """
 
-    kind: Literal[EntryKind.STEP_ENDED] = EntryKind.STEP_ENDED
-    checkpoint: str
-    run: str
     succeeded: bool
     how: str
     exit_code: int | None
@@ -235,24 +234,17 @@ class StepEnded(EntryBody):
         return "notable" if self.succeeded else "bad"
 
 
-class StepNotStarted(EntryBody):
+class StepNotStarted(_OfHook, kind=EntryKind.STEP_NOT_STARTED):
     """Kraftgate ended between `step_started` and the hook's start: nothing was done."""
 
-    kind: Literal[EntryKind.STEP_NOT_STARTED] = EntryKind.STEP_NOT_STARTED
-    checkpoint: str
-    run: str
 
-
-class StepUnknown(EntryBody):
+class StepUnknown(_OfHook, kind=EntryKind.STEP_UNKNOWN):
     """A hook started, and its end is unknown."""
 
-    kind: Literal[EntryKind.STEP_UNKNOWN] = EntryKind.STEP_UNKNOWN
-    checkpoint: str
-    run: str
     why: str
 
 
-class StepDecided(EntryBody):
+class StepDecided(OfCheckpoint, Decided, kind=EntryKind.STEP_DECIDED):
     """An operator's decision about a step.
 
     Attributes:
@@ -260,34 +252,28 @@ class StepDecided(EntryBody):
             for one that was shown: its hook does it.
     """
 
-    kind: Literal[EntryKind.STEP_DECIDED] = EntryKind.STEP_DECIDED
-    checkpoint: str
     decision: Decision
-    by: Person
-    reason: str
 
     def words(self) -> Mapping[str, object]:
         return {"decided": _DECISIONS[self.decision]}
 
 
-class StepElsewhere(EntryBody):
+class StepElsewhere(Body, kind=EntryKind.STEP_ELSEWHERE):
     """Another orchestrator has begun a step; no step begins meanwhile."""
 
-    kind: Literal[EntryKind.STEP_ELSEWHERE] = EntryKind.STEP_ELSEWHERE
     step: RunningStep
 
     def words(self) -> Mapping[str, object]:
         return {"step": self.step.words()}
 
 
-class StepElsewhereEnded(EntryBody):
+class StepElsewhereEnded(Body, kind=EntryKind.STEP_ELSEWHERE_ENDED):
     """The step of another orchestrator ended.
 
     Attributes:
         by: who decided that; None: its record was removed where it began.
     """
 
-    kind: Literal[EntryKind.STEP_ELSEWHERE_ENDED] = EntryKind.STEP_ELSEWHERE_ENDED
     step: RunningStep
     by: Person | None = None
     reason: str = "its record was removed where it began"
@@ -297,15 +283,13 @@ class StepElsewhereEnded(EntryBody):
         return {"step": self.step.words(), "decided": decided}
 
 
-class CheckpointPassed(EntryBody):
+class CheckpointPassed(OfCheckpoint, kind=EntryKind.CHECKPOINT_PASSED):
     """The gate opened; one more entry, without brackets, after the last broker.
 
     Attributes:
         how: `opened` after its step, `already`: the step was not needed, or had been taken.
     """
 
-    kind: Literal[EntryKind.CHECKPOINT_PASSED] = EntryKind.CHECKPOINT_PASSED
-    checkpoint: str
     how: Literal["opened", "already"]
     facts: JsonFacts
 
@@ -313,100 +297,37 @@ class CheckpointPassed(EntryBody):
         return {"already": "" if self.how == "opened" else ", whose step was not needed"}
 
 
-class CheckpointSkipped(EntryBody):
+class CheckpointSkipped(OfCheckpoint, Decided, kind=EntryKind.CHECKPOINT_SKIPPED):
     """An operator skipped the checkpoint."""
 
-    kind: Literal[EntryKind.CHECKPOINT_SKIPPED] = EntryKind.CHECKPOINT_SKIPPED
-    checkpoint: str
-    by: Person
-    reason: str
 
-
-class UnexpectedChange(EntryBody):
+class UnexpectedChange(Body, kind=EntryKind.UNEXPECTED):
     """The cluster shows a change that no step of this execution made."""
 
-    kind: Literal[EntryKind.UNEXPECTED] = EntryKind.UNEXPECTED
     text: str
     broker: int | None = None
 
 
-class Paused(EntryBody):
+class Paused(Decided, kind=EntryKind.PAUSED):
     """An operator paused the execution: no further step begins."""
 
-    kind: Literal[EntryKind.PAUSED] = EntryKind.PAUSED
-    by: Person
-    reason: str
 
-
-class Resumed(EntryBody):
+class Resumed(Decided, kind=EntryKind.RESUMED):
     """An operator resumed the execution."""
 
-    kind: Literal[EntryKind.RESUMED] = EntryKind.RESUMED
-    by: Person
-    reason: str
 
-
-class RollbackBegan(EntryBody):
+class RollbackBegan(Decided, kind=EntryKind.ROLLBACK_BEGAN):
     """An operator started a rollback."""
 
-    kind: Literal[EntryKind.ROLLBACK_BEGAN] = EntryKind.ROLLBACK_BEGAN
     path: str
     at: str
-    by: Person
-    reason: str
 
 
-class Aborted(EntryBody):
+class Aborted(Decided, kind=EntryKind.ABORTED):
     """An operator ended the execution where it was."""
 
-    kind: Literal[EntryKind.ABORTED] = EntryKind.ABORTED
-    by: Person
-    reason: str
 
-
-class ExecutionEnded(EntryBody):
+class ExecutionEnded(Body, kind=EntryKind.WALK_ENDED):
     """The last checkpoint of the runbook, or of the rollback, was passed."""
 
-    kind: Literal[EntryKind.WALK_ENDED] = EntryKind.WALK_ENDED
     outcome: Literal["completed", "rolled-back"]
-
-
-Body: TypeAlias = (
-    ExecutionBegan
-    | OrchestratorStarted
-    | OrchestratorEnded
-    | LockLost
-    | LockAcquired
-    | CheckpointEntered
-    | Evaluated
-    | Approved
-    | ApprovalsExpired
-    | StepShown
-    | StepStarted
-    | StepEnded
-    | StepNotStarted
-    | StepUnknown
-    | StepDecided
-    | StepElsewhere
-    | StepElsewhereEnded
-    | CheckpointPassed
-    | CheckpointSkipped
-    | UnexpectedChange
-    | Paused
-    | Resumed
-    | RollbackBegan
-    | Aborted
-    | ExecutionEnded
-)
-_BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
-KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
-"""The kinds of audit entries that belong to an execution."""
-
-
-def body_of(kind: str, body: Mapping[str, object]) -> Body:
-    """Return the typed body of an entry.
-
-    Raises:
-        pydantic.ValidationError: it is not an entry of an execution, or another version wrote it.
-    """
-    return _BODY.validate_python({**body, "kind": EntryKind(kind)})

@@ -214,8 +214,6 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.UnexpectedChange():
             unexpected = (*execution.unexpected, (at_ms, body.text))
             return replace(execution, unexpected=unexpected[-UNEXPECTED_MAX:])
-        case entries.ExecutionBegan() | entries.OrchestratorEnded():
-            return execution
         case entries.StepElsewhere():
             return replace(execution, elsewhere=body.step)
         case entries.StepElsewhereEnded():
@@ -225,11 +223,12 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
             execution.left_running is not None and body.run == execution.left_running.run
         ):
             return replace(execution, left_running=None)
-        case _:
+        case entries.OfCheckpoint():
             checkpoint = _advance(execution.checkpoint(body.checkpoint), at_ms, body)
             return replace(
                 execution, checkpoints={**execution.checkpoints, checkpoint.id: checkpoint}
             )
+    return execution
 
 
 def _roll_back(execution: ExecutionState, body: entries.RollbackBegan) -> ExecutionState:

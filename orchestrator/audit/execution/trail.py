@@ -1,7 +1,7 @@
 """A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
 from orchestrator.audit import AuditLog
-from orchestrator.audit.execution.entries import KINDS, Body, body_of
+from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.state import ExecutionState, fold
 
 
@@ -18,11 +18,7 @@ class ExecutionTrail:
         """Return the state from the entries of all processes; None: no execution has begun."""
         new = self._log.entries(self.cluster, after=self._read_until)
         if new:
-            bodies = (
-                (each.sequence, each.at_ms, body_of(each.kind, each.body))
-                for each in new
-                if each.kind in KINDS
-            )
+            bodies = ((entry.sequence, entry.at_ms, body) for entry, body in Body.read(new))
             self._state = fold(self._state, bodies)
             self._read_until = new[-1].sequence
         return self._state

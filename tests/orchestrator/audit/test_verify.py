@@ -13,9 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.audit import GENESIS, AuditLog, Entry, VerifyResult
-from orchestrator.audit.attachments import keep, name_kept
 from orchestrator.errors import AuditError
-from orchestrator.output.json_value import JsonValue
 from tests.orchestrator.audit.tampering import (
     ENTRIES,
     copied,
@@ -308,24 +306,6 @@ def test_a_damaged_index_is_found(path: Path) -> None:
     content[at : at + 4] = b"door"
     path.write_bytes(content)
     assert "the file is damaged" in verify(path).why
-
-
-def test_a_file_that_an_entry_names_is_held_to_its_hash(path: Path) -> None:
-    state = path.parent
-    output = state / "hooks" / "7f" / "output"
-    output.parent.mkdir(parents=True)
-    output.write_bytes(b"restarted\n")
-    with AuditLog.open(path) as log:
-        body: dict[str, JsonValue] = {
-            "output": name_kept(state, output),
-            "facts": [keep(state, b"facts" * 20_000)],
-        }
-        entry = log.append("prod", "step_ended", body, 1)
-    assert verify(path).ok
-    output.write_bytes(b"restarted!")
-    assert verify(path).first_bad == entry.sequence
-    output.unlink()
-    assert str(output) in verify(path).why
 
 
 def test_an_entry_with_a_deep_body_is_found_out(path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body, Person, body_of
+from orchestrator.audit.execution.entries import Approved, Body, Person
 from orchestrator.audit.execution.state import (
     CheckpointState,
     ExecutionState,
@@ -146,7 +146,7 @@ def test_an_approval_of_an_older_version_counts_by_the_login_that_it_has() -> No
         "reason": "ok",
         "basis": {"phase": "hybrid"},
     }
-    place = walked(entered(), approved(ANNA), body_of("approved", old)).checkpoint("copy")
+    place = walked(entered(), approved(ANNA), Approved.model_validate(old)).checkpoint("copy")
     assert [each.by.words() for each in place.approvals] == ["boris (login anna)"]
 
 
@@ -203,7 +203,7 @@ def test_a_new_walk_knows_nothing_of_the_one_before() -> None:
     ],
 )
 def test_an_entry_comes_back_from_the_trail_as_it_was(body: Body) -> None:
-    assert body_of(body.kind, body.as_json()) == body
+    assert type(body).model_validate(body.as_json()) == body
 
 
 def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:

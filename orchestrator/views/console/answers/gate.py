@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from orchestrator.api.console.answers import Decision, GateEvidence, GateVerdict
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.description import author, fields_text
-from orchestrator.audit.execution.entries import body_of
+from orchestrator.audit.execution.entries import Evaluated
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
@@ -45,7 +45,7 @@ def gate_evidence(
 
 def _verdict(entry: Entry) -> GateVerdict:
     try:
-        body = body_of(entry.kind, entry.body)
+        body = Evaluated.model_validate(entry.body)
     except ValidationError as error:
         raise AuditError(f"audit entry {entry.sequence} is of another version") from error
     return GateVerdict.from_facts(body, id=f"a{entry.sequence}", at_ms=entry.at_ms, hash=entry.hash)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from orchestrator.api.report.execution import Noticed, Orchestrator, WalkAccount
 from orchestrator.audit import Entry
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import KINDS, Body, body_of
+from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.state import fold
 from orchestrator.audit.run_spans import RunSpan
 from orchestrator.execution.route import checkpoints
@@ -40,10 +40,7 @@ def walks(found: Iterable[Entry]) -> list[Walked]:
     """
     told: list[Walked] = []
     runs: tuple[Entry, entries.OrchestratorStarted] | None = None
-    for each in found:
-        if each.kind not in KINDS:
-            continue
-        body = body_of(each.kind, each.body)
+    for each, body in Body.read(found):
         if isinstance(body, entries.ExecutionBegan):
             told.append(Walked(number=len(told) + 1, began=body, taken_up=runs))
         elif isinstance(body, entries.OrchestratorStarted):

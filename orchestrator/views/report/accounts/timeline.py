@@ -5,11 +5,10 @@ from typing import Literal, TypeAlias
 
 from orchestrator.api.report.execution import Decision
 from orchestrator.api.report.report import Happening
-from orchestrator.audit import Entry
+from orchestrator.audit import Entry, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.kinds import EntryBody
-from orchestrator.audit.run_entries import bodies
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.report.accounts.event_sentences import LANES, sentence, weight_of
 from orchestrator.views.report.accounts.executions import Walked
@@ -85,7 +84,7 @@ def _executed(walks: Iterable[Walked]) -> Iterator[Happening]:
 
 
 def _recorded(found: Iterable[Entry]) -> Iterator[Happening]:
-    for entry, body in bodies(found):
+    for entry, body in run_entries.Body.read(found):
         yield _entry(entry, "kraftgate", body)
 
 

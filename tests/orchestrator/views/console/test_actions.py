@@ -3,7 +3,7 @@
 from click.testing import CliRunner
 
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Person, body_of
+from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.state import Stage
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
@@ -34,9 +34,9 @@ def refuses(served: Served, action: str, **more: str) -> str:
     return message
 
 
-def newest(served: Served) -> entries.Body:
-    (entry,) = served.world.log.last("prod")
-    return body_of(entry.kind, entry.body)
+def newest(served: Served) -> Body:
+    ((_, body),) = Body.read(served.world.log.last("prod"))
+    return body
 
 
 APPROVE = {"checkpoint": "finalize[3001]", "confirm": "prod"}

@@ -85,8 +85,7 @@ class Made:
         """Entries of the audit trail."""
         with AuditLog.open(self.state / AUDIT_FILE) as log:
             for body in bodies:
-                kept = body.model_dump(mode="json", exclude={"kind"})
-                log.append(self.cluster, body.kind, kept, T + ms)
+                log.append(self.cluster, body.kind, body.as_json(), T + ms)
 
     def store(self) -> None:
         """Write the events, the transitions and the summary; several clusters one by one."""

@@ -75,7 +75,7 @@ def test_a_hazard_that_changed_is_as_it_was_last_judged(made: Made) -> None:
     made.say(0, follow(1))
     made.say(10_000, hazard(severity="warning", blocks=None))
     made.say(20_000, chronicle.HazardChanged.model_validate(
-        hazard(blocks="restart", text="worse").model_dump(exclude={"kind"})))  # fmt: skip
+        hazard(blocks="restart", text="worse").model_dump()))  # fmt: skip
     (one,) = of(told(made), "dual_write_stuck")
     assert (one.severity, one.blocks, one.last_text) == ("critical", "restart", "worse")
 
