@@ -6,7 +6,7 @@ as it was changes this file at most.
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from typing import Final
@@ -27,7 +27,7 @@ from orchestrator.run.assessor import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
-from orchestrator.views.console.feed.hub import Hub, TickChanges
+from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
 from orchestrator.views.console.feed.publisher import Tail
 from orchestrator.views.console.state.cluster import StateBuilder
 from orchestrator.views.metrics.collector import LastTick
@@ -73,7 +73,6 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
 
 
 def _of_run(config: Config, written: Written) -> Mapping[str, str]:
-    now_ms = written.polls_ms[-1]
     assessor = Assessor(config, Reader(config, newest=_EVENTS_SHOWN))
     alert_files = AlertFiles(config)
     cleaner = RedactedJson(Secrets().redactor({}))
@@ -88,12 +87,12 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
     lines = io.StringIO()
     line_view = LineView(lines)
     with ExitStack() as stack:
-        tail = stack.enter_context(closing(Tail(config.state_dir, list(builders))))
+        tail = stack.enter_context(closing(Tail(config.state_dir)))
         for at_ms in written.polls_ms:
             written.move(at_ms)
             tick = assessor.tick(at_ms)
             alert_files.keep(tick)
-            hub.take(_fresh(tick, builders, tail, cleaner, whole=at_ms == written.polls_ms[0]))
+            hub.take(tick.at_ms, _updates(tick, builders, tail, cleaner))
             line_view.show(tick)
     registry = CollectorRegistry()
     registry.register(LastTick(lambda: tick))
@@ -101,25 +100,22 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
         "terminal.txt": _terminal(tick),
         "lines.txt": lines.getvalue(),
         "metrics.txt": generate_latest(registry).decode(),
-        "console.json": _pretty(json.loads(hub.state(now_ms))),
+        "console.json": _pretty(json.loads(hub.since(0))),
         "alerts.json": _alerts(tick, config),
     }
 
 
-def _fresh(
-    tick: Tick,
-    builders: Mapping[str, StateBuilder],
-    tail: Tail,
-    cleaner: RedactedJson,
-    *,
-    whole: bool,
-) -> TickChanges:
-    return TickChanges(
-        at_ms=tick.at_ms,
-        news=[builders[one.entry.name].changes(one) for one in tick.clusters],
-        events={name: [cleaner.json(each) for each in tail.new(name)[0]] for name in builders},
-        whole=whole,
-    )
+def _updates(
+    tick: Tick, builders: Mapping[str, StateBuilder], tail: Tail, cleaner: RedactedJson
+) -> Iterator[ClusterUpdate]:
+    for one in tick.clusters:
+        events, missed = tail.new(one.name)
+        yield ClusterUpdate(
+            cluster=one.name,
+            state=builders[one.name].state(one),
+            events=[cleaner.json(each) for each in events],
+            missed=missed,
+        )
 
 
 def _terminal(tick: Tick) -> str:

@@ -5,8 +5,7 @@ frame when it has taken the last one, so that a slow reader skips intermediate v
 """
 
 import json
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Final
 
 import anyio
@@ -15,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from orchestrator.api.console.answers import Beat
 from orchestrator.views.console.access.refusals import Refused
-from orchestrator.views.console.feed.hub import Hub, TooManyReaders
+from orchestrator.views.console.feed.hub import Hub
+from streams.state.source_status import now_ms
 
 BEAT_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
@@ -43,11 +43,9 @@ class EventStream(EventSourceResponse):
         Raises:
             Refused: the allowed number of readers is connected.
         """
-        try:
-            self._hub.join(reserved=self._reserved)
-        except TooManyReaders:
+        if not self._hub.join(reserved=self._reserved):
             fix = "close some of the pages that show this console, or enter the token"
-            raise Refused(503, "too_many", "too many pages are open", fix) from None
+            raise Refused(503, "too_many", "too many pages are open", fix)
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -56,21 +54,20 @@ class EventStream(EventSourceResponse):
 
 async def _chunks(hub: Hub) -> AsyncIterator[bytes]:
     async for frame in _frames(hub):
-        for each in _cut(frame):
-            yield each
+        for start in range(0, len(frame), _CHUNK):
+            yield frame[start : start + _CHUNK]
 
 
 async def _frames(hub: Hub) -> AsyncIterator[bytes]:
     known = hub.version
-    yield _frame("state", hub.state(now_ms()), hub.id())
+    yield _frame("state", hub.since(0), hub.id())
     beat_s = anyio.current_time() + BEAT_S
     while not hub.closed:
         with anyio.move_on_at(beat_s):
             await hub.news(known)
         if hub.version > known:
-            first, since, known = not known, known, hub.version
-            whole = hub.state(now_ms()) if first else hub.since(since)
-            yield _frame("state" if first else "change", whole, hub.id())
+            since, known = known, hub.version
+            yield _frame("change" if since else "state", hub.since(since), hub.id())
         if anyio.current_time() >= beat_s:
             beat_s = anyio.current_time() + BEAT_S
             yield _frame("beat", _beat(hub))
@@ -85,13 +82,3 @@ def _frame(event: str, data: bytes, id_: str | None = None) -> bytes:
     """Return a frame in the format of server-sent events; the JSON contains no line breaks."""
     head = f"event: {event}\n" + (f"id: {id_}\n" if id_ else "")
     return head.encode() + b"data: " + data + b"\n\n"
-
-
-def _cut(frame: bytes) -> Iterator[bytes]:
-    for start in range(0, len(frame), _CHUNK):
-        yield frame[start : start + _CHUNK]
-
-
-def now_ms() -> int:
-    """Return the wall clock's time."""
-    return time.time_ns() // 1_000_000

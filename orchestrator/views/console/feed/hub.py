@@ -11,110 +11,100 @@ import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from orchestrator.views.console.state.cluster import NULL, ClusterChanges
+from orchestrator.views.console.state.cluster import ClusterParts
+from streams.state.source_status import now_ms
 
 EVENTS_KEPT: Final = 200
-_PARTS: Final = ("head", "sources", "walk", "checkpoints", "waits", "hazards")
-_ROWS: Final = ("brokers", "disks")
-_LISTS: Final = frozenset(_PARTS) - {"head", "walk"}
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TickChanges:
-    """The changes of one tick, of every cluster.
+class ClusterUpdate:
+    """One cluster at a tick.
 
     Attributes:
-        events: new events as JSON, oldest first, by cluster.
-        missed: clusters that had more events than these.
-        whole: whether this is the full state, not only the changes.
+        events: new events as JSON, oldest first.
+        missed: whether there were more events before these.
     """
 
-    at_ms: int
-    news: Sequence[ClusterChanges]
-    events: Mapping[str, Sequence[bytes]]
-    missed: frozenset[str] = frozenset()
-    whole: bool = False
+    cluster: str
+    state: ClusterParts
+    events: Sequence[bytes] = ()
+    missed: bool = False
 
 
-class _ClusterParts:
-    """The parts of one cluster, with their versions."""
+class _Versions(Generic[K]):
+    """JSON by key, with the version in which each last changed; None: the key is gone."""
 
-    def __init__(self, name: bytes, *, walkable: bool) -> None:
+    def __init__(self) -> None:
+        self._known: dict[K, tuple[int, bytes | None]] = {}
+
+    def take(self, version: int, found: Mapping[K, bytes]) -> bool:
+        """Store what changed as this version; return whether anything did."""
+        changed: dict[K, bytes | None] = {
+            key: part for key, part in found.items() if self._known.get(key, (0, None))[1] != part
+        }
+        gone = (key for key, (_, part) in self._known.items() if part is not None)
+        changed.update(dict.fromkeys(key for key in gone if key not in found))
+        self._known.update({key: (version, part) for key, part in changed.items()})
+        return bool(changed)
+
+    def since(self, version: int) -> dict[K, bytes | None]:
+        """Return what changed after a version."""
+        return {key: part for key, (at, part) in self._known.items() if at > version}
+
+
+class _Cluster:
+    """The parts, rows and events of one cluster, with their versions."""
+
+    def __init__(self, name: str, *, walkable: bool) -> None:
         self._name = name
-        self._walkable = b"true" if walkable else b"false"
-        self._parts: dict[str, tuple[int, bytes]] = {}
-        self._rows: dict[str, dict[int, tuple[int, bytes]]] = {key: {} for key in _ROWS}
-        self._gone: dict[str, dict[int, int]] = {key: {} for key in _ROWS}
+        self._walkable = walkable
+        self._parts: _Versions[str] = _Versions()
+        self._rows: dict[str, _Versions[int]] = {"brokers": _Versions(), "disks": _Versions()}
         self._events: deque[tuple[int, bytes]] = deque()
         self._missed = 0
 
-    def take(self, version: int, news: ClusterChanges, *, whole: bool) -> None:
-        """Store the changes; `whole`: rows that are not among them are gone."""
-        for key, part in news.parts.items():
-            self._parts[key] = (version, part)
-        for key, rows in news.rows.items():
-            for id_, row in rows.items():
-                self._rows[key][id_] = (version, row)
-                self._gone[key].pop(id_, None)
-        for key in _ROWS:
-            left = self._rows[key].keys() - news.rows.get(key, {}).keys() if whole else ()
-            for id_ in (*news.gone.get(key, ()), *left):
-                self._rows[key].pop(id_, None)
-                self._gone[key][id_] = version
-
-    def add(self, version: int, events: Iterable[bytes], *, missed: bool) -> None:
-        """Append events; at the limit, the oldest ones are dropped."""
-        if missed:
+    def take(self, version: int, update: ClusterUpdate) -> bool:
+        """Store what changed as this version; return whether anything did."""
+        changed = [self._parts.take(version, update.state.parts)]
+        changed += [each.take(version, update.state.rows[key]) for key, each in self._rows.items()]
+        if update.events and update.missed:
             self._missed = version
             self._events.clear()
-        for each in events:
-            self._events.append((version, each))
+        self._events += ((version, each) for each in update.events)
         while len(self._events) > EVENTS_KEPT:
             self._missed = max(self._missed, self._events.popleft()[0])
-
-    def whole(self) -> bytes:
-        """Return `ClusterState` as JSON."""
-        fields = [b'"name":' + self._name, b'"walkable":' + self._walkable]
-        for key in _PARTS:
-            _, part = self._parts.get(key, (0, b"[]" if key in _LISTS else NULL))
-            fields.append(_field(key, part))
-        for key in _ROWS:
-            rows = self._rows[key]
-            fields.append(_field(key, _list(rows[id_][1] for id_ in sorted(rows))))
-        fields.append(_field("events", _list(each for _, each in self._events)))
-        return _object(fields)
+        return any(changed) or bool(update.events)
 
     def since(self, version: int) -> bytes | None:
-        """Return `ClusterChange` since a version as JSON; None: nothing changed."""
-        fields = list(chain(self._changed(version), self._new_events(version)))
-        return _object([b'"name":' + self._name, *fields]) if fields else None
+        """Return `ClusterChange` since a version, or `ClusterState` for 0; None: no change."""
+        fields = [*self._fields(version)]
+        if not version:
+            fields.insert(0, _field("walkable", _json(self._walkable)))
+        return _object(_field("name", _json(self._name)), *fields) if fields else None
 
-    def _changed(self, version: int) -> Iterator[bytes]:
-        for key, (since, part) in self._parts.items():
-            if since > version:
+    def _fields(self, version: int) -> Iterator[bytes]:
+        """Yield the fields that changed; for version 0 also empty lists."""
+        for key, part in self._parts.since(version).items():
+            if part is not None:
                 yield _field(key, part)
-        for key in _ROWS:
-            rows = self._rows[key]
-            changed = [rows[id_][1] for id_ in sorted(rows) if rows[id_][0] > version]
-            if changed:
+        for key, each in self._rows.items():
+            rows = sorted(each.since(version).items(), key=lambda row: row[0])
+            changed = [row for _, row in rows if row is not None]
+            if changed or not version:
                 yield _field(key, _list(changed))
-            gone = [id_ for id_, since in self._gone[key].items() if since > version]
-            if gone:
-                yield _field(f"{key}_gone", _list(str(id_).encode() for id_ in sorted(gone)))
-
-    def _new_events(self, version: int) -> Iterator[bytes]:
-        new = [each for since, each in self._events if since > version]
-        if new:
-            yield _field("events", _list(new))
-        if self._missed > version:
-            yield b'"events_missed":true'
-
-
-class TooManyReaders(Exception):
-    """The allowed number of pages is open."""
+            gone = [id_ for id_, row in rows if row is None]
+            if gone and version:
+                yield _field(f"{key}_gone", _json(gone))
+        events = [each for at, each in self._events if at > version]
+        if events or not version:
+            yield _field("events", _list(events))
+        if version and self._missed > version:
+            yield _field("events_missed", b"true")
 
 
 class Hub:
@@ -141,52 +131,39 @@ class Hub:
             readers_max: the most pages that may be open.
             reserved: the number of these for readers that have sent the token.
         """
-        self._sheets = {
-            name: _ClusterParts(_text(name), walkable=each) for name, each in walkable.items()
-        }
-        self._stays = [_field(key, json.dumps(each).encode()) for key, each in stays.items()]
+        self._clusters = {name: _Cluster(name, walkable=each) for name, each in walkable.items()}
+        self._stays = [_field(key, _json(each)) for key, each in stays.items()]
         self._readers_max = readers_max
         self._reserved = reserved
         self._readers = 0
         self._origin = secrets.token_hex(4)
         self._at_ms = 0
-        self._changes: dict[int, bytes] = {}
-        self._state: bytes | None = None
+        self._made: dict[int, bytes] = {}
         self._news = asyncio.Event()
         self.version = 0
         self.looked_ms: int | None = None
         self.closed = False
 
-    def take(self, fresh: TickChanges) -> None:
-        """Store a tick's changes and, if there are any, wake the waiting readers."""
-        self.looked_ms = fresh.at_ms
-        brought = any(not each.is_none for each in fresh.news) or any(fresh.events.values())
-        if not brought and self.version:
-            return
-        self.version += 1
-        self._at_ms = fresh.at_ms
-        self._state, self._changes = None, {}
-        for each in fresh.news:
-            self._sheets[each.cluster].take(self.version, each, whole=fresh.whole)
-        for name, events in fresh.events.items():
-            again = fresh.whole and self.version > 1
-            self._sheets[name].add(self.version, events, missed=again or name in fresh.missed)
-        self._wake()
+    def take(self, at_ms: int, updates: Iterable[ClusterUpdate]) -> None:
+        """Store a tick and, if it changed anything, wake the waiting readers."""
+        self.looked_ms = at_ms
+        version = self.version + 1
+        changed = [self._clusters[each.cluster].take(version, each) for each in updates]
+        if any(changed) or not self.version:
+            self.version, self._at_ms = version, at_ms
+            self._made = {}
+            self._wake()
 
     def close(self) -> None:
         """Notify all readers that kraftgate ends."""
         self.closed = True
         self._wake()
 
-    def join(self, *, reserved: bool) -> None:
-        """Count a reader; `reserved`: it may use the reserved places.
-
-        Raises:
-            TooManyReaders: no place is free.
-        """
-        if self._readers >= self._readers_max - (0 if reserved else self._reserved):
-            raise TooManyReaders
-        self._readers += 1
+    def join(self, *, reserved: bool) -> bool:
+        """Count a reader if a place is free; `reserved`: it may use the reserved places."""
+        free = self._readers < self._readers_max - (0 if reserved else self._reserved)
+        self._readers += free
+        return free
 
     def leave(self) -> None:
         """Stop counting a reader."""
@@ -201,36 +178,31 @@ class Hub:
         """Return the id of the current version, unique to this process."""
         return f"{self._origin}-{self.version}"
 
-    def state(self, now_ms: int) -> bytes:
-        """Return `State` as JSON; before the first tick without clusters."""
-        if self._state is None or not self.version:
-            sheets = self._sheets.values() if self.version else ()
-            at_ms = self._at_ms if self.version else now_ms
-            clusters = _list(each.whole() for each in sheets)
-            self._state = _object([_at(at_ms), *self._stays, _field("clusters", clusters)])
-        return self._state
-
     def since(self, version: int) -> bytes:
-        """Return `Change` since a version as JSON; computed once for all readers with it."""
-        known = self._changes.get(version)
-        if known is None:
-            changed = [each.since(version) for each in self._sheets.values()]
-            clusters = _list(each for each in changed if each is not None)
-            known = _object([_at(self._at_ms), _field("clusters", clusters)])
-            self._changes[version] = known
-        return known
+        """Return `Change` since a version as JSON, or `State` for 0; before the first tick empty.
+
+        It is made once for all readers.
+        """
+        if not self.version:
+            return self._object(now_ms(), self._stays, ())
+        if version not in self._made:
+            changed = (each.since(version) for each in self._clusters.values())
+            clusters = (each for each in changed if each is not None)
+            stays = () if version else self._stays
+            self._made[version] = self._object(self._at_ms, stays, clusters)
+        return self._made[version]
+
+    @staticmethod
+    def _object(at_ms: int, stays: Iterable[bytes], clusters: Iterable[bytes]) -> bytes:
+        return _object(_field("at_ms", _json(at_ms)), *stays, _field("clusters", _list(clusters)))
 
     def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
 
-def _at(at_ms: int) -> bytes:
-    return _field("at_ms", str(at_ms).encode())
-
-
-def _text(name: str) -> bytes:
-    return f'"{name}"'.encode()  # a cluster's name needs no escape: see orchestrator.config.values
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _field(key: str, value: bytes) -> bytes:
@@ -241,5 +213,5 @@ def _list(values: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(values) + b"]"
 
 
-def _object(fields: Iterable[bytes]) -> bytes:
+def _object(*fields: bytes) -> bytes:
     return b"{" + b",".join(fields) + b"}"

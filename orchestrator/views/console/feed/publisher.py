@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
@@ -11,12 +11,12 @@ from orchestrator.api.console.state import TimelineEvent
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError
-from orchestrator.run.assessed import Tick
+from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.reader import open_store
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.answers.timeline import decision_row, event_row
-from orchestrator.views.console.feed.hub import TickChanges
+from orchestrator.views.console.feed.hub import ClusterUpdate
 from orchestrator.views.console.state.cluster import StateBuilder
 from streams.state.store import Store, StoreError
 
@@ -27,33 +27,32 @@ NEW_MAX: Final = 200
 class Tail:
     """Reads the ends of the store's events and of the audit trail."""
 
-    def __init__(self, state_dir: Path, clusters: Iterable[str]) -> None:
+    def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir
         self._opened = ExitStack()
         self._store: Store | None = None
         self._audit: AuditLog | None = None
-        self._last_sent = dict.fromkeys(clusters, (0, 0))
+        self._last_sent: dict[str, tuple[int, int]] = {}
 
     def new(self, cluster: str) -> tuple[list[TimelineEvent], bool]:
-        """Return the new entries, oldest first, and whether some were left out.
+        """Return the new entries, oldest first, and whether earlier ones are missing before them.
 
         Raises:
             FollowingError: the file is not a store.
             AuditError: the audit trail cannot be read.
         """
         self._open()
-        event, decision = self._last_sent[cluster]
-        begun = bool(event or decision)
+        event, decision = self._last_sent.get(cluster, (0, 0))
         events = [] if self._store is None else self._store_new(self._store, cluster, event)
         decisions = [] if self._audit is None else self._audit_new(self._audit, cluster, decision)
-        if events:
-            event = events[-1][0]
-        if decisions:
-            decision = decisions[-1][0]
-        self._last_sent[cluster] = (event, decision)
+        is_first = cluster not in self._last_sent
+        self._last_sent[cluster] = (
+            events[-1][0] if events else event,
+            decisions[-1][0] if decisions else decision,
+        )
         found = sorted((each for _, each in (*events, *decisions)), key=lambda each: each.at_ms)
-        left_out = begun and max(len(events), len(decisions)) >= NEW_MAX
-        return found[-NEW_MAX:], left_out or (begun and len(found) > NEW_MAX)
+        left_out = max(len(events), len(decisions)) >= NEW_MAX or len(found) > NEW_MAX
+        return found[-NEW_MAX:], is_first or left_out
 
     def close(self) -> None:
         """Close the files."""
@@ -97,12 +96,14 @@ class Publisher:
         config: Config,
         cleaner: RedactedJson,
         loaded: Mapping[str, Loaded],
-        show: Callable[[TickChanges], None],
+        show: Callable[[int, Sequence[ClusterUpdate]], None],
     ) -> None:
-        """Keep the arguments; `show` receives the changes, in this thread."""
-        self._config = config
+        """Keep the arguments; `show` receives each tick's time and clusters, in this thread."""
+        self._state_dir = config.state_dir
         self._cleaner = cleaner
-        self._loaded = loaded
+        self._builders = {
+            each.name: StateBuilder(cleaner, loaded.get(each.name)) for each in config.clusters
+        }
         self._show = show
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -127,42 +128,27 @@ class Publisher:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._publish()
+                with closing(Tail(self._state_dir)) as tail:
+                    self._publish(tail)
             except (KraftgateError, StoreError, OSError) as error:
-                # The builders' state is unusable then: everything is built again.
                 _LOG.warning("the console cannot read what it shows: %s", error)
                 self._stop.wait(_AGAIN_S)
 
-    def _publish(self) -> None:
-        names = [each.name for each in self._config.clusters]
-        builders = {each: StateBuilder(self._cleaner, self._loaded.get(each)) for each in names}
-        tail = Tail(self._config.state_dir, names)
-        whole = True
-        try:
-            while not self._stop.is_set():
-                self._wake.wait()
-                self._wake.clear()
-                tick = self.last
-                if tick is None or self._stop.is_set():
-                    continue
-                self._show(self._fresh(tick, builders, tail, whole=whole))
-                whole = False
-                self._stop.wait(_PACE_S)
-        finally:
-            tail.close()
+    def _publish(self, tail: Tail) -> None:
+        while not self._stop.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            tick = self.last
+            if tick is None or self._stop.is_set():
+                continue
+            self._show(tick.at_ms, [self._update(one, tail) for one in tick.clusters])
+            self._stop.wait(_PACE_S)
 
-    def _fresh(
-        self, tick: Tick, builders: Mapping[str, StateBuilder], tail: Tail, *, whole: bool
-    ) -> TickChanges:
-        events, missed = {}, set()
-        for name in builders:
-            found, left_out = tail.new(name)
-            events[name] = [self._cleaner.json(each) for each in found]
-            missed |= {name} if left_out else set()
-        return TickChanges(
-            at_ms=tick.at_ms,
-            news=[builders[one.name].changes(one) for one in tick.clusters],
-            events=events,
-            missed=frozenset(missed),
-            whole=whole,
+    def _update(self, one: Assessed, tail: Tail) -> ClusterUpdate:
+        events, missed = tail.new(one.name)
+        return ClusterUpdate(
+            cluster=one.name,
+            state=self._builders[one.name].state(one),
+            events=[self._cleaner.json(each) for each in events],
+            missed=missed,
         )

@@ -37,7 +37,6 @@ def disks_row(
     summary: BrokerSummary | None,
     disks: BrokerDisks | None,
     identities: Sequence[Identity],
-    *,
     knows_partitions: bool,
 ) -> Disks:
     """Return one broker's directories, by path, then those of which only the id is known."""

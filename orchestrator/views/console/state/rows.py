@@ -22,7 +22,7 @@ from orchestrator.api.console.state import (
     SourceState,
     WaitState,
 )
-from orchestrator.api.rows import BrokerRow, HazardRow, eta_row, hazard_row, unexpected_rows
+from orchestrator.api.rows import HazardRow, broker_row, eta_row, hazard_row, unexpected_rows
 from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.assessed import Assessed
@@ -89,10 +89,15 @@ def to_the_second(moment_ms: int | None) -> int | None:
 
 
 def broker_state(
-    row: BrokerRow, broker: BrokerSummary, eta: Estimated | None, *, stalled: bool
+    broker: BrokerSummary,
+    replicas_known: bool,
+    replicas_on_disk: int | None,
+    eta: Estimated | None,
+    stalled: bool,
 ) -> BrokerState:
     """Return the page's row of one broker; `eta`: for a held broker."""
-    known = row.replicas_known
+    row = broker_row(broker, replicas_known=replicas_known, replicas_on_disk=replicas_on_disk)
+    known = replicas_known
     return BrokerState.from_facts(
         row,
         host=broker.host,

@@ -21,7 +21,7 @@ from orchestrator.api.console.answers import (
 from orchestrator.views.console.access.refusals import Refused, json_response
 from orchestrator.views.console.answers.gate import gate_evidence
 from orchestrator.views.console.answers.timeline import history
-from orchestrator.views.console.feed.event_stream import EventStream, now_ms
+from orchestrator.views.console.feed.event_stream import EventStream
 from orchestrator.views.console.web import query as asked
 from orchestrator.views.console.web.actions import Action, act
 from orchestrator.views.console.web.context import Context
@@ -66,7 +66,7 @@ class Routes:
 
     async def state(self, _: Request) -> Response:
         """Return the whole state once."""
-        return Response(self._at.hub.state(now_ms()), media_type=_JSON)
+        return Response(self._at.hub.since(0), media_type=_JSON)
 
     async def stream(self, request: Request) -> Response:
         """Return the event stream: the whole state, then the changes."""

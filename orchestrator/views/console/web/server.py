@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, cast
 
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from orchestrator.process.admission import Crowd, Rank
-from orchestrator.views.console.feed.hub import Hub, TickChanges
+from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
 
 UNREAD_S_MAX: Final = 20.0
 """A connection whose peer reads nothing for this time is reset."""
@@ -67,10 +68,10 @@ class Server:
             self._loop.call_soon_threadsafe(self._end)
         self._thread.join()
 
-    def show(self, fresh: TickChanges) -> None:
-        """Pass the changes to the hub in the event loop."""
+    def show(self, at_ms: int, updates: Sequence[ClusterUpdate]) -> None:
+        """Pass a tick to the hub in the event loop."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._hub.take, fresh)
+            self._loop.call_soon_threadsafe(self._hub.take, at_ms, updates)
 
     def _run(self) -> None:
         try:

@@ -155,7 +155,7 @@ def _running(
     )
     clean = cleaner(config, token)
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
-    publisher = Publisher(config, clean, loaded, lambda fresh: server.show(fresh))
+    publisher = Publisher(config, clean, loaded, lambda *tick: server.show(*tick))
     context = Context(
         config=config,
         cleaner=clean,

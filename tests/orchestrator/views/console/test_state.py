@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.feed import publisher
-from orchestrator.views.console.feed.hub import Hub, TickChanges
+from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
 from orchestrator.views.console.feed.publisher import Publisher, Tail
-from orchestrator.views.console.state.cluster import ClusterChanges, StateBuilder
+from orchestrator.views.console.state.cluster import StateBuilder
 from tests.migration.assessment.conditions.views import all_disks, directory, disks
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.reading import apply, valid
@@ -51,22 +52,38 @@ RUNBOOK = load("zk-to-kraft-jbod")
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 
 
-def builder() -> StateBuilder:
-    return StateBuilder(CLEAN, RUNBOOK)
-
-
 def looked(one: ClusterRead, now_ms: int = NOW_MS, **more: Any) -> Tick:
     return Tick(at_ms=now_ms, clusters=(seen(one, now_ms=now_ms, **more),))
 
 
+class Pages:
+    """The state of one cluster, as pages get it."""
+
+    def __init__(self) -> None:
+        stays: dict[str, str | int] = {"version": "1", "stall_after_ms": 1, "insecure": False}
+        self.hub = Hub({"prod": True}, stays, 1, 0)
+        self.builder = StateBuilder(CLEAN, RUNBOOK)
+
+    def tick(self, one: ClusterRead, now_ms: int = NOW_MS, *events: bytes) -> None:
+        state = self.builder.state(seen(one, now_ms=now_ms))
+        self.hub.take(now_ms, [ClusterUpdate(cluster="prod", state=state, events=events)])
+
+    def since(self, version: int) -> Any:
+        """What changed of the cluster; of version 0 all of it."""
+        found = json.loads(self.hub.since(version))
+        valid("Change" if version else "State", found)
+        return next(iter(found["clusters"]), {})
+
+    def news(self, one: ClusterRead, now_ms: int = NOW_MS) -> Any:
+        """What changes with a tick."""
+        before = self.hub.version
+        self.tick(one, now_ms)
+        return {} if self.hub.version == before else self.since(before)
+
+
 def state_of(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
     """The one cluster of the state that a look becomes."""
-    look = looked(one, now_ms)
-    hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0)
-    news = builder().changes(look.clusters[0])
-    hub.take(TickChanges(at_ms=now_ms, news=[news], events={"prod": []}))
-    (found,) = valid("State", json.loads(hub.state(now_ms)))["clusters"]
-    return found
+    return Pages().news(one, now_ms)
 
 
 def night(**changes: Any) -> ClusterRead:
@@ -93,32 +110,27 @@ def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
         assert row[key] is None
 
 
+def ids(news: Any) -> list[int]:
+    return [each["id"] for each in news.get("brokers", ())]
+
+
 def test_only_what_changed_is_new() -> None:
-    states = builder()
-
-    def changes_of(one: ClusterRead, now_ms: int = NOW_MS) -> ClusterChanges:
-        look = looked(one, now_ms)
-        return states.changes(look.clusters[0])
-
-    assert set(changes_of(HYBRID).rows["brokers"]) == {1, 2, 3}
-    assert changes_of(HYBRID).is_none
+    pages = Pages()
+    assert ids(pages.news(HYBRID)) == [1, 2, 3]
+    assert pages.news(HYBRID) == {}
     changed = night(brokers=(*HYBRID.summary.brokers[:2], held(3, fenced=True)))
-    news = changes_of(changed)
-    assert set(news.rows["brokers"]) == {3}
-    news = changes_of(night(brokers=HYBRID.summary.brokers[:2]))
-    assert (news.rows["brokers"], news.gone["brokers"]) == ({}, [3])
+    assert ids(pages.news(changed)) == [3]
+    news = pages.news(night(brokers=HYBRID.summary.brokers[:2]))
+    assert (ids(news), news["brokers_gone"]) == ([], [3])
 
 
 def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
-    states = builder()
-    last = NOW_MS
-    for now_ms in (NOW_MS, NOW_MS + 900, NOW_MS + FIVE_MINUTES_MS):
-        look = looked(HYBRID, now_ms)
-        rows = states.changes(look.clusters[0]).rows["brokers"]
-        assert set(rows) == {NOW_MS: {1, 2, 3}, NOW_MS + 900: set()}.get(now_ms, {3})
-        last = now_ms
-    assert json.loads(rows[3])["stalled"] is True
-    assert last == NOW_MS + FIVE_MINUTES_MS
+    pages = Pages()
+    assert ids(pages.news(HYBRID)) == [1, 2, 3]
+    assert ids(pages.news(HYBRID, NOW_MS + 900)) == []
+    news = pages.news(HYBRID, NOW_MS + FIVE_MINUTES_MS)
+    assert ids(news) == [3]
+    assert news["brokers"][0]["stalled"] is True
 
 
 @pytest.mark.parametrize(
@@ -297,30 +309,21 @@ _BROKERS = st.lists(
 @given(nights=st.lists(_BROKERS, min_size=1, max_size=6), joined=st.data())
 def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) -> None:
     """However many looks a page missed in between."""
-    hub, states = (
-        Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0),
-        builder(),
-    )
+    pages = Pages()
     state: Any = None
     known = 0
     for number, brokers in enumerate(nights):
-        look = looked(night(brokers=tuple(sorted(brokers, key=lambda each: each.id))))
-        news = states.changes(look.clusters[0])
+        if joined.draw(st.booleans()):  # the builder begins again
+            pages.builder = StateBuilder(CLEAN, RUNBOOK)
         event = json.dumps({"n": number}).encode()
-        whole = number > 0 and joined.draw(st.booleans())
-        if whole:  # the builder begins again
-            states = builder()
-            news = states.changes(look.clusters[0])
-        fresh = TickChanges(
-            at_ms=NOW_MS + number, news=[news], events={"prod": [event]}, whole=whole
-        )
-        hub.take(fresh)
+        summary = tuple(sorted(brokers, key=lambda each: each.id))
+        pages.tick(night(brokers=summary), NOW_MS + number, event)
         if state is None:
-            state, known = json.loads(hub.state(0)), hub.version
+            state, known = json.loads(pages.hub.since(0)), pages.hub.version
         elif joined.draw(st.booleans()) or number == len(nights) - 1:
-            apply(state, json.loads(hub.since(known)))
-            known = hub.version
-    assert state == json.loads(hub.state(0))
+            apply(state, json.loads(pages.hub.since(known)))
+            known = pages.hub.version
+    assert state == json.loads(pages.hub.since(0))
 
 
 def test_after_a_read_error_everything_is_built_again(
@@ -328,7 +331,7 @@ def test_after_a_read_error_everything_is_built_again(
 ) -> None:
     monkeypatch.setattr(publisher, "_AGAIN_S", 0.0)
     world = World(tmp_path / "world", NOW_MS)
-    shown: list[TickChanges] = []
+    shown: list[ClusterUpdate] = []
     failing = [True]
     real = Tail.new
 
@@ -340,8 +343,9 @@ def test_after_a_read_error_everything_is_built_again(
     monkeypatch.setattr(Tail, "new", fails_once)
     got = threading.Event()
 
-    def show(fresh: TickChanges) -> None:
-        shown.append(fresh)
+    def show(at_ms: int, updates: Sequence[ClusterUpdate]) -> None:
+        assert at_ms == NOW_MS
+        shown.extend(updates)
         got.set()
 
     works = Publisher(world.config, CLEAN, {}, show)
@@ -351,6 +355,6 @@ def test_after_a_read_error_everything_is_built_again(
         works.take(looked(HYBRID))
     works.stop()
     world.close()
-    assert shown[0].whole
-    assert set(shown[0].news[0].rows["brokers"]) == {1, 2, 3}
+    assert shown[0].missed
+    assert set(shown[0].state.rows["brokers"]) == {1, 2, 3}
     assert "the disk is full" in caplog.text
