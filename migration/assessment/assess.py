@@ -15,7 +15,7 @@ from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.snapshot import Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
 from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, headline, waits
-from migration.image.summary import ClusterSummary
+from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 
 T = TypeVar("T")
@@ -78,6 +78,10 @@ class Assessment:
         if not self.waits and execution is not None and execution.outcome is None:
             return "nothing except the runbook's checkpoint"
         return headline(self.summary, self.waits)
+
+    def counts(self, broker: BrokerSummary) -> bool:
+        """Return whether the metadata log counts this broker's replicas."""
+        return self.knows_partitions and broker.epoch is not None
 
     @property
     def stalled(self) -> frozenset[int]:

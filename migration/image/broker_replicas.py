@@ -1,15 +1,6 @@
-"""The number of a broker's replicas: from the metadata log or, where it has none, from the disks.
+"""The number of a broker's replicas by its disks, where the metadata log does not count them."""
 
-The metadata log has no topics before the copy, and outdated ones after a rollback.
-"""
-
-from migration.image.summary import BrokerSummary, ClusterSummary, Phase
-
-
-def log_counts(summary: ClusterSummary, broker: BrokerSummary) -> bool:
-    """Return whether the metadata log counts this broker's replicas."""
-    registered = broker.epoch is not None
-    return registered and summary.partitions > 0 and summary.phase is not Phase.ROLLED_BACK
+from migration.image.summary import ClusterSummary
 
 
 def on_disk(summary: ClusterSummary, broker: int) -> int | None:

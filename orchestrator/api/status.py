@@ -3,14 +3,15 @@
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated
 
 from pydantic import InstanceOf, PlainSerializer
 
+from migration.assessment.conditions.authority import log_counts
 from migration.assessment.eta import Eta
-from migration.image.broker_replicas import log_counts, on_disk
-from migration.image.summary import ClusterSummary, Phase
+from migration.image.broker_replicas import on_disk
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms
 from migration.values.timestamps import iso
@@ -107,7 +108,9 @@ def cluster_json(
     summary: ClusterSummary, events: Iterable[Event], *, complete: bool = True
 ) -> dict[str, object]:
     """Return the state of one cluster; `complete`: False for a damaged file."""
-    return ClusterRow.from_facts(summary, **_cluster(summary, events), complete=complete).public()
+    known = log_counts(summary)
+    facts = _cluster(summary, events, lambda broker: known and broker.epoch is not None)
+    return ClusterRow.from_facts(summary, **facts, complete=complete).public()
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
@@ -119,7 +122,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     alerts = assessment.alerts
     return StatusRow.from_facts(
         one.summary,
-        **_cluster(one.summary, (event for _, event in one.events)),
+        **_cluster(one.summary, (event for _, event in one.events), assessment.counts),
         checkpoint=None if walk is None else walk.checkpoint,
         waiting_for=[*(walk.holds if walk else ()), *(wait.text for wait in one.waits)],
         eta_seconds=None if eta is None else eta.seconds,
@@ -142,11 +145,13 @@ def several_json(clusters: Iterable[dict[str, object]]) -> dict[str, object]:
     return {"clusters": list(clusters)}
 
 
-def _cluster(summary: ClusterSummary, events: Iterable[Event]) -> dict[str, object]:
+def _cluster(
+    summary: ClusterSummary, events: Iterable[Event], counts: Callable[[BrokerSummary], bool]
+) -> dict[str, object]:
     brokers = [
         broker_row(
             each,
-            replicas_known=log_counts(summary, each),
+            replicas_known=counts(each),
             replicas_on_disk=on_disk(summary, each.id),
         )
         for each in summary.brokers

@@ -14,7 +14,7 @@ from migration.assessment.hazards.dual_write import writing_not_known
 from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
 from migration.image.known_ids import known_brokers, member_brokers
-from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, Phase
+from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Phase
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.evidence import bounded
 
@@ -140,8 +140,22 @@ def knows_phase(view: View) -> bool:
 
 
 def knows_partitions(view: View) -> bool:
-    """Return whether the metadata log is authoritative for topics and replicas."""
-    return view.summary.metadata_offset is not None and log_has_topics(view)
+    """Return whether the metadata log is authoritative for topics and replicas.
+
+    Only then may its counts be shown.
+    """
+    return log_counts(view.summary) and not is_zookeeper_authoritative(view)
+
+
+def log_counts(summary: ClusterSummary) -> bool:
+    """Return whether the metadata log by itself has the topics and replicas, as in a replay.
+
+    It has no topics before the copy, and outdated ones after a rollback.
+    """
+    is_copied = summary.partitions > 0 or summary.phase not in _BEFORE_THE_COPY
+    return (
+        summary.metadata_offset is not None and is_copied and summary.phase is not Phase.ROLLED_BACK
+    )
 
 
 def hazards_not_known(

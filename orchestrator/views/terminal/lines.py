@@ -7,13 +7,14 @@ leading time is the tick that found the change; `at` in an event is the record's
 of only an age or an estimate makes no line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from migration.assessment.assess import Assessment
 from migration.assessment.currency import Currency
-from migration.assessment.eta import Eta, NoEstimate, rate_per_second
+from migration.assessment.eta import NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
 from migration.assessment.waits import Wait
-from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.broker_replicas import on_disk
 from migration.image.holds import is_unfenced_early
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import in_time_order
@@ -31,7 +32,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     was = None if before is None else before.summary
     lines: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
     lines += _cluster_changes(was, summary)
-    lines += _broker_changes(was, summary, after.assessment.etas)
+    lines += _broker_changes(was, after.assessment)
     was_found = () if before is None else before.hazards
     lines += _hazard_changes(was_found, after.hazards, after.currency)
     lines += _execution_changes(None if before is None else before.execution, after.execution)
@@ -70,13 +71,12 @@ def _controller(summary: ClusterSummary) -> tuple[int | None, int | None]:
     return summary.active_controller, summary.leader_epoch
 
 
-def _broker_changes(
-    before: ClusterSummary | None, after: ClusterSummary, found: Mapping[int, Eta]
-) -> Iterator[str]:
+def _broker_changes(before: ClusterSummary | None, assessment: Assessment) -> Iterator[str]:
+    after = assessment.summary
     known = {} if before is None else {broker.id: broker for broker in before.brokers}
     for broker in after.brokers:
         if known.pop(broker.id, None) != broker:
-            fields = broker_fields(after, broker, found.get(broker.id))
+            fields = broker_fields(assessment, broker)
             fields["offset"] = after.metadata_offset
             yield f"change=broker {pairs(fields)}"
     for broker_id in sorted(known):
@@ -137,16 +137,14 @@ def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
     return hazard.kind, hazard.broker
 
 
-def broker_fields(
-    summary: ClusterSummary, broker: BrokerSummary, eta: Eta | None
-) -> dict[str, object]:
+def broker_fields(assessment: Assessment, broker: BrokerSummary) -> dict[str, object]:
     """Return a broker's state as fields, always the same ones in the same order.
 
     A value that the metadata log does not count is None; `total` then counts the broker's disks.
     """
-    counts = log_counts(summary, broker)
-    total = sum(broker.replicas.values()) if counts else on_disk(summary, broker.id)
-    rate = rate_per_second(broker)
+    counts = assessment.counts(broker)
+    total = sum(broker.replicas.values()) if counts else on_disk(assessment.summary, broker.id)
+    rate, eta = rate_per_second(broker), assessment.etas.get(broker.id)
     one = None if isinstance(eta, NoEstimate) else eta
     return {
         "broker": broker.id,

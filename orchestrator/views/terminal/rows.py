@@ -9,10 +9,11 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
+from migration.assessment.assess import Assessment
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
-from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.broker_replicas import on_disk
 from migration.image.holds import is_unfenced_early, last_progress_ms
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
 from orchestrator.output.formatting import short_age, short_rate
@@ -82,22 +83,16 @@ def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
     return sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
 
 
-def broker_table(
-    summary: ClusterSummary,
-    brokers: Sequence[BrokerSummary],
-    found: Mapping[int, Eta],
-    now_ms: int,
-    width: int,
-) -> Table:
-    """Return the rows of these brokers; `found` has the held brokers' estimates."""
+def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width: int) -> Table:
+    """Return the rows of these brokers."""
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
     columns = [
         _cells(
             broker,
-            _counted(summary, broker),
-            eta_text(found.get(broker.id), roomy=width >= _ROOMY),
-            now_ms,
+            _counted(assessment, broker),
+            eta_text(assessment.etas.get(broker.id), roomy=width >= _ROOMY),
+            assessment.now_ms,
         )
         for broker in brokers
     ]
@@ -109,7 +104,7 @@ def broker_table(
         number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
         table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")
     for broker, row in zip(brokers, columns, strict=True):
-        table.add_row(*(row[i] for i in kept), _bar(summary, broker, bar_width))
+        table.add_row(*(row[i] for i in kept), _bar(assessment, broker, bar_width))
     return table
 
 
@@ -133,18 +128,18 @@ def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
     return f"unfenced early: {', '.join(periods)}" if periods else None
 
 
-def _counted(summary: ClusterSummary, broker: BrokerSummary) -> str:
+def _counted(assessment: Assessment, broker: BrokerSummary) -> str:
     """Return pending and total replicas; `?` for a number that no source knows."""
-    if log_counts(summary, broker):
+    if assessment.counts(broker):
         return f"{broker.pending}/{sum(broker.replicas.values())}"
-    total = on_disk(summary, broker.id)
+    total = on_disk(assessment.summary, broker.id)
     return "?" if total is None else f"?/{total}"
 
 
-def _bar(summary: ClusterSummary, broker: BrokerSummary, width: int) -> Text:
-    if log_counts(summary, broker):
+def _bar(assessment: Assessment, broker: BrokerSummary, width: int) -> Text:
+    if assessment.counts(broker):
         return bar(broker.replicas, width)
-    total = on_disk(summary, broker.id)
+    total = on_disk(assessment.summary, broker.id)
     words = "unknown" if total is None else f"{total} on disk"
     return Text(words[:width].ljust(width), style="dim", no_wrap=True)
 

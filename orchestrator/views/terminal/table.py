@@ -6,14 +6,14 @@ fit, the most urgent ones come first and the others are counted.
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from migration.assessment.eta import Eta
+from migration.assessment.assess import Assessment
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event, in_time_order
 from migration.values.timestamps import time_text
@@ -62,7 +62,7 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     if beside is not None:
         yield lines_of([beside], width, rank=12, least=1)
     yield blank(rank=20)
-    yield _brokers(summary, one.assessment.etas, one.now_ms, width)
+    yield _brokers(one.assessment, width)
     if summary.brokers:
         yield lines_of([_legend(width)], width, rank=19)
         yield from _was_early(summary, width)
@@ -78,9 +78,9 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     yield from waiting_blocks(one, width)
 
 
-def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, width: int) -> Block:
+def _brokers(assessment: Assessment, width: int) -> Block:
     """Return a row for each broker and, if some are left out, a line that counts them."""
-    brokers = summary.brokers
+    brokers = assessment.summary.brokers
     if not brokers:
         return lines_of([Text("no broker is known yet", style="dim")], width, rank=11, least=1)
 
@@ -90,7 +90,7 @@ def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, widt
         shown = sorted(most_urgent_first(brokers)[:rows], key=lambda broker: broker.id)
         parts: list[RenderableType] = []
         if shown:
-            parts.append(broker_table(summary, shown, etas, now_ms, width))
+            parts.append(broker_table(assessment, shown, width))
         if rows < len(brokers):
             more = "more brokers, none more urgent" if rows else "brokers: no room for them here"
             parts.append(Text(f"and {len(brokers) - rows} {more}"[:width], style="dim"))

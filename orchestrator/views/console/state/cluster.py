@@ -11,7 +11,7 @@ from typing import Generic, TypeVarTuple
 from pydantic import BaseModel
 
 from migration.comparison.result import Identity
-from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.broker_replicas import on_disk
 from migration.image.summary import BrokerSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.run.assessed import Assessed
@@ -112,11 +112,10 @@ class StateBuilder:
     def _broker_facts(
         self, one: Assessed
     ) -> Iterator[tuple[int, tuple[BrokerSummary, bool, int | None, Estimated | None, bool]]]:
-        summary = one.summary
-        for each in summary.brokers:
-            stalled = each.id in one.assessment.stalled
-            known, on_disk_ = log_counts(summary, each), on_disk(summary, each.id)
-            yield each.id, (each, known, on_disk_, self._estimates.of(each), stalled)
+        counts, stalled = one.assessment.counts, one.assessment.stalled
+        for each in one.summary.brokers:
+            disks, eta = on_disk(one.summary, each.id), self._estimates.of(each)
+            yield each.id, (each, counts(each), disks, eta, each.id in stalled)
 
 
 def _disk_facts(

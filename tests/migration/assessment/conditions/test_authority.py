@@ -1,0 +1,36 @@
+"""When the metadata log's counts of topics and replicas may be shown."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from migration.assessment.conditions import DataSource
+from migration.assessment.conditions.authority import knows_partitions, log_counts
+from migration.image.summary import Phase
+from tests.migration.assessment.conditions.views import ALL_STALE, SUMMARY, view, zookeeper
+
+
+@pytest.mark.parametrize(
+    ("changes", "not_current", "known"),
+    [
+        ({}, {}, True),
+        ({}, ALL_STALE, True),
+        ({"phase": Phase.KRAFT, "topics": 0, "partitions": 0}, {}, True),
+        ({"metadata_offset": None}, {}, False),
+        ({"phase": Phase.COPYING, "topics": 0, "partitions": 0}, {}, False),
+        ({"phase": Phase.COPYING, "topics": 0, "partitions": 0}, ALL_STALE, False),
+        ({"phase": Phase.COPYING}, {}, True),
+        ({"phase": Phase.ROLLED_BACK}, {}, False),
+        ({"phase": Phase.ROLLED_BACK}, ALL_STALE, False),
+        ({"zookeeper": zookeeper(kraft=False)}, {}, False),
+        ({"zookeeper": zookeeper(kraft=False)}, ALL_STALE, True),
+    ],
+)
+def test_counts_are_known_while_the_log_is_authoritative(
+    changes: Mapping[str, object], not_current: Mapping[DataSource, str], known: bool
+) -> None:
+    summary = replace(SUMMARY, **changes)  # type: ignore[arg-type]
+    assert knows_partitions(view(summary, not_current=not_current)) is known
+    if "zookeeper" not in changes:
+        assert log_counts(summary) is known
