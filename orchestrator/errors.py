@@ -25,37 +25,27 @@ click's own usage errors end with 2 as well.
 """
 
 import enum
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import ClassVar, Final
+from collections.abc import Sequence
+from typing import ClassVar
 
 
 class ExitCode(enum.IntEnum):
-    """The exit codes of every command."""
+    """The exit codes of every command, each with its meaning for the manual."""
 
-    DONE = 0
-    FAILED = 1
-    USAGE = 2
-    GATE_NOT_MET = 3
-    NO_DATA = 4
-    HAZARD = 5
+    meaning: str
 
-    @property
-    def meaning(self) -> str:
-        """What a command that exits with this code reports, for the manual."""
-        return _MEANINGS[self]
+    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
 
-
-_MEANINGS: Final[Mapping[ExitCode, str]] = MappingProxyType(
-    {
-        ExitCode.DONE: "The command is done, or the condition holds.",
-        ExitCode.FAILED: "The command failed.",
-        ExitCode.USAGE: "The usage or the configuration is wrong.",
-        ExitCode.GATE_NOT_MET: "The condition did not hold within `--timeout`.",
-        ExitCode.NO_DATA: "The data is stale or missing.",
-        ExitCode.HAZARD: "A hazard or a preflight check blocks, or `wait` needs an operator.",
-    }
-)
+    DONE = 0, "The command is done, or the condition holds."
+    FAILED = 1, "The command failed."
+    USAGE = 2, "The usage or the configuration is wrong."
+    GATE_NOT_MET = 3, "The condition did not hold within `--timeout`."
+    NO_DATA = 4, "The data is stale or missing."
+    HAZARD = 5, "A hazard or a preflight check blocks, or `wait` needs an operator."
 
 
 class KraftgateError(Exception):

@@ -9,14 +9,15 @@ import click
 from rich.text import Text
 
 from migration.assessment.conditions import View, hazards_not_known
+from migration.assessment.conditions.existence import absent_broker
 from migration.assessment.hazards import Action, Hazard
+from migration.image.known_ids import known_brokers
 from orchestrator.api.rows import hazard_row
 from orchestrator.api.status import several_json
 from orchestrator.cli.framework import config_option, json_option, verbose_option
-from orchestrator.config.identifiers import broker_not_known
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import HazardError, NoDataError
+from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessor import Assessor
@@ -50,11 +51,11 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
     config = load_config(config_path)
     action = None if step is None else Action(step)
     if broker is not None:
-        broker_not_known(broker, _views(config))
+        _broker_not_known(broker, _views(config))
     unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}
     views = _views(config)
     if broker is not None:
-        for name, why in broker_not_known(broker, views).items():
+        for name, why in _broker_not_known(broker, views).items():
             unknown[name].append(why)
     found = {}
     for name, view in views.items():
@@ -79,6 +80,21 @@ def _views(config: Config) -> Mapping[str, View]:
     assessor = Assessor(config, Reader(config, newest=1))
     tick = assessor.tick(time.time_ns() // 1_000_000)
     return {one.entry.name: one.assessment.view for one in tick.clusters}
+
+
+def _broker_not_known(broker: int, views: Mapping[str, View]) -> Mapping[str, str]:
+    """Return the clusters that may have the broker, with the reason; empty if one has it.
+
+    Raises:
+        UnknownIdError: no cluster has it, and the sources that would show it are current.
+    """
+    if any(broker in known_brokers(each.summary) for each in views.values()):
+        return {}
+    absent = {name: absent_broker(broker, view) for name, view in views.items()}
+    if all(absent.values()):
+        raise UnknownIdError("; ".join(why for why in absent.values() if why))
+    why = f"whether broker {broker} exists: the sources that would show it are not current"
+    return {name: why for name, known in absent.items() if known is None}
 
 
 def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from orchestrator.api.report.report import Report
 from orchestrator.api.report.schema import schema_text
 from orchestrator.cli.framework import cluster_option, config_option
-from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
@@ -65,7 +64,7 @@ def report(
         echo_text(schema_text())
         return
     config = load_config(config_path)
-    state = gather(config, [each.name for each in clusters_named(config, cluster)])
+    state = gather(config, [each.name for each in config.clusters_named(cluster)])
     found = _built(state, config)
     if format_ is None:
         format_ = "html" if out is None else _ENDINGS.get(out.suffix.lower(), "html")

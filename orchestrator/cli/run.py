@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _EVENTS_SHOWN: Final = 50
 
 
-_CONFIG_EXAMPLE: Final = """\b
+CONFIG_EXAMPLE: Final = """\b
 The configuration (kraftgate.yaml):
   cluster: {name: prod}
   zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
@@ -65,7 +65,7 @@ The configuration (kraftgate.yaml):
 """
 
 
-@click.command(epilog=_CONFIG_EXAMPLE)
+@click.command(epilog=CONFIG_EXAMPLE)
 @config_option
 @click.option(
     "--until",

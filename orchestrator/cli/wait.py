@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from migration.assessment.conditions import Condition, Finding, Verdict
+from migration.assessment.conditions import SOAK, Condition, Finding, Verdict
 from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
 from orchestrator.api.rows import finding_row
@@ -20,7 +20,6 @@ from orchestrator.cli.framework import (
     config_option,
     verbose_option,
 )
-from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.state_dir import not_followed
@@ -30,7 +29,6 @@ from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessor import Assessor
 from orchestrator.run.probes.probes import asking_for
 from orchestrator.run.reader import Reader
-from orchestrator.run.soak import SOAK
 from orchestrator.run.waiting import Found, Outcome, Waiting, World
 
 
@@ -84,7 +82,7 @@ def wait(
     if not conditions and checkpoint is None:
         raise click.UsageError("nothing to wait for: add --condition or --checkpoint")
     config = load_config(config_path)
-    entries = clusters_named(config, cluster)
+    entries = config.clusters_named(cluster)
     if checkpoint is not None:
         for each in entries:
             of = checkpoint_named(config, each.name, checkpoint)

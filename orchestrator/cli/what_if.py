@@ -28,7 +28,6 @@ from orchestrator.cli.framework import (
     json_option,
     verbose_option,
 )
-from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
@@ -109,7 +108,7 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
         raise click.UsageError(
             f"more than one cluster is configured; pass --cluster with one of: {names}"
         )
-    found = clusters_named(config, name)
+    found = config.clusters_named(name)
     if found[0].brokers is None:
         what = f"{config.path}: cluster `{found[0].name}` has no `brokers`, which what-if polls"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])

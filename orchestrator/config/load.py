@@ -19,7 +19,7 @@ from orchestrator.config.models import (
 )
 from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
 from orchestrator.config.yaml_models import check_model, in_order
-from orchestrator.errors import ConfigError
+from orchestrator.errors import ConfigError, UnknownIdError
 from orchestrator.process.crash import keep_in
 
 _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
@@ -44,6 +44,18 @@ class Config:
     console: ConsoleAddress | None
     stall_after_ms: int
     alerts: Alerts = field(default_factory=Alerts)
+
+    def clusters_named(self, name: str | None) -> Sequence[ClusterEntry]:
+        """Return all clusters, or the one of this name.
+
+        Raises:
+            UnknownIdError: no cluster has this name.
+        """
+        found = [each for each in self.clusters if name in (None, each.name)]
+        if not found:
+            names = ", ".join(each.name for each in self.clusters)
+            raise UnknownIdError(f"{self.path} has no cluster {name}. Configured clusters: {names}")
+        return found
 
 
 def load_config(path: Path) -> Config:

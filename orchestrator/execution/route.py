@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from migration.assessment.conditions import DataSource, Finding, View
+from migration.assessment.conditions import DataSource, Finding, View, call_of
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
-from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.instance_order import Leaders, Member, in_order
 from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
 from orchestrator.runbook.places import forward, in_turn

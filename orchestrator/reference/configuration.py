@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from orchestrator.cli.run import CONFIG_EXAMPLE
 from orchestrator.config import alerts, jmx, models, values
 from orchestrator.reference.markdown import attributes, code, page, table
 
@@ -17,21 +18,6 @@ _INTRODUCTION: Final = """
 The configuration is one YAML file, `--config FILE` (default `kraftgate.yaml`). Unknown keys are
 errors; every problem is reported with its line. A relative path starts at the directory of the
 file. The file names the files that hold secrets and never holds a secret itself.
-"""
-_EXAMPLE: Final = """
-```yaml
-cluster: {name: prod}                 # with `id: ...` the id is compared with the cluster's
-zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
-controllers: {bootstrap: "c1:9093,c2:9093,c3:9093"}
-brokers: {bootstrap: "b1:9092,b2:9092"}
-jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
-state_dir: ./kraftgate-state
-metrics: {listen: "127.0.0.1:9464"}
-console: {listen: "127.0.0.1:8464"}
-stall: {after: 5m}
-alerts: {slack: [{url_file: slack-url}]}
-runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
-```
 """
 _TYPES: Final = (
     (values.Bootstrap, "`host:port,host:port`"),
@@ -56,7 +42,9 @@ _TYPES: Final = (
 
 def configuration() -> str:
     """Return the page."""
-    return page("Configuration", _INTRODUCTION, _EXAMPLE, *_sections())
+    lines = [line[2:] for line in CONFIG_EXAMPLE.splitlines() if line.startswith("  ")]
+    example = "\n".join(["```yaml", *lines, "```"])
+    return page("Configuration", _INTRODUCTION, example, *_sections())
 
 
 def _sections() -> Iterator[str]:

@@ -5,11 +5,16 @@ The condition `soak` counts the time since all the other conditions hold.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
-from migration.assessment.conditions import Condition, Finding, Verdict, View, judge_all, verdict_of
-
-SOAK: Final = "soak"
+from migration.assessment.conditions import (
+    SOAK,
+    Condition,
+    Finding,
+    Verdict,
+    View,
+    judge_all,
+    verdict_of,
+)
 
 
 class JointConditions:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.conditions import known
+from migration.assessment.conditions import call_of, known
 from migration.image.summary import Phase
 from migration.values.durations import format_duration
-from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.instance_order import rules_of
 from orchestrator.runbook.model import (
     NO_ROLLBACK,

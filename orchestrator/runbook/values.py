@@ -6,6 +6,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from orchestrator.config.values import Duration as _Duration
+from orchestrator.config.values import text_matching
 
 ID_PATTERN: Final = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
 URL_PATTERN: Final = r"https?://[^\s/?#]+\S*"
@@ -33,28 +34,19 @@ def _text(value: object) -> str:
     raise ValueError(f"must be text, not {type(value).__name__}{fix}")
 
 
-def _id(value: object) -> str:
-    text = _text(value)
-    if not re.fullmatch(ID_PATTERN, text) or len(text) > _ID_MAX:
-        raise ValueError(
-            f"{text!r} is no id: up to {_ID_MAX} small letters and digits, words joined by '-'"
-        )
-    return text
-
-
-def _variable(value: object) -> str:
-    text = _text(value)
-    if not re.fullmatch(_VARIABLE_PATTERN, text):
-        raise ValueError(f"{text!r} cannot name an environment variable")
-    return text
-
-
-def _url(value: object) -> str:
-    text = _text(value)
-    if not re.fullmatch(URL_PATTERN, text):
-        raise ValueError(f"{text!r} is no address: write it like http://prometheus:9090")
-    return text
-
+_id: Final = text_matching(
+    re.compile(rf"(?=.{{1,{_ID_MAX}}}\Z){ID_PATTERN}"),
+    "enter-kraft",
+    f"is no id: up to {_ID_MAX} small letters and digits, words joined by '-'",
+)
+_variable: Final = text_matching(
+    re.compile(_VARIABLE_PATTERN), "PATH", "cannot name an environment variable"
+)
+_url: Final = text_matching(
+    re.compile(URL_PATTERN),
+    "http://prometheus:9090",
+    "is no address: write it like http://prometheus:9090",
+)
 
 Given: TypeAlias = Annotated[T | None, BeforeValidator(_given)]
 """A key that may be absent (None). An empty value is rejected: `approval:` must not mean none."""

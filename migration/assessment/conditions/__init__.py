@@ -1,6 +1,7 @@
 """Conditions on a cluster: named, typed, pure functions of the known data."""
 
 from migration.assessment.conditions.authority import hazards_not_known
+from migration.assessment.conditions.call import SOAK, Call, call_of
 from migration.assessment.conditions.condition import (
     Condition,
     ConditionDoc,
@@ -20,7 +21,9 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, verdict_of
 
 __all__ = [
+    "SOAK",
     "BlockingCheck",
+    "Call",
     "Condition",
     "ConditionDoc",
     "ConditionError",
@@ -32,6 +35,7 @@ __all__ = [
     "TopicsSeen",
     "Verdict",
     "View",
+    "call_of",
     "external",
     "hazards_not_known",
     "judge_all",

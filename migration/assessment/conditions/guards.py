@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from migration.assessment.conditions.authority import count, hazards_not_known
+from migration.assessment.conditions.call import SOAK
 from migration.assessment.conditions.kind import BROKER, DURATION, Kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, DataSource
@@ -90,7 +91,7 @@ KINDS: Final = (
         rule=_preflight_passed,
     ),
     Kind(
-        name="soak",
+        name=SOAK,
         explains="All other conditions of the same guards or gate have held for this time without"
         " a break.",
         sources=frozenset(),

@@ -1,6 +1,5 @@
 """Parses conditions (`finalized`, `broker_mode(3, kraft)`, `soak(10m)`); lists all kinds."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from migration.assessment.conditions import (
     zookeeper,
 )
 from migration.assessment.conditions.authority import not_known
+from migration.assessment.conditions.call import call_of
 from migration.assessment.conditions.condition import Condition, ConditionDoc, ConditionError
 from migration.assessment.conditions.existence import of_a_broker
 from migration.assessment.conditions.kind import Kind, Refused
@@ -41,9 +41,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     for each in subject.KINDS
 }
 _PHASES: Final = frozenset(map(str, Phase))
-_CALL: Final = re.compile(
-    r"\s*(?P<name>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*"
-)
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -63,18 +60,16 @@ def parse(text: str, *, bind: Mapping[str, str] = _NOTHING, own: Collection[str]
     Raises:
         ConditionError: it is not a condition; the message has the nearest one.
     """
-    match = _CALL.fullmatch(text)
-    if match is None:
+    call = call_of(text)
+    if call is None:
         raise ConditionError(
             f"{text!r} is not a condition: write one like finalized or offset(1439)"
         )
-    name, given = match["name"], match["arguments"]
-    arguments = [each.strip() for each in (given or "").split(",")] if (given or "").strip() else []
-    arguments = [bind.get(each, each) for each in arguments]
+    name, arguments = call.name, [bind.get(each, each) for each in call.arguments]
     if name in _KINDS:
         return _of_kind(_KINDS[name], arguments)
     if name in _PHASES:
-        if given is not None:
+        if arguments:
             raise ConditionError(f"the phase `{name}` takes no argument: write {name}")
         return _of_kind(_KINDS["phase"], [name])
     if name in own:

@@ -10,7 +10,6 @@ from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_for_entry
-from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ExecutionError
@@ -117,7 +116,7 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
 
 
 def _entry(config: Config, name: str | None) -> ClusterEntry:
-    found = clusters_named(config, name)
+    found = config.clusters_named(name)
     if len(found) != 1:
         names = ", ".join(each.name for each in config.clusters)
         raise ExecutionError(f"more than one cluster is configured; pass --cluster: {names}")

@@ -8,9 +8,9 @@ be undone requires an approval, and begins only after a soak.
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from migration.assessment.conditions import call_of
 from migration.values.nearest import did_you_mean
 from orchestrator.config.yaml_lines import Problem, YamlPath
-from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.checks.conditions import conditions, listed
 from orchestrator.runbook.checks.final import final
 from orchestrator.runbook.checks.phases import phases

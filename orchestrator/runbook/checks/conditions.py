@@ -1,16 +1,16 @@
 """Checks that conditions are known, have valid arguments, and can be evaluated at their place."""
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
-from migration.assessment.conditions import ConditionError, known, parse
+from migration.assessment.conditions import SOAK, Call, ConditionError, call_of, known, parse
 from migration.image.summary import Phase
-from orchestrator.runbook.calls import EACH, SOAK, Call, call_of
-from orchestrator.runbook.model import Runbook
+from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import Place, Wrong, everywhere
 
 Role: TypeAlias = Literal["already", "needs", "opens_when"]
 _ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")
+_EACH: Final[frozenset[str]] = frozenset(get_args(Each))
 _ANY_ID: Final = "1"
 
 
@@ -40,7 +40,7 @@ def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str
     """Return the problem of one condition; None: there is none."""
     each = place.checkpoint.for_each
     if call is not None:
-        for word in sorted(call.stands_for):
+        for word in sorted(_EACH.intersection(call.arguments)):
             if word != each:
                 return (
                     f"`{word}` in {text} stands for nothing here: `{place.checkpoint.id}` has no"
@@ -51,7 +51,7 @@ def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str
             if found is not None:
                 return found
     try:
-        parse(text, bind=dict.fromkeys(EACH, _ANY_ID), own=own)
+        parse(text, bind=dict.fromkeys(_EACH, _ANY_ID), own=own)
     except ConditionError as error:
         return str(error)
     return None
@@ -73,7 +73,7 @@ def _looks_at_each(place: Place) -> Iterator[Wrong]:
         calls = [call for _, text in texts if (call := call_of(text)) is not None]
         if role == "needs" or each is None or not calls:
             continue
-        if not any(each in call.stands_for for call in calls):
+        if not any(each in call.arguments for call in calls):
             what = (
                 f"`{place.checkpoint.id}` is done for each {each}, and nothing in `{role}` is about"
                 f" `{each}`: it would hold for all of them at once"

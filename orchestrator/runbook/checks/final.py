@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
+from migration.assessment.conditions import SOAK, call_of
 from migration.values.nearest import did_you_mean
-from orchestrator.runbook.calls import SOAK, call_of
 from orchestrator.runbook.model import Approval, Checkpoint, Runbook
 from orchestrator.runbook.places import (
     Place,

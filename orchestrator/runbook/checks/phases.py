@@ -7,8 +7,8 @@ restricts the phase narrows the phases that are possible after it.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from migration.assessment.conditions import Call, call_of
 from migration.image.summary import WAY, Phase
-from orchestrator.runbook.calls import Call, call_of
 from orchestrator.runbook.model import Runbook
 from orchestrator.runbook.places import Place, Wrong, forward, in_turn, rollback_paths
 

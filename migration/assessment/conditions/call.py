@@ -1,13 +1,11 @@
-"""Parses a condition's text into its name and arguments, before anything is bound."""
+"""Splits a condition's text into its name and its arguments."""
 
 import re
 from dataclasses import dataclass
-from typing import Final, get_args
-
-from orchestrator.runbook.model import Each
+from typing import Final
 
 SOAK: Final = "soak"
-EACH: Final[tuple[str, ...]] = get_args(Each)
+"""The condition that counts the time since all the others hold."""
 _CALL: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*(?:\(([^()]*)\))?\s*")
 
 
@@ -18,14 +16,9 @@ class Call:
     name: str
     arguments: tuple[str, ...] = ()
 
-    @property
-    def stands_for(self) -> frozenset[str]:
-        """The arguments that are placeholders for an instance: `broker`, `controller`."""
-        return frozenset(self.arguments) & frozenset(EACH)
-
 
 def call_of(text: str) -> Call | None:
-    """Parse a condition's text; None: it is not a condition."""
+    """Split a condition's text; None: it is not a condition."""
     match = _CALL.fullmatch(text)
     if match is None:
         return None
