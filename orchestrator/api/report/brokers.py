@@ -1,4 +1,4 @@
-"""The report on brokers: each registration with what became of it, and replicas over time."""
+"""The report on brokers: each registration with its course, and the replicas over time."""
 
 from pydantic import Field
 
@@ -7,66 +7,66 @@ from orchestrator.api.shape import Moment, Shape
 
 
 class Exposure(Span):
-    """A time in which Kafka let a held broker serve: it was unfenced early."""
+    """A time in which a held broker was unfenced early."""
 
-    pending: int = Field(description="Replicas without a known directory when it was unfenced.")
+    pending: int = Field(description="Pending replicas when it was unfenced.")
 
 
 class Assignments(Shape):
-    """How the replicas that a held broker had pending got their directories, while it was held."""
+    """How the pending replicas of a held broker got their directories."""
 
-    assigned: int = Field(description="Replicas that got one.")
+    assigned: int = Field(description="The number of replicas that got one.")
     first_at: Moment
     last_at: Moment
     rate_per_second: float | None = Field(
-        description="All of them, by the time from the first to the last; null: all at one moment."
+        description="Over the time from the first to the last; null: all at the same time."
     )
-    busiest_second: int = Field(description="The most within one second of the clock.")
+    busiest_second: int = Field(description="The maximum within one second of the clock.")
     longest_pause_ms: int = Field(description="The longest time between two of them.")
 
 
 class Incarnation(Shape):
     """One registration of a broker, until the next one."""
 
-    metadata_log: int = Field(description="Which of the cluster's logs, counted from 1.")
-    registered_at: Moment | None = Field(description="null: before the snapshot that was read.")
+    metadata_log: int = Field(description="Which of the cluster's metadata logs, counted from 1.")
+    registered_at: Moment | None = Field(description="null: before the first read snapshot.")
     registered_offset: int | None
     epoch: int | None
     mode: str
-    log_dirs: int = Field(description="Directories that it registered.")
-    pending: int = Field(description="Replicas without a known directory when it registered.")
+    log_dirs: int = Field(description="The number of registered directories.")
+    pending: int = Field(description="Pending replicas when it registered.")
     held: Span | None = Field(description="null: it was not held.")
     completed_offset: int | None = Field(
-        description="Of the record with which no replica was pending any more."
+        description="Of the record that assigned the last pending replica."
     )
-    unfenced_at: Moment | None = Field(description="When Kafka first let it serve.")
+    unfenced_at: Moment | None = Field(description="When it was first unfenced.")
     unfenced_offset: int | None
-    fenced: tuple[Span, ...] = Field(description="When Kafka did not let it serve.")
-    exposed: tuple[Exposure, ...] = Field(description="When it served while it was held.")
+    fenced: tuple[Span, ...] = Field(description="When it was fenced.")
+    exposed: tuple[Exposure, ...] = Field(description="When it was unfenced early.")
     shut_down_at: Moment | None = Field(description="When its controlled shutdown began.")
-    directories_lost: int = Field(description="Directories that went from its registration.")
+    directories_lost: int = Field(description="Directories that its registration lost.")
     ended_at: Moment | None = Field(description="When the next one began, or it was unregistered.")
-    assignments: Assignments | None = Field(description="null: none was seen, or it was not held.")
+    assignments: Assignments | None = Field(description="null: there is none, or it was not held.")
 
 
 class BrokerAccount(Shape):
-    """One broker over the whole time."""
+    """One broker, over all its registrations."""
 
     id: int
     host: str | None
     rack: str | None
     mode: str = Field(description="At the end.")
-    held: bool = Field(description="Whether it is held still.")
+    held: bool = Field(description="Whether it is held at the end.")
     fenced: bool
-    held_ms: int = Field(description="All its holds together.")
-    fenced_ms: int = Field(description="All times in which it was registered and fenced.")
-    exposed_ms: int = Field(description="All times in which it served while it was held.")
+    held_ms: int = Field(description="The sum of its holds.")
+    fenced_ms: int = Field(description="The sum of the times in which it was fenced.")
+    exposed_ms: int = Field(description="The sum of the times in which it was unfenced early.")
     assigned: int = Field(description="Pending replicas that got a directory.")
     incarnations: tuple[Incarnation, ...]
 
 
 class BrokerSeries(Shape):
-    """One broker's replicas at the moments of the series."""
+    """One broker's replicas at the times of the series."""
 
     id: int
     assigned: tuple[int, ...]
@@ -74,7 +74,7 @@ class BrokerSeries(Shape):
 
 
 class Series(Shape):
-    """Replicas by what is known of their directory, over time; from the metadata log's records."""
+    """The number of replicas in each directory state over time, from the metadata log."""
 
     at: tuple[Moment, ...]
     assigned: tuple[int, ...]

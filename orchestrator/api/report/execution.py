@@ -1,4 +1,4 @@
-"""The report on walks through runbooks: checkpoints, what held them, steps, who decided."""
+"""The report on executions of runbooks: checkpoints, what held them, steps, decisions."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -9,10 +9,10 @@ from orchestrator.api.shape import Moment, Shape
 
 
 class Decision(Shape):
-    """What a person said, or what ended it."""
+    """An operator's decision, or an approval that expired."""
 
     at: Moment
-    walk: int | None = Field(description="Which walk, counted from 1.")
+    walk: int | None = Field(description="Which execution, counted from 1.")
     kind: str = Field(description="The audit entry's kind, such as approved.")
     checkpoint: str | None
     who: str | None = Field(description="null: Kraftgate itself.")
@@ -25,7 +25,7 @@ class Decision(Shape):
 
 
 class Hold(Shape):
-    """Something that held a checkpoint, all its times together."""
+    """Something that held a checkpoint, over all its occurrences."""
 
     kind: Literal[
         "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
@@ -33,38 +33,38 @@ class Hold(Shape):
         description="look: satisfied by the last data; only the confirmation by newer data was"
         " missing."
     )
-    what: str = Field(description="The condition, or words.")
+    what: str = Field(description="The condition, or a text.")
     verdict: str | None = Field(description="Of a condition: the gravest.")
-    reason: str = Field(description="As it was first given.")
-    last_reason: str = Field(description="As it was last given.")
+    reason: str = Field(description="Its first text.")
+    last_reason: str = Field(description="Its last text.")
     began_at: Moment
-    ended_at: Moment | None = Field(description="null: it holds still.")
-    times: int = Field(description="How many times it began.")
-    duration_ms: int = Field(description="All of them together.")
+    ended_at: Moment | None = Field(description="null: it still holds.")
+    times: int = Field(description="How often it began.")
+    duration_ms: int = Field(description="The sum over all occurrences.")
 
 
 class StepRun(Shape):
-    """A step that was taken: by a command, or shown for a person to do."""
+    """A step: performed by a command, or shown for a person to perform."""
 
     attempt: int | None = Field(description="null: by hand.")
-    argv: tuple[str, ...] = Field(description="The command, without secrets; none: by hand.")
+    argv: tuple[str, ...] = Field(description="The command, without secrets; empty: by hand.")
     text: str | None = Field(description="The instructions for a step by hand.")
     began_at: Moment
     ended_at: Moment | None
     took_ms: int | None
     outcome: Literal["succeeded", "failed", "unknown", "not started", "running", "by hand"]
-    how: str = Field(description="In words, such as: ended with exit code 1.")
+    how: str = Field(description="As text, such as: ended with exit code 1.")
     exit_code: int | None
     output: str = Field(description="Its last part, without secrets.")
     output_sha256: str | None
-    decided: str | None = Field(description="What a person said of it: done, or repeat.")
+    decided: str | None = Field(description="An operator's decision: done, repeat or execute.")
 
 
 class CheckpointAccount(Shape):
     """One checkpoint of an execution; with `for_each`, for one broker or controller."""
 
     id: str
-    title: str | None = Field(description="null: the runbook's text is not there any more.")
+    title: str | None = Field(description="null: the runbook's text is no longer available.")
     way: str | None = Field(description="The rollback path that it is on; null: the forward path.")
     entered_at: Moment
     ended_at: Moment | None
@@ -76,14 +76,14 @@ class CheckpointAccount(Shape):
 
 
 class Orchestrator(Shape):
-    """A process that walked."""
+    """A process that executed the runbook."""
 
     owner: str
     version: str
-    execute: bool = Field(description="Whether steps were done by commands.")
+    execute: bool = Field(description="Whether commands performed the steps.")
     hooks_sha256: str | None
     began_at: Moment
-    ended_at: Moment | None = Field(description="null: it walks still, or was killed.")
+    ended_at: Moment | None = Field(description="null: it still runs, or was killed.")
 
 
 class Noticed(Shape):
@@ -94,12 +94,12 @@ class Noticed(Shape):
     broker: int | None
 
 
-class WalkAccount(Shape):
-    """One walk through a runbook."""
+class ExecutionAccount(Shape):
+    """One execution of a runbook."""
 
     number: int = Field(description="Counted from 1.")
     runbook: str
-    runbook_sha256: str = Field(description="Of the text that was walked.")
+    runbook_sha256: str = Field(description="Of the text that was executed.")
     runbook_kept: bool = Field(
         description="Whether runbooks/SHA256.yaml of the state directory is that text."
     )
@@ -107,12 +107,12 @@ class WalkAccount(Shape):
     ended_at: Moment | None
     duration_ms: int
     outcome: Literal["completed", "rolled-back", "aborted"] | None = Field(
-        description="null: it goes on."
+        description="null: it has not ended."
     )
     way_back: str | None = Field(description="The rollback path that was taken.")
-    turned_at: str | None = Field(description="The checkpoint from which.")
-    stands_at: str | None = Field(description="The checkpoint before which it stands.")
-    waiting_for: tuple[str, ...] = Field(description="Why it does not go on, as last said.")
+    turned_at: str | None = Field(description="The checkpoint at which the rollback started.")
+    stands_at: str | None = Field(description="The current checkpoint.")
+    waiting_for: tuple[str, ...] = Field(description="Why it does not continue, as last reported.")
     checkpoints: tuple[CheckpointAccount, ...]
     orchestrators: tuple[Orchestrator, ...]
     unexpected: tuple[Noticed, ...]

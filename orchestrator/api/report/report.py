@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.api.report.brokers import BrokerAccount, Series
-from orchestrator.api.report.execution import Decision, WalkAccount
+from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.shape import Span
 from orchestrator.api.shape import Moment, Shape
 
@@ -16,22 +16,22 @@ class AuditAccount(Shape):
 
     file: str
     intact: bool
-    entries: int = Field(description="From the first up to the last that is good.")
-    head: str = Field(description="The hash of that last one: it covers all before it.")
-    first_bad: int | None = Field(description="The first entry that is not as it was written.")
-    why: str = Field(description='What is wrong; "" when nothing is.')
+    entries: int = Field(description="The number of entries up to the last valid one.")
+    head: str = Field(description="The hash of that last entry, which covers all before it.")
+    first_bad: int | None = Field(description="The first invalid entry.")
+    why: str = Field(description='The problem; "": there is none.')
 
 
 class Window(Shape):
-    """The time that the report is about; what was seen outside is in its lists, too."""
+    """The time that the report covers; its lists also have what was seen outside."""
 
     of: Literal["walks", "migration", "followed"] = Field(
-        description="From the first walk's beginning to the last one's end; without a runbook, of"
-        " the migration; without one, all the time that the cluster was followed."
+        description="walks: from the beginning of the first execution to the end of the last one;"
+        " migration: there is no execution; followed: the cluster does not migrate."
     )
     began_at: Moment | None
     ended_at: Moment | None
-    ended: bool = Field(description="false: it goes on, and this report is of its middle.")
+    ended: bool = Field(description="false: it has not ended, and the report is incomplete.")
     duration_ms: int | None
 
 
@@ -39,26 +39,26 @@ class PhaseSpan(Span):
     """A phase of the migration."""
 
     phase: str
-    offset: int | None = Field(description="Of the record that began it; null: seen elsewhere.")
-    source: str | None = Field(description="Where it was seen; null: before anything was.")
+    offset: int | None = Field(description="Of its first record; null: another source reported it.")
+    source: str | None = Field(description="What reported it; null: it began before that.")
     metadata_log: int = Field(
         default=1, description="Which of the cluster's metadata logs, counted from 1."
     )
     attempt: int | None = Field(
-        default=None, description="Of which attempt, counted from 1; null: of none."
+        default=None, description="The attempt that it belongs to, counted from 1; null: none."
     )
 
 
 class Attempt(Span):
-    """One attempt at the migration: it ends when it is finalized, or rolled back."""
+    """One attempt at the migration; it ends when it is finalized or rolled back."""
 
     number: int = Field(description="Counted from 1.")
     metadata_log: int = Field(description="Which of the cluster's metadata logs it wrote.")
     outcome: Literal["finalized", "rolled back", "abandoned", "under way"] = Field(
         description="abandoned: another metadata log began, and no rollback was seen."
     )
-    reached: str = Field(description="The last phase on the way that it reached.")
-    walks: tuple[int, ...] = Field(description="The walks that were under way meanwhile.")
+    reached: str = Field(description="The last phase of the migration that it reached.")
+    walks: tuple[int, ...] = Field(description="The executions during the attempt.")
 
 
 class HazardAccount(Span):
@@ -67,21 +67,20 @@ class HazardAccount(Span):
     hazard: str
     broker: int | None
     severity: str
-    blocks: str | None = Field(description="What it forbade.")
-    text: str = Field(description="What was first said of it.")
-    last_text: str = Field(description="What was last said of it.")
+    blocks: str | None = Field(description="The action that it blocked.")
+    text: str = Field(description="Its first text.")
+    last_text: str = Field(description="Its last text.")
     evidence: tuple[str, ...]
     way_out: str
-    since_at: Moment | None = Field(description="Since when it was, as well as is known.")
+    since_at: Moment | None = Field(description="When its cause began, as far as known.")
     last_seen_at: Moment | None = Field(
-        description="When it was last seen to stand; it ended between this and `ended_at`."
+        description="When it was last active; it ended between this and `ended_at`."
     )
     known_by: Literal["looks", "records", "store"] = Field(
-        description="`looks`: assessed while the cluster was followed, and kept in the audit trail;"
-        " `records`: of the metadata log; `store`: it stands at the end, its beginning was not"
-        " kept."
+        description="`looks`: assessed by `kraftgate run`, in the audit trail; `records`: only the"
+        " metadata log shows it; `store`: it is active at the end, and its beginning is unknown."
     )
-    entries: tuple[int, ...] = Field(description="The audit entries about it.")
+    entries: tuple[int, ...] = Field(description="Its audit entries.")
 
 
 class AlertAccount(Span):
@@ -89,32 +88,32 @@ class AlertAccount(Span):
 
     name: str
     severity: str
-    labels: Mapping[str, str] = Field(description="What it was about, as Prometheus has it.")
-    text: str = Field(description="What it said when it began.")
+    labels: Mapping[str, str] = Field(description="Its labels, as in Prometheus.")
+    text: str = Field(description="Its description when it became active.")
     since_at: Moment | None = Field(description="When its condition began.")
-    entries: tuple[int, ...] = Field(description="The audit entries about it.")
+    entries: tuple[int, ...] = Field(description="Its audit entries.")
 
 
 class LossAccount(Shape):
-    """Records that were acknowledged and are gone."""
+    """Acknowledged records that are lost."""
 
-    at: Moment = Field(description="When it was noticed.")
+    at: Moment = Field(description="When the loss was detected.")
     topic: str
     partition: int
     broker: int | None = Field(description="The leader that reported it.")
     first_offset: int
     last_offset: int
     records: int
-    last_seen_at: Moment | None = Field(description="When they were last seen to be there.")
+    last_seen_at: Moment | None = Field(description="When they were last seen.")
 
 
 class UnseenAccount(Span):
-    """A time in which nobody saw what a source would have shown."""
+    """A time in which a source was not current."""
 
     source: Literal["metadata_log", "zookeeper", "log_dirs", "jmx"]
-    node: int | None = Field(description="The broker or node; null: all of it.")
+    node: int | None = Field(description="The broker or node; null: the whole source.")
     why: str
-    missed: str = Field(description="What may have been missed, in words.")
+    missed: str = Field(description="What may have been missed.")
 
 
 class RunAccount(Span):
@@ -122,11 +121,11 @@ class RunAccount(Span):
 
     version: str
     owner: str
-    killed: bool = Field(description="It ended without a word.")
+    killed: bool = Field(description="It did not record its end.")
 
 
 class Happening(Shape):
-    """Something that happened, on the one axis."""
+    """An event, a decision or an audit entry of the timeline."""
 
     at: Moment | None
     lane: Literal["metadata", "zookeeper", "disks", "jmx", "walk", "people", "kraftgate"]
@@ -143,29 +142,29 @@ class ClusterReport(Shape):
 
     cluster: str
     cluster_id: str | None
-    as_of: Moment | None = Field(description="The last moment of which anything is known.")
+    as_of: Moment | None = Field(description="The time of the last known fact.")
     phase: str
     metadata_version: str | None
-    attention: tuple[str, ...] = Field(description="What a reader must know first.")
-    summary: tuple[str, ...] = Field(description="The whole in plain sentences.")
+    attention: tuple[str, ...] = Field(description="Warnings.")
+    summary: tuple[str, ...] = Field(description="The summary in sentences.")
     window: Window
     phases: tuple[PhaseSpan, ...]
-    walks: tuple[WalkAccount, ...]
+    walks: tuple[ExecutionAccount, ...]
     decisions: tuple[Decision, ...]
     brokers: tuple[BrokerAccount, ...]
-    replicas: Series | None = Field(description="null: no transition was kept.")
+    replicas: Series | None = Field(description="null: no transition is stored.")
     hazards: tuple[HazardAccount, ...]
     alerts: tuple[AlertAccount, ...]
     losses: tuple[LossAccount, ...]
     unseen: tuple[UnseenAccount, ...]
     runs: tuple[RunAccount, ...]
-    limits: tuple[str, ...] = Field(description="What the sources do not see here.")
+    limits: tuple[str, ...] = Field(description="What the sources cannot show in this cluster.")
     happened: tuple[Happening, ...]
-    attempts: tuple[Attempt, ...] = Field(description="At the migration; none: none was seen.")
+    attempts: tuple[Attempt, ...] = Field(description="The attempts at the migration.")
 
 
 class Report(Shape):
-    """What `kraftgate report` writes: the same for the same state directory."""
+    """The output of `kraftgate report`: the same for the same state directory."""
 
     report: Literal[1] = Field(default=1, description="The format of this object.")
     kraftgate: str = Field(description="The version that wrote it.")

@@ -8,19 +8,19 @@ from orchestrator.api.shape import Moment, Shape
 class Span(Shape):
     """A time with a beginning and an end."""
 
-    began_at: Moment | None = Field(description="null: before anything was seen.")
-    ended_at: Moment | None = Field(description="null: it lasts still.")
+    began_at: Moment | None = Field(description="null: it began before the first known fact.")
+    ended_at: Moment | None = Field(description="null: it has not ended.")
     duration_ms: int | None = Field(
-        description="Until its end or, while it lasts, until `as_of`; null: not known."
+        description="Until its end or, if it has not ended, until `as_of`; null: unknown."
     )
     exact: bool = Field(
         default=True,
-        description="false: when it began or ended was not observed.",
+        description="false: its beginning or its end was not observed.",
     )
 
 
 def span(began_ms: int | None, ended_ms: int | None, as_of_ms: int, *, exact: bool = True) -> Span:
-    """Make one; never of negative length, whatever the clocks of two nodes say."""
+    """Return a span; its duration is never negative, even if the clocks of two nodes differ."""
     until_ms = as_of_ms if ended_ms is None else ended_ms
     return Span(
         began_at=began_ms,

@@ -64,13 +64,10 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     until_ms = as_of_ms or 0
     events = [event for _, event in one.events]
     kept = periods(found.entries)
-    walked = executions.walks(found.entries)
-    accounts = [
-        executions.account(
-            each, found.runbooks, kept.runs, one.execution if each is walked[-1] else None, until_ms
-        )
-        for each in walked
-    ]
+    recorded = executions.executions(found.entries)
+    accounts = list(
+        executions.accounts(recorded, found.runbooks, kept.runs, one.execution, until_ms)
+    )
     phases = phases_of(events, now.phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
     brokers = tuple(_brokers(registrations, now, found.assigned, until_ms))
@@ -88,7 +85,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     losses = tuple(spans.losses(events))
     gaps = source_gaps.gaps(events, kept, phases, until_ms)
     attempts = attempts_of(phases, accounts, until_ms)
-    decisions = tuple(timeline.decisions(walked))
+    decisions = tuple(timeline.decisions(recorded))
     return ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,
@@ -122,7 +119,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         unseen=tuple(gaps),
         runs=tuple(spans.runs(kept, until_ms)),
         limits=one.limits,
-        happened=tuple(timeline.happened(one, found.entries, walked)),
+        happened=tuple(timeline.happened(one, found.entries, recorded)),
         attempts=attempts,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from migration.image.summary import WAY, Phase
-from orchestrator.api.report.execution import WalkAccount
+from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.api.report.report import Attempt, PhaseSpan
 from orchestrator.api.report.shape import span
 
@@ -33,18 +33,18 @@ def numbered(phases: Iterable[PhaseSpan]) -> tuple[PhaseSpan, ...]:
 
 
 def attempts_of(
-    phases: Sequence[PhaseSpan], walks: Sequence[WalkAccount], as_of_ms: int
+    phases: Sequence[PhaseSpan], executions: Sequence[ExecutionAccount], as_of_ms: int
 ) -> tuple[Attempt, ...]:
     """Return the attempts in order; `phases` are already numbered."""
     numbers = dict.fromkeys(each.attempt for each in phases if each.attempt is not None)
     return tuple(
-        _attempt(number, [each for each in phases if each.attempt == number], walks, as_of_ms)
+        _attempt(number, [each for each in phases if each.attempt == number], executions, as_of_ms)
         for number in numbers
     )
 
 
 def _attempt(
-    number: int, phases: Sequence[PhaseSpan], walks: Sequence[WalkAccount], as_of_ms: int
+    number: int, phases: Sequence[PhaseSpan], executions: Sequence[ExecutionAccount], as_of_ms: int
 ) -> Attempt:
     first, last = phases[0], phases[-1]
     outcome = _OUTCOMES.get(last.phase)
@@ -60,11 +60,11 @@ def _attempt(
         metadata_log=first.metadata_log,
         outcome=outcome,
         reached=str(reached),
-        walks=tuple(each.number for each in walks if _meet(each, whole.began_at, ended_ms)),
+        walks=tuple(each.number for each in executions if _meet(each, whole.began_at, ended_ms)),
     )
 
 
-def _meet(walk: WalkAccount, began_ms: int | None, ended_ms: int | None) -> bool:
-    before = ended_ms is not None and walk.began_at > ended_ms
-    after = walk.ended_at is not None and began_ms is not None and walk.ended_at < began_ms
-    return not (before or after)
+def _meet(execution: ExecutionAccount, began_ms: int | None, ended_ms: int | None) -> bool:
+    if ended_ms is not None and execution.began_at > ended_ms:
+        return False
+    return execution.ended_at is None or began_ms is None or execution.ended_at >= began_ms

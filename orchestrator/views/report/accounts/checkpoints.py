@@ -1,13 +1,19 @@
-"""The account of one checkpoint: entered, held, its steps, passed, and who approved it."""
+"""The account of one checkpoint: entered, held, its steps, passed, and who approved it.
 
+Several conditions can hold a checkpoint at the same time, so these durations must not be added.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from orchestrator.api.report.execution import CheckpointAccount, StepRun
+from migration.assessment.conditions import Verdict
+from orchestrator.api.report.execution import CheckpointAccount, Hold, StepRun
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.state import TURNED_BACK, CheckpointState, ExecutionState, Stage
-from orchestrator.views.report.accounts.checkpoint_holds import Holding
+from orchestrator.execution.route import CheckpointInstance, another_begun, approvals_needed
+from orchestrator.runbook.model import Checkpoint
 
 Result: TypeAlias = Literal["passed", "not needed", "skipped", "turned back", "stands", "aborted"]
 _STEP: Final[dict[str, Any]] = {
@@ -21,6 +27,66 @@ _STEP: Final[dict[str, Any]] = {
     "output_sha256": None,
     "decided": None,
 }
+Kind: TypeAlias = Literal[
+    "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
+]
+Key: TypeAlias = tuple[Kind, str]
+_GRAVEST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
+_PARTS: Final[Mapping[str, Kind]] = {"needs": "guard", "opens_when": "gate"}
+
+
+class Reason(NamedTuple):
+    """Why something holds a checkpoint; `verdict`: of a condition."""
+
+    text: str
+    verdict: Verdict | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """One reason, over all its occurrences."""
+
+    began_at: int
+    reason: str
+    last_reason: str = ""
+    verdict: Verdict | None = None
+    open_ms: int | None = None
+    ended_at: int | None = None
+    spent_ms: int = 0
+    times: int = 0
+
+    def begin(self, at_ms: int, reason: Reason) -> None:
+        """Record that it holds, for this reason from now on."""
+        self.last_reason = reason.text
+        known = [each for each in (self.verdict, reason.verdict) if each is not None]
+        self.verdict = min(known, key=_GRAVEST.index, default=None)
+        if self.open_ms is None:
+            self.open_ms, self.times = at_ms, self.times + 1
+
+    def end(self, at_ms: int) -> None:
+        """Record that it does not hold."""
+        if self.open_ms is not None:
+            self.spent_ms += max(0, at_ms - self.open_ms)
+            self.ended_at, self.open_ms = at_ms, None
+
+
+def holds(held: Mapping[Key, Held], as_of_ms: int) -> tuple[Hold, ...]:
+    """Return the reasons, the longest first; one that ended at once is left out."""
+    found = []
+    for (kind, what), each in held.items():
+        lasting = 0 if each.open_ms is None else max(0, as_of_ms - each.open_ms)
+        spent_ms = each.spent_ms + lasting
+        if spent_ms or each.open_ms is not None:
+            hold = Hold.from_facts(
+                each,
+                kind=kind,
+                what=what,
+                verdict=None if each.verdict is None else str(each.verdict),
+                ended_at=None if each.open_ms is not None else each.ended_at,
+                duration_ms=spent_ms,
+            )
+            found.append(hold)
+    return tuple(sorted(found, key=lambda each: (-each.duration_ms, each.kind, each.what)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,27 +95,38 @@ class CheckpointRecord:
 
     Attributes:
         id: with the instance in brackets, if any.
-        title: None: the runbook's text is not available.
+        known: the checkpoint in the runbook; None: its text is not available.
         path: the rollback path, if any.
+        evaluated: the evaluations since the last change of its stage, the latest last.
+        expired: why its last approval expired.
+        is_away: whether no orchestrator runs.
     """
 
     id: str
-    title: str | None
-    path: str | None
+    known: Checkpoint | None
+    path: str | None = None
     entered_ms: int
-    holding: Holding
+    evaluated: dict[str, Evaluated] = field(default_factory=dict)
+    expired: str | None = None
+    is_away: bool = False
+    held: dict[Key, Held] = field(default_factory=dict)
     steps: list[StepRun] = field(default_factory=list)
     by: list[str] = field(default_factory=list)
     ended_ms: int | None = None
 
-    def take(self, at_ms: int, now: CheckpointState, body: Body) -> None:
-        """Process an entry of this checkpoint, which has this state after it."""
-        self.holding.take(now, body)
+    def take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
+        """Process an entry of this checkpoint."""
+        if not isinstance(body, Evaluated | entries.Approved | entries.ApprovalsExpired):
+            self.evaluated.clear()
         match body:
+            case Evaluated():
+                self.evaluated.pop(body.part, None)
+                self.evaluated[body.part] = body
             case entries.Approved() | entries.CheckpointSkipped():
                 self.by.append(body.by.who)
             case entries.ApprovalsExpired():
                 self.by.clear()
+                self.expired = f"the one given has expired: {'; '.join(body.changed)}"
             case entries.StepStarted():
                 self._begin(
                     began_at=at_ms,
@@ -82,8 +159,15 @@ class CheckpointRecord:
     def update(self, at_ms: int, execution: ExecutionState) -> None:
         """Record what the execution's state means for this checkpoint from this time on."""
         now = execution.checkpoint(self.id)
-        self.holding.update(at_ms, execution, now)
-        if now.is_behind or execution.outcome is not None:
+        is_over = now.is_behind or execution.outcome is not None
+        found = {} if is_over else self._reasons(execution, now)
+        for key, each in self.held.items():
+            if key not in found:
+                each.end(at_ms)
+        for key, reason in found.items():
+            held = self.held.setdefault(key, Held(began_at=at_ms, reason=reason.text))
+            held.begin(at_ms, reason)
+        if is_over:
             self.ended_ms = at_ms
             self._end_by_hand(at_ms)
 
@@ -91,16 +175,61 @@ class CheckpointRecord:
         until_ms = as_of_ms if self.ended_ms is None else self.ended_ms
         return CheckpointAccount(
             id=self.id,
-            title=self.title,
+            title=None if self.known is None else self.known.title,
             way=self.path,
             entered_at=self.entered_ms,
             ended_at=self.ended_ms,
             duration_ms=max(0, until_ms - self.entered_ms),
             result=_result(execution, execution.checkpoint(self.id)),
             by=tuple(dict.fromkeys(self.by)),
-            holds=self.holding.holds(until_ms),
+            holds=holds(self.held, until_ms),
             steps=tuple(self.steps),
         )
+
+    def _reasons(self, execution: ExecutionState, now: CheckpointState) -> dict[Key, Reason]:
+        """Return what holds the checkpoint in this state of its execution."""
+        people = 0
+        if self.known is not None:
+            begun = another_begun(execution, now.id)
+            instance = CheckpointInstance(id=now.id, checkpoint=self.known, bind={}, begun=begun)
+            people = approvals_needed(execution, instance)
+        whose = "a person" if people == 1 else f"{people} people"
+        lacks = self.expired or "its step must be approved" if len(now.approvals) < people else None
+        pause = None
+        if execution.paused is not None and now.stage is Stage.ENTERED:
+            pause = f"{execution.paused.by.who}: {execution.paused.reason}"
+        texts: dict[Key, str | None] = {
+            ("approval", f"approval by {whose}"): lacks,
+            ("step", "its command"): "the command runs" if now.stage is Stage.RUNNING else None,
+            ("step", "its step, by hand"): "a person does it" if now.stage is Stage.SHOWN else None,
+            ("decision", "a person's decision"): now.asks,
+            ("pause", "a pause"): pause,
+            ("lock", "the orchestrator's lock"): execution.lock_lost,
+            ("not_running", "kraftgate run"): "no orchestrator ran" if self.is_away else None,
+        }
+        found = {key: Reason(text) for key, text in texts.items() if text is not None}
+        parts = [each for each in self.evaluated.values() if self._counts(each, now)]
+        for part in parts:
+            for each in part.findings:
+                if each.verdict is not Verdict.SATISFIED:
+                    found[_PARTS[part.part], each.condition] = Reason(each.reason, each.verdict)
+        if parts and not found:  # its sources are polled again, unless there is another reason
+            what = f"confirmation of its {_PARTS[parts[-1].part]}"
+            found["look", what] = Reason(
+                "it holds by the last data, and its sources are polled once more"
+            )
+        return found
+
+    def _counts(self, each: Evaluated, now: CheckpointState) -> bool:
+        """Return whether unmet conditions of this part hold the checkpoint.
+
+        Before the step, the gate decides only whether the step can be omitted.
+        """
+        has_step = self.known is not None and self.known.step is not None
+        if each.part == "opens_when" and now.stage is Stage.ENTERED and has_step:
+            already = now.evaluated.get("already")
+            return already is not None and already.verdict is Verdict.SATISFIED
+        return each.part in _PARTS
 
     def _begin(self, **known: object) -> None:
         self.steps.append(StepRun(**{**_STEP, **known}))

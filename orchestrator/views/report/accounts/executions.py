@@ -1,69 +1,78 @@
 """The executions of runbooks, from their entries in the audit trail."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from orchestrator.api.report.execution import Noticed, Orchestrator, WalkAccount
+from orchestrator.api.report.execution import ExecutionAccount, Noticed, Orchestrator
 from orchestrator.audit import Entry
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
-from orchestrator.audit.execution.state import fold
+from orchestrator.audit.execution.state import ExecutionState, fold
 from orchestrator.audit.run_spans import RunSpan
-from orchestrator.execution.route import checkpoints
+from orchestrator.execution.route import checkpoint_of
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
-from orchestrator.views.report.accounts.checkpoint_holds import Holding
 from orchestrator.views.report.accounts.checkpoints import CheckpointRecord
 
 
 @dataclass(slots=True, kw_only=True)
-class Walked:
+class RecordedExecution:
     """The typed entries of one execution, in the trail's order.
 
     Attributes:
-        taken_up: the entry of the orchestrator that already ran when the execution began.
+        orchestrators: who executed it, the first perhaps since an earlier execution.
     """
 
     number: int
     began: entries.ExecutionBegan
-    taken_up: tuple[Entry, entries.OrchestratorStarted] | None = None
+    orchestrators: list[Orchestrator]
     entries: list[tuple[Entry, Body]] = field(default_factory=list)
 
 
-def walks(found: Iterable[Entry]) -> list[Walked]:
+def executions(found: Iterable[Entry]) -> list[RecordedExecution]:
     """Return a cluster's executions with their entries.
 
     Raises:
         pydantic.ValidationError: an entry was written by another version.
     """
-    told: list[Walked] = []
-    runs: tuple[Entry, entries.OrchestratorStarted] | None = None
-    for each, body in Body.read(found):
+    recorded: list[RecordedExecution] = []
+    before: list[Orchestrator] = []
+    for entry, body in Body.read(found):
         if isinstance(body, entries.ExecutionBegan):
-            told.append(Walked(number=len(told) + 1, began=body, taken_up=runs))
+            running = [each for each in before[-1:] if each.ended_at is None]
+            before = running
+            number = len(recorded) + 1
+            recorded.append(RecordedExecution(number=number, began=body, orchestrators=running))
         elif isinstance(body, entries.OrchestratorStarted):
-            runs = each, body
+            before.append(Orchestrator.from_facts(body, began_at=entry.at_ms, ended_at=None))
         elif isinstance(body, entries.OrchestratorEnded):
-            runs = None
-        if told:
-            told[-1].entries.append((each, body))
-    return told
+            ended = [each.model_copy(update={"ended_at": entry.at_ms}) for each in before[-1:]]
+            before[-1:] = ended
+        if recorded:
+            recorded[-1].entries.append((entry, body))
+    return recorded
 
 
-def account(
-    walked: Walked,
+def accounts(
+    recorded: Sequence[RecordedExecution],
     runbooks: Mapping[str, Loaded],
     runs: Sequence[RunSpan],
     now: ExecutionStatus | None,
     as_of_ms: int,
-) -> WalkAccount:
-    """Return the account of one execution; `now`: the last one's reported state, else None."""
-    course = _Course(walked, runbooks.get(walked.began.sha256), _marks(runs, as_of_ms))
-    for entry, body in walked.entries[1:]:
-        course.take(entry, body)
-    return course.account(now, as_of_ms)
+) -> Iterator[ExecutionAccount]:
+    """Yield the account of each execution; `now`: the reported state of the last one."""
+    state: ExecutionState | None = None
+    for each in recorded:
+        course = _Course(runbooks.get(each.began.sha256), _marks(runs, as_of_ms))
+        for entry, body in each.entries:
+            state = fold(state, [(entry.sequence, entry.at_ms, body)])
+            if state is not None:
+                course.take(entry.at_ms, body, state)
+        if state is not None:
+            status = now if each is recorded[-1] else None
+            yield course.account(each, state, status, as_of_ms)
 
 
 class _Mark(NamedTuple):
@@ -76,82 +85,44 @@ class _Mark(NamedTuple):
 class _Course:
     """The checkpoints of one execution, entry by entry."""
 
-    def __init__(self, walked: Walked, loaded: Loaded | None, marks: list[_Mark]) -> None:
-        (began, body), *_ = walked.entries
-        state = fold(None, [(began.sequence, began.at_ms, body)])
-        if state is None:
-            raise ValueError(f"audit entry {began.sequence} begins no execution")
-        self._walked = walked
+    def __init__(self, loaded: Loaded | None, marks: list[_Mark]) -> None:
         self._loaded = loaded
         self._marks = marks
-        self._state = state
         self._records: dict[str, CheckpointRecord] = {}
-        self._begun: set[str] = set()
+        self._state: ExecutionState | None = None
 
-    def take(self, entry: Entry, body: Body) -> None:
-        at_ms = entry.at_ms
+    def take(self, at_ms: int, body: Body, state: ExecutionState) -> None:
+        """Process an entry, after which the execution has this state."""
         self._pass_marks(at_ms)
-        self._state = fold(self._state, [(entry.sequence, at_ms, body)]) or self._state
+        self._state = state
         if isinstance(body, entries.CheckpointEntered):
-            self._records[body.checkpoint] = self._entered(at_ms, body.checkpoint)
-        if isinstance(body, entries.StepStarted | entries.StepShown):
-            self._begun.add(_name(body.checkpoint))
-        record = self._records.get(getattr(body, "checkpoint", ""))
-        if record is not None and record.ended_ms is None:
-            record.take(at_ms, self._state.checkpoint(record.id), body)
+            self._records[body.checkpoint] = CheckpointRecord(
+                id=body.checkpoint,
+                known=self._known(body.checkpoint, state.path),
+                path=state.path,
+                entered_ms=at_ms,
+            )
+        if isinstance(body, entries.OfCheckpoint):
+            record = self._records.get(body.checkpoint)
+            if record is not None and record.ended_ms is None:
+                record.take(at_ms, body)
         self._update(at_ms)
 
-    def _update(self, at_ms: int) -> None:
-        for each in self._open():
-            each.update(at_ms, self._state)
-
-    def _pass_marks(self, until_ms: int) -> None:
-        """Process the times without a running `kraftgate run`: they hold the open checkpoint."""
-        while self._marks and self._marks[0].at_ms <= until_ms:
-            mark = self._marks.pop(0)
-            for each in self._open():
-                each.holding.is_away = not mark.runs and each.entered_ms < mark.at_ms
-            self._update(mark.at_ms)
-
-    def _entered(self, at_ms: int, id_: str) -> CheckpointRecord:
-        known = self._known().get(_name(id_))
-        people = 0
-        if known is not None and known.approval is not None and known.id not in self._begun:
-            given_at = self._state.checkpoint(known.approval.given_at or "")
-            if len(given_at.approvals) < known.approval.people:
-                people = known.approval.people
-        has_step = None if known is None else known.step is not None
-        return CheckpointRecord(
-            id=id_,
-            title=None if known is None else known.title,
-            path=self._state.path,
-            entered_ms=at_ms,
-            holding=Holding(people=people, has_step=has_step),
-        )
-
-    def _open(self) -> list[CheckpointRecord]:
-        return [each for each in self._records.values() if each.ended_ms is None]
-
-    def _known(self) -> dict[str, Checkpoint]:
-        """Return the path's checkpoints by id; empty if the runbook's text is not available."""
-        if self._loaded is None:
-            return {}
-        try:
-            found = checkpoints(self._loaded.runbook, self._state.path)
-        except KeyError:  # only a trail that was tampered with names an unknown path
-            return {}
-        return {each.id: each for each in found}
-
-    def account(self, now: ExecutionStatus | None, as_of_ms: int) -> WalkAccount:
+    def account(
+        self,
+        recorded: RecordedExecution,
+        state: ExecutionState,
+        now: ExecutionStatus | None,
+        as_of_ms: int,
+    ) -> ExecutionAccount:
         self._pass_marks(as_of_ms)
-        state, began = self._state, self._walked.began
         until_ms = as_of_ms if state.ended_ms is None else state.ended_ms
         stands = next((each.id for each in self._open()), None)
-        return WalkAccount.model_validate(
+        return ExecutionAccount.model_validate(
             {
-                "number": self._walked.number,
-                "runbook": began.runbook,
-                "runbook_sha256": began.sha256,
+                "number": recorded.number,
+                "runbook": state.runbook,
+                "runbook_sha256": state.sha256,
                 "runbook_kept": self._loaded is not None,
                 "began_at": state.began_ms,
                 "ended_at": state.ended_ms,
@@ -162,33 +133,39 @@ class _Course:
                 "stands_at": stands,
                 "waiting_for": () if now is None or now.checkpoint != stands else now.holds,
                 "checkpoints": [e.account(state, until_ms) for e in self._records.values()],
-                "orchestrators": _orchestrators(self._walked),
+                "orchestrators": recorded.orchestrators,
                 "unexpected": [
-                    Noticed(at=entry.at_ms, text=body.text, broker=body.broker)
-                    for entry, body in self._walked.entries
+                    Noticed.from_facts(body, at=entry.at_ms)
+                    for entry, body in recorded.entries
                     if isinstance(body, entries.UnexpectedChange)
                 ],
             }
         )
 
+    def _update(self, at_ms: int) -> None:
+        for each in self._open():
+            if self._state is not None:
+                each.update(at_ms, self._state)
 
-def _orchestrators(walked: Walked) -> list[Orchestrator]:
-    found: list[Orchestrator] = []
-    for entry, body in (*filter(None, [walked.taken_up]), *walked.entries):
-        if isinstance(body, entries.OrchestratorStarted):
-            found.append(
-                Orchestrator(
-                    owner=body.owner,
-                    version=body.version,
-                    execute=body.execute,
-                    hooks_sha256=body.hooks_sha256,
-                    began_at=entry.at_ms,
-                    ended_at=None,
-                )
-            )
-        elif isinstance(body, entries.OrchestratorEnded) and found:
-            found[-1] = found[-1].model_copy(update={"ended_at": entry.at_ms})
-    return found
+    def _pass_marks(self, until_ms: int) -> None:
+        """Process the times without a running `kraftgate run`: they hold the open checkpoint."""
+        while self._marks and self._marks[0].at_ms <= until_ms:
+            mark = self._marks.pop(0)
+            for each in self._open():
+                each.is_away = not mark.runs and each.entered_ms < mark.at_ms
+            self._update(mark.at_ms)
+
+    def _open(self) -> list[CheckpointRecord]:
+        return [each for each in self._records.values() if each.ended_ms is None]
+
+    def _known(self, id_: str, path: str | None) -> Checkpoint | None:
+        """Return the checkpoint in the runbook; None: its text is not available."""
+        if self._loaded is None:
+            return None
+        try:
+            return checkpoint_of(self._loaded.runbook, path, id_)
+        except (KeyError, StopIteration):  # only in a trail that was tampered with
+            return None
 
 
 def _marks(runs: Sequence[RunSpan], as_of_ms: int) -> list[_Mark]:
@@ -200,7 +177,3 @@ def _marks(runs: Sequence[RunSpan], as_of_ms: int) -> list[_Mark]:
             marks.append(_Mark(ended_ms, runs=False))
             marks += [_Mark(each.began_ms, runs=True) for each in runs[number : number + 1]]
     return marks
-
-
-def _name(id_: str) -> str:
-    return id_.partition("[")[0]

@@ -6,7 +6,7 @@ from typing import Final
 from migration.image.summary import Phase
 from migration.metadata.events import Event, Source
 from orchestrator.api.report.brokers import BrokerAccount
-from orchestrator.api.report.execution import WalkAccount
+from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.api.report.report import PhaseSpan, Window
 from orchestrator.api.report.shape import span
 from orchestrator.views.report.accounts.attempts import numbered
@@ -62,16 +62,16 @@ def _changes(events: Sequence[Event]) -> Iterator[tuple[str, Event, int]]:
 
 
 def window_of(
-    walks: Sequence[WalkAccount],
+    executions: Sequence[ExecutionAccount],
     phases: Sequence[PhaseSpan],
     brokers: Sequence[BrokerAccount],
     first_ms: int | None,
     as_of_ms: int | None,
 ) -> Window:
     """Return the window: of the executions, else of the migration, else of all polling."""
-    if walks:
-        last = walks[-1]
-        return _window("walks", walks[0].began_at, last.ended_at, as_of_ms)
+    if executions:
+        last = executions[-1]
+        return _window("walks", executions[0].began_at, last.ended_at, as_of_ms)
     if phases[-1].phase == Phase.KRAFT:
         return _window("followed", first_ms, None, as_of_ms)
     held = any(each.held for each in brokers)

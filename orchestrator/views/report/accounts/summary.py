@@ -6,7 +6,7 @@ from typing import Final
 
 from migration.image.summary import Phase
 from orchestrator.api.report.brokers import BrokerAccount, Incarnation
-from orchestrator.api.report.execution import Decision, WalkAccount
+from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.report import (
     AlertAccount,
     Attempt,
@@ -67,28 +67,28 @@ def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
         yield f"{which} ({log}) began {began} and {how}{spent}.{reached}"
 
 
-def of_executions(walks: Sequence[WalkAccount]) -> Iterator[str]:
+def of_executions(executions: Sequence[ExecutionAccount]) -> Iterator[str]:
     """Yield a sentence for each execution: its outcome, or its checkpoint."""
-    return (_walk(each, len(walks)) for each in walks)
+    return (_execution(each, len(executions)) for each in executions)
 
 
-def _walk(walk: WalkAccount, of: int) -> str:
-    which = "The execution" if of == 1 else f"Execution {walk.number} of {of}"
-    through = f"{which} of {walk.runbook}"
-    steps = [step for each in walk.checkpoints for step in each.steps]
+def _execution(execution: ExecutionAccount, of: int) -> str:
+    which = "The execution" if of == 1 else f"Execution {execution.number} of {of}"
+    through = f"{which} of {execution.runbook}"
+    steps = [step for each in execution.checkpoints for step in each.steps]
     failed = sum(step.outcome in ("failed", "unknown") for step in steps)
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
     took += f", of which {failed} failed or ended unknown" if failed else ""
-    spent = lasting(walk.duration_ms)
-    if walk.outcome is None:
-        at_ = f" at {walk.stands_at}" if walk.stands_at else ""
-        why = f": {walk.waiting_for[0]}" if walk.waiting_for else ""
+    spent = lasting(execution.duration_ms)
+    if execution.outcome is None:
+        at_ = f" at {execution.stands_at}" if execution.stands_at else ""
+        why = f": {execution.waiting_for[0]}" if execution.waiting_for else ""
         return f"{through} has not ended; it is{at_}{why}. In {spent} {took}."
     back = ""
-    if walk.way_back is not None:
-        back = f" It was rolled back from {walk.turned_at} by {walk.way_back}."
+    if execution.way_back is not None:
+        back = f" It was rolled back from {execution.turned_at} by {execution.way_back}."
     how = {"completed": "was completed", "rolled-back": "was rolled back", "aborted": "was aborted"}
-    return f"{through} {how[walk.outcome]} in {spent}; {took}.{back}"
+    return f"{through} {how[execution.outcome]} in {spent}; {took}.{back}"
 
 
 def of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:

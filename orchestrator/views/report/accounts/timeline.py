@@ -11,32 +11,30 @@ from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.kinds import EntryBody
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.report.accounts.event_sentences import LANES, sentence, weight_of
-from orchestrator.views.report.accounts.executions import Walked
+from orchestrator.views.report.accounts.executions import RecordedExecution
 
 Lane: TypeAlias = Literal["walk", "people", "kraftgate"]
 
 
-def happened(one: ClusterRead, found: Iterable[Entry], walks: Iterable[Walked]) -> list[Happening]:
+def happened(
+    one: ClusterRead, found: Iterable[Entry], executions: Iterable[RecordedExecution]
+) -> list[Happening]:
     """Return all of it by time of occurrence; an item without a time comes first."""
-    happenings = [
-        *_events(one),
-        *_executed(walks),
-        *_recorded(found),
-    ]
+    happenings = [*_events(one), *_executed(executions), *_recorded(found)]
     return sorted(happenings, key=lambda each: each.at or 0)
 
 
-def decisions(walks: Iterable[Walked]) -> Iterator[Decision]:
+def decisions(executions: Iterable[RecordedExecution]) -> Iterator[Decision]:
     """Yield the operators' decisions, and approvals that expired."""
-    for walk in walks:
-        for entry, body in walk.entries:
+    for execution in executions:
+        for entry, body in execution.entries:
             by: Person | None = getattr(body, "by", None)
             if by is None and not isinstance(body, entries.ApprovalsExpired):
                 continue
             basis: Mapping[str, str] = getattr(body, "basis", {})
             yield Decision(
                 at=entry.at_ms,
-                walk=walk.number,
+                walk=execution.number,
                 kind=body.kind,
                 checkpoint=getattr(body, "checkpoint", getattr(body, "at", None)),
                 who=None if by is None else by.who,
@@ -74,9 +72,9 @@ def _events(one: ClusterRead) -> Iterator[Happening]:
         )
 
 
-def _executed(walks: Iterable[Walked]) -> Iterator[Happening]:
-    for walk in walks:
-        for entry, body in walk.entries:
+def _executed(executions: Iterable[RecordedExecution]) -> Iterator[Happening]:
+    for execution in executions:
+        for entry, body in execution.entries:
             if isinstance(body, entries.Evaluated):
                 continue  # the report lists what held, and for how long, with the checkpoint
             lane: Lane = "walk" if getattr(body, "by", None) is None else "people"

@@ -143,9 +143,9 @@ def _way(cluster: ClusterReport, axis: _Axis, name: str) -> Plot:
     for phase in cluster.phases:
         of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
         told.append((f"{of}phase {phase.phase}", [(phase, GOOD)]))
-    for walk in cluster.walks:
-        which = f"{walk.number}: " if len(cluster.walks) > 1 else ""
-        for id_, same in groupby(walk.checkpoints, key=lambda each: each.id.partition("[")[0]):
+    for execution in cluster.walks:
+        which = f"{execution.number}: " if len(cluster.walks) > 1 else ""
+        for id_, same in groupby(execution.checkpoints, key=lambda each: each.id.partition("[")[0]):
             bars = [(each.id, _bar_of(each)) for each in same]
             if len(bars) > _INSTANCES_MAX:
                 told.append((f"{which}{id_} ({len(bars)})", [bar for _, bar in bars]))

@@ -7,7 +7,9 @@ from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, RecordedFinding
 from orchestrator.audit.execution.state import Stage, fold
-from orchestrator.views.report.accounts.checkpoint_holds import Holding
+from orchestrator.run.execution_status import told as status_of
+from orchestrator.runbook.model import Approval, Checkpoint, Step
+from orchestrator.views.report.accounts.checkpoints import CheckpointRecord
 from tests.orchestrator.views.report.making import ANNA, BORIS
 from tests.orchestrator.views.report.said import ended, entered, judged, passed, shown, started
 
@@ -15,35 +17,55 @@ AS_OF = 100_000
 ID = "brokers-kraft[3]"
 
 
-class Held:
-    """One checkpoint of an execution that entered it at 0, and what holds it."""
+BEGAN = entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="CHG-1")
 
-    def __init__(self, *, people: int = 0, has_step: bool | None = True) -> None:
-        began = entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="CHG-1")
-        state = fold(None, [(1, 0, began), (2, 0, entered(ID))])
+
+class Held:
+    """One checkpoint of an execution that entered it at 0, and what holds it.
+
+    `has_step` None: the runbook's text is not available; `before`: entries from before 0.
+    """
+
+    def __init__(
+        self,
+        *before: Body,
+        people: int = 0,
+        given_at: str | None = None,
+        has_step: bool | None = True,
+    ) -> None:
+        said = [BEGAN, *before, entered(ID)]
+        state = fold(None, [(n, 0, body) for n, body in enumerate(said, start=1)])
         assert state is not None
         self.state = state
-        self.holding = Holding(people=people, has_step=has_step)
-        self._update(0)
+        known = Checkpoint.model_construct(
+            id="brokers-kraft",
+            title="Brokers",
+            step=Step(name="restart", manual="Restart it.") if has_step else None,
+            approval=Approval.model_construct(people=people, given_at=given_at) if people else None,
+        )
+        self.record = CheckpointRecord(
+            id=ID, known=None if has_step is None else known, entered_ms=0
+        )
+        self.record.update(0, state)
 
     def take(self, at_ms: int, body: Body) -> None:
         state = fold(self.state, [(3, at_ms, body)])
         assert state is not None
         self.state = state
         if getattr(body, "checkpoint", None) == ID:
-            self.holding.take(state.checkpoint(ID), body)
-        self._update(at_ms)
+            self.record.take(at_ms, body)
+        self.record.update(at_ms, state)
 
     def runs(self, at_ms: int, *, runs: bool) -> None:
         """An orchestrator runs from now on, or none does."""
-        self.holding.is_away = not runs
-        self._update(at_ms)
+        self.record.is_away = not runs
+        self.record.update(at_ms, self.state)
 
     def close(self, at_ms: int) -> None:
         self.take(at_ms, passed(ID))
 
-    def _update(self, at_ms: int) -> None:
-        self.holding.update(at_ms, self.state, self.state.checkpoint(ID))
+    def holds(self) -> tuple[Hold, ...]:
+        return self.record.account(self.state, AS_OF).holds
 
 
 def held(*said: tuple[int, Body], people: int = 0, has_step: bool | None = True) -> Held:
@@ -54,7 +76,7 @@ def held(*said: tuple[int, Body], people: int = 0, has_step: bool | None = True)
 
 
 def told(held: Held) -> dict[str, Hold]:
-    return {each.what: each for each in held.holding.holds(AS_OF)}
+    return {each.what: each for each in held.holds()}
 
 
 PAUSED = entries.Paused(by=ANNA, reason="lunch")
@@ -113,7 +135,7 @@ def test_the_confirmation_holds_too() -> None:
     assert found["confirmation of its gate"].duration_ms == 9_000
     assert found["isr_full"].kind == "gate"
     assert found["its command"].duration_ms == 10_500
-    assert holding.holding.holds(AS_OF)[0].what == "its command"  # the longest first
+    assert holding.holds()[0].what == "its command"  # the longest first
 
 
 def test_the_wait_for_an_approver_is_not_the_confirmation_of_the_guards() -> None:
@@ -126,7 +148,7 @@ def test_the_wait_for_an_approver_is_not_the_confirmation_of_the_guards() -> Non
     found = told(holding)
     assert found["approval by a person"].duration_ms == 600_000
     assert found["confirmation of its guard"].duration_ms == 40_000
-    assert holding.holding.holds(AS_OF)[0].kind == "approval"
+    assert holding.holds()[0].kind == "approval"
 
 
 def test_a_pause_and_a_time_without_an_orchestrator_are_not_the_confirmation() -> None:
@@ -186,6 +208,13 @@ def test_a_failed_step_holds_until_a_person_decides() -> None:
     assert (found["its command"].duration_ms, found["its command"].times) == (8_000, 2)
 
 
+def test_the_reason_of_a_failed_step_is_that_of_status() -> None:
+    holding = held((1_000, started(ID)), (3_000, ended(ID, exit_code=1)))
+    status = status_of(holding.state, 3_000, checkpoint=ID, title=None, holds=(), findings=())
+    assert status.asks == "the hook ended with exit code 1"
+    assert told(holding)["a person's decision"].reason == status.asks
+
+
 def test_a_step_whose_end_nobody_knows_asks_too() -> None:
     unknown = entries.StepUnknown(checkpoint=ID, run="r", why="its supervisor is gone")
     holding = held((1_000, started(ID)), (3_000, unknown))
@@ -209,9 +238,6 @@ def test_a_step_by_hand_holds_until_its_gate_opens() -> None:
 
 
 def test_an_approval_holds_until_enough_people_gave_it_and_again_when_it_expires() -> None:
-    def approved(who: entries.Person) -> entries.Approved:
-        return entries.Approved(checkpoint=ID, by=who, reason="CHG-1", basis={})
-
     holding = held(
         (10_000, approved(ANNA)),
         (11_000, approved(ANNA)),
@@ -250,6 +276,52 @@ def test_a_lost_lock_and_an_orchestrator_that_is_away_hold() -> None:
     assert found["the orchestrator's lock"].duration_ms == 3_000
     assert found["kraftgate run"].duration_ms == 4_000 + AS_OF - 20_000
     assert found["kraftgate run"].ended_at is None
+
+
+def test_a_lock_that_was_lost_before_the_checkpoint_was_entered_holds_it() -> None:
+    holding = Held(entries.LockLost(reason="the session expired"))
+    holding.take(4_000, entries.LockAcquired(token=2))
+    hold = told(holding)["the orchestrator's lock"]
+    assert (hold.began_at, hold.duration_ms, hold.reason) == (0, 4_000, "the session expired")
+
+
+def approved(who: entries.Person, checkpoint: str = ID) -> entries.Approved:
+    return entries.Approved(checkpoint=checkpoint, by=who, reason="CHG-1", basis={})
+
+
+def test_an_approval_covers_a_later_checkpoint() -> None:
+    given = (approved(ANNA, "soak"), approved(BORIS, "soak"))
+    holding = Held(*given, people=2, given_at="soak")
+    holding.take(5_000, started(ID))
+    assert "approval by 2 people" not in told(holding)
+
+
+def test_an_expired_approval_covers_no_later_checkpoint() -> None:
+    expired = entries.ApprovalsExpired(checkpoint="soak", changed=("broker 3: fenced",))
+    given = (approved(ANNA, "soak"), approved(BORIS, "soak"))
+    before = Held(*given, expired, people=2, given_at="soak")
+    assert told(before)["approval by 2 people"].began_at == 0
+    meanwhile = Held(*given, people=2, given_at="soak")
+    meanwhile.take(5_000, expired)
+    meanwhile.take(7_000, approved(ANNA))
+    meanwhile.take(9_000, approved(BORIS))
+    hold = told(meanwhile)["approval by 2 people"]
+    assert (hold.began_at, hold.ended_at) == (5_000, 9_000)
+
+
+def test_a_step_is_repeated_by_the_approval_that_is_in_force() -> None:
+    """After a failed step the executor asks again for approvals that expired meanwhile."""
+    holding = Held(people=1)
+    holding.take(1_000, approved(ANNA))
+    holding.take(2_000, started(ID))
+    holding.take(3_000, ended(ID, exit_code=1))
+    repeat = entries.StepDecided(checkpoint=ID, decision="repeat", by=ANNA, reason="again")
+    holding.take(4_000, repeat)
+    assert told(holding)["approval by a person"].duration_ms == 1_000
+    holding.take(5_000, entries.ApprovalsExpired(checkpoint=ID, changed=("phase: was a, is b",)))
+    holding.take(8_000, approved(BORIS))
+    hold = told(holding)["approval by a person"]
+    assert (hold.duration_ms, hold.times) == (4_000, 2)
 
 
 def test_what_holds_still_holds_until_now() -> None:

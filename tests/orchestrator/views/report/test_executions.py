@@ -1,4 +1,4 @@
-"""Walks that went otherwise: turned back and begun again, aborted, by hand, under way, unknown."""
+"""Executions that roll back and begin again, are aborted, by hand, under way, unknown."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import Phase
-from orchestrator.api.report.execution import WalkAccount
+from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run import execution_status
@@ -25,7 +25,7 @@ def made(tmp_path: Path) -> Made:
     return made
 
 
-def walks(made: Made) -> tuple[WalkAccount, ...]:
+def executions(made: Made) -> tuple[ExecutionAccount, ...]:
     return report_of(made).clusters[0].walks
 
 
@@ -40,18 +40,18 @@ def turned_back(made: Made) -> None:
     made.say(75_000, entries.ExecutionEnded(outcome="rolled-back"))
 
 
-def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
+def test_an_execution_that_rolled_back_says_where_and_by_which_path(made: Made) -> None:
     turned_back(made)
     made.summary = cluster(Phase.ROLLED_BACK, migrating(1))
     made.store()
     report = report_of(made).clusters[0]
-    (walk,) = report.walks
-    assert (walk.outcome, walk.way_back, walk.turned_at) == (
+    (execution,) = report.walks
+    assert (execution.outcome, execution.way_back, execution.turned_at) == (
         "rolled-back",
         "back",
         "brokers-kraft[1]",
     )
-    ahead, back = walk.checkpoints
+    ahead, back = execution.checkpoints
     assert (ahead.result, ahead.way, ahead.duration_ms) == ("turned back", None, 59_000)
     assert (ahead.holds[0].what, ahead.holds[0].duration_ms) == ("nothing_held", 58_000)
     assert (back.result, back.way, back.title) == ("passed", "back", "Brokers back")
@@ -63,15 +63,26 @@ def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
     assert report.decisions[-1].reason == "by back: out of time"
 
 
-def test_a_walk_that_was_begun_while_the_orchestrator_ran_says_who_walked_it(made: Made) -> None:
+def test_an_execution_that_began_while_the_orchestrator_ran_names_it(made: Made) -> None:
     made.say(1_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))
     made.store()
-    first, second = walks(made)
+    first, second = executions(made)
     assert second.orchestrators == first.orchestrators
     assert len(second.orchestrators) == 1
 
 
-def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
+def test_an_execution_begins_with_the_lock_that_the_process_has(made: Made) -> None:
+    made.say(1_000, entries.LockLost(reason="the session expired"))
+    made.say(2_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))
+    made.say(3_000, entered("brokers-kraft[1]"))
+    made.say(8_000, entries.LockAcquired(token=9))
+    made.store()
+    _, second = executions(made)
+    (hold,) = second.checkpoints[0].holds
+    assert (hold.what, hold.duration_ms) == ("the orchestrator's lock", 5_000)
+
+
+def test_a_second_execution_is_one_of_its_own(made: Made) -> None:
     turned_back(made)
     made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))
     made.say(1_100_000, passed("brokers-kraft[1]", "already"))
@@ -88,12 +99,12 @@ def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
     assert "Execution 2 of 2" in report.summary[2]
 
 
-def test_an_aborted_walk_has_ended_where_it_stood(made: Made) -> None:
+def test_an_aborted_execution_has_ended_where_it_was(made: Made) -> None:
     made.say(1_000, entered("brokers-kraft[1]"))
     made.say(5_000, entries.Aborted(by=BORIS, reason="the wrong cluster"))
     made.store()
-    (walk,) = walks(made)
-    assert (walk.outcome, walk.checkpoints[0].result) == ("aborted", "aborted")
+    (execution,) = executions(made)
+    assert (execution.outcome, execution.checkpoints[0].result) == ("aborted", "aborted")
     assert report_of(made).clusters[0].window.ended
 
 
@@ -102,7 +113,7 @@ def test_a_skipped_checkpoint_names_who_skipped_it(made: Made) -> None:
     made.say(5_000, entries.CheckpointSkipped(
         checkpoint="preflight", by=BORIS, reason="known"))  # fmt: skip
     made.store()
-    passed_by = walks(made)[0].checkpoints[0]
+    passed_by = executions(made)[0].checkpoints[0]
     assert (passed_by.result, passed_by.by) == ("skipped", ("boris",))
 
 
@@ -110,7 +121,7 @@ def test_a_step_by_hand_has_its_text_and_no_command(made: Made) -> None:
     made.say(1_000, entered("brokers-kraft[1]"), shown("brokers-kraft[1]", "On b1: restart."))
     made.say(61_000, passed("brokers-kraft[1]"))
     made.store()
-    (step,) = walks(made)[0].checkpoints[0].steps
+    (step,) = executions(made)[0].checkpoints[0].steps
     assert (step.outcome, step.text, step.argv) == ("by hand", "On b1: restart.", ())
     assert step.took_ms == 60_000
 
@@ -128,11 +139,12 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
     )  # fmt: skip
     execution_status.write(made.state / "clusters" / "prod" / execution_status.EXECUTION_FILE, said)
     report = report_of(made).clusters[0]
-    (walk,) = report.walks
-    assert (walk.outcome, walk.stands_at) == (None, "brokers-kraft[1]")
-    assert walk.waiting_for == ("nothing_held: held: 2",)
-    assert (walk.checkpoints[0].result, walk.checkpoints[0].duration_ms) == ("stands", 29_000)
-    assert walk.checkpoints[0].holds[0].ended_at is None
+    (execution,) = report.walks
+    assert (execution.outcome, execution.stands_at) == (None, "brokers-kraft[1]")
+    assert execution.waiting_for == ("nothing_held: held: 2",)
+    (place,) = execution.checkpoints
+    assert (place.result, place.duration_ms) == ("stands", 29_000)
+    assert place.holds[0].ended_at is None
     assert not report.window.ended
     assert report.attention == ("The window has not ended: this report is incomplete.",)
     assert "has not ended; it is at brokers-kraft[1]: nothing_held: held: 2." in (report.summary[1])
@@ -148,7 +160,7 @@ def test_the_second_instance_of_an_approved_checkpoint_waits_for_nobody(made: Ma
     made.say(5_000, entries.StepDecided(
         checkpoint="finalize", decision="done", by=ANNA, reason="it is"))  # fmt: skip
     made.store()
-    (finalize,) = walks(made)[0].checkpoints
+    (finalize,) = executions(made)[0].checkpoints
     holds = {each.what: each.duration_ms for each in finalize.holds}
     assert holds["approval by 2 people"] == 1_000
     assert finalize.steps[0].decided == "done, by anna: it is"
@@ -168,9 +180,9 @@ def test_without_the_runbook_s_text_there_are_no_titles(made: Made) -> None:
     made.say(1_000, entered("brokers-kraft[1]"))
     made.store()
     (made.state / "runbooks" / f"{SHA256}.yaml").write_text("runbook: 1\n")
-    (walk,) = walks(made)
-    assert not walk.runbook_kept
-    assert walk.checkpoints[0].title is None
+    (execution,) = executions(made)
+    assert not execution.runbook_kept
+    assert execution.checkpoints[0].title is None
 
 
 def test_without_a_runbook_the_window_is_the_migration(tmp_path: Path) -> None:
