@@ -28,12 +28,12 @@ from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
+from orchestrator.run.conditions import Gate
 from orchestrator.run.identity import require_one_cluster
 from orchestrator.run.job import Follow, check, followed
-from orchestrator.run.probes.probes import asking_for
+from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import AuditRecorder
-from orchestrator.run.until import Gate
 from orchestrator.runbook.cluster_facts import facts_of
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
@@ -134,8 +134,8 @@ def run(
         config = replace(config, console=ConsoleAddress())
     with ExitStack() as stack:
         stack.enter_context(claiming(config.state_dir, key(config)))
-        asking = {
-            each.name: stack.enter_context(closing(asking_for(each, [until] if until else [], {})))
+        pollers = {
+            each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
             for each in config.clusters
         }
         gate = Gate(until, timeout)
@@ -146,7 +146,7 @@ def run(
                 stop,
                 followed,
                 execute=execute,
-                polled=lambda name: asking[name].latest(),
+                polled=lambda name: pollers[name].latest(),
             )
 
 
@@ -188,7 +188,7 @@ def follow_and_show(
         def tick() -> Tick:
             nonlocal last
             check(job)
-            conductor.take_in()  # before the read, so that the read cannot be older
+            conductor.store_answers()  # before the read, so that the read cannot be older
             now = assessor.tick(time.time_ns() // 1_000_000)
             require_one_cluster(config, now)
             conductor.tick(now)

@@ -27,9 +27,9 @@ from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, No
 from orchestrator.execution.passed_checkpoint import checkpoint_condition, checkpoint_named, passed
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.probes.probes import asking_for
+from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.reader import Reader
-from orchestrator.run.waiting import Found, Outcome, Waiting, World
+from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources
 
 
 @click.command()
@@ -88,8 +88,8 @@ def wait(
             of = checkpoint_named(config, each.name, checkpoint)
         conditions = (*conditions, checkpoint_condition(checkpoint, of))
     _require_more_than_soak(conditions)
-    with _world(config, entries, conditions, checkpoint) as world:
-        waiting = Waiting(entries, conditions, world)
+    with _sources(config, entries, conditions, checkpoint) as sources:
+        waiting = ConditionWait(entries, conditions, sources)
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
     if as_json:
         many = config.many and cluster is None
@@ -101,31 +101,31 @@ def wait(
 
 
 @contextmanager
-def _world(
+def _sources(
     config: Config,
     entries: Sequence[ClusterEntry],
     conditions: Sequence[Condition],
     checkpoint: str | None,
-) -> Iterator[World]:
+) -> Iterator[WaitSources]:
     from streams.spark.log_dirs_source import poll_disks
 
     assessor = Assessor(config, Reader(config, newest=1))
     assessor.not_followed = partial(not_followed, config.state_dir)
     with ExitStack() as stack:
-        asking = {}
+        pollers = {}
         for each in entries:
             own = _own(config, each, checkpoint)
-            asking[each.name] = stack.enter_context(closing(asking_for(each, conditions, own)))
+            pollers[each.name] = stack.enter_context(closing(poller_for(each, conditions, own)))
 
-        def look_at(cluster: str, broker: int | None, timeout_s: float) -> bool:
+        def poll(cluster: str, broker: int | None, timeout_s: float) -> bool:
             return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
 
-        assessor.polled = lambda name: asking[name].latest() if name in asking else NOT_POLLED
-        yield World(
+        assessor.polled = lambda name: pollers[name].latest() if name in pollers else NOT_POLLED
+        yield WaitSources(
             tick=assessor.tick,
-            look_at_disks=look_at,
-            ask_anew=lambda name, timeout_s: asking[name].anew(timeout_s),
-            say=_print_pending,
+            poll_disks=poll,
+            poll_again=lambda name, timeout_s: pollers[name].poll_again(timeout_s),
+            report=_print_pending,
             not_followed=assessor.not_followed,
         )
 
@@ -146,18 +146,18 @@ def _require_more_than_soak(conditions: Sequence[Condition]) -> None:
         )
 
 
-def _print_pending(found: Found) -> None:
+def _print_pending(found: Findings) -> None:
     for line in _lines(found):
         echo(f"kraftgate: {line}", err=True)
 
 
-def _lines(found: Found) -> Iterator[str]:
+def _lines(found: Findings) -> Iterator[str]:
     for cluster, findings in found.items():
         for each in findings:
             yield f"{cluster}: {each.condition}: {each.verdict}: {each.reason}"
 
 
-def _as_json(outcome: Outcome, *, many: bool) -> dict[str, object]:
+def _as_json(outcome: WaitResult, *, many: bool) -> dict[str, object]:
     clusters: list[dict[str, object]] = [
         {"cluster": name, "findings": [finding_row(each).public() for each in findings]}
         for name, findings in outcome.found.items()
@@ -171,7 +171,7 @@ def _as_json(outcome: Outcome, *, many: bool) -> dict[str, object]:
     }
 
 
-def _end(outcome: Outcome, timeout: timedelta) -> None:
+def _end(outcome: WaitResult, timeout: timedelta) -> None:
     if outcome.verdict is Verdict.SATISFIED:
         return
     errors: dict[Verdict, type[KraftgateError]] = {

@@ -2,14 +2,17 @@
 
 import os
 from contextlib import ExitStack, closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from migration.assessment.polled import NOT_POLLED, Polled
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import RUNBOOKS, Body, RecordedFinding
+from orchestrator.audit.execution.entries import RUNBOOKS, Body
 from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
@@ -17,29 +20,25 @@ from orchestrator.config.models import ClusterEntry, RunbookEntry
 from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import ExecutionError, LockHeld
 from orchestrator.execution.approvals import this_person
-from orchestrator.execution.evidence import evidence
-from orchestrator.execution.executor import Executor, TickResult
-from orchestrator.execution.fact_sources import finder_for
-from orchestrator.execution.judge import Judge
+from orchestrator.execution.executor import Executor
+from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
-from orchestrator.execution.route import finalize_is_near
 from orchestrator.execution.step_fence import end_own
-from orchestrator.execution.step_fields import Fields
-from orchestrator.execution.steps import Record, Steps
+from orchestrator.execution.steps import Record, Steps, hook_for
 from orchestrator.hooks.runs import HookRuns
-from orchestrator.hooks.step_commands import HookCommands
 from orchestrator.process.owner import Owner
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
 from streams.state.source_status import now_ms
 
-_TELL_EVERY_MS: Final = 2_000
+_WRITE_EVERY_MS: Final = 2_000
 
 
 class Conductor:
@@ -70,10 +69,10 @@ class Conductor:
                     self._executions[entry.name] = made.enter_context(closing(one))
             self._made = made.pop_all()
 
-    def take_in(self) -> None:
+    def store_answers(self) -> None:
         """Store the answers that have arrived; call it before the read of the tick."""
         for one in self._executions.values():
-            one.take_in()
+            one.facts.store_answers()
 
     def execution(self, cluster: str) -> ExecutionStatus | None:
         """Return how far the execution on a cluster is; None: the cluster names no runbook."""
@@ -83,10 +82,10 @@ class Conductor:
     def polled(self, cluster: str) -> Polled:
         """Return the latest answers of the sources that the checkpoint of a cluster needs."""
         one = self._executions.get(cluster)
-        return NOT_POLLED if one is None else one.polled()
+        return NOT_POLLED if one is None else one.facts.polled()
 
     def tick(self, tick: Tick) -> None:
-        """Continue every execution with this tick, whose data was read after `take_in`.
+        """Continue every execution with this tick, whose data was read after `store_answers`.
 
         Raises:
             FencedOff: another orchestrator took over one of the clusters.
@@ -122,7 +121,7 @@ class _ClusterExecution:
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
         self._trail = ExecutionTrail(log, entry.name)
-        self.status = execution_status.read(self._home / execution_status.EXECUTION_FILE)
+        self.status = execution_status.read_for(config.state_dir, entry.name)
         self._written = False
         with ExitStack() as made:
             zookeeper = None
@@ -132,13 +131,13 @@ class _ClusterExecution:
             lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
             self._fence, home = self._acquire(lock, config.state_dir)
             self._record_start(config.state_dir, hooks)
-            self._finder = finder_for(config, entry, self._loaded.runbook)
-            made.enter_context(closing(self._finder))
+            self.facts = FactFinder.of(config, entry, self._loaded.runbook)
+            made.enter_context(closing(self.facts))
             self._executor = Executor(
                 loaded=self._loaded,
                 trail=self._trail,
                 fence=self._fence,
-                judge=Judge(self._finder),
+                facts=self.facts,
                 steps=lambda record: self._steps(record, hooks, lock, config.state_dir, home),
             )
             made.callback(self._record_end)
@@ -161,8 +160,8 @@ class _ClusterExecution:
         self, record: Record, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
     ) -> Steps:
         return Steps(
-            fields=Fields(self._entry),
-            commands=None if hooks is None else HookCommands(hooks),
+            entry=self._entry,
+            make_hook=None if hooks is None else partial(hook_for, hooks),
             runs=HookRuns(state_dir),
             lock=lock,
             home=home,
@@ -173,20 +172,16 @@ class _ClusterExecution:
             record=record,
         )
 
-    def take_in(self) -> None:
-        """Store the answers that have arrived."""
-        self._finder.take_in()
-
-    def polled(self) -> Polled:
-        """Return the latest answers of the polled sources; poll again those that are due."""
-        return self._finder.polled()
-
     def tick(self, one: Assessed) -> None:
         """Continue the execution with this tick, and write its status."""
-        self._finder.note(one.read)
-        result = self._executor.tick(one.assessment.view, evidence(one.read))
-        if result is not None:
-            self._write_status(result, one.now_ms)
+        self.facts.note(one.read)
+        status = self._executor.tick(one.assessment.view, _evidence(one.read))
+        if status is None:
+            return
+        same = self.status is not None and self.status.says_the_same(status, _WRITE_EVERY_MS)
+        if not same or not self._written:
+            self.status, self._written = status, True
+            execution_status.write(self._home / execution_status.EXECUTION_FILE, status)
 
     def _record_start(self, state_dir: Path, hooks: Hooks | None) -> None:
         """Begin an execution if there never was one, and record which orchestrator runs it."""
@@ -215,26 +210,6 @@ class _ClusterExecution:
     def _record(self, body: Body) -> None:
         self._trail.append(body, now_ms(), self._fence)
 
-    def _write_status(self, result: TickResult, at_ms: int) -> None:
-        status = execution_status.told(
-            result.execution,
-            at_ms,
-            checkpoint=result.checkpoint,
-            title=result.title,
-            holds=result.holds,
-            findings=tuple(RecordedFinding.of(each) for each in result.findings),
-            people=result.people,
-            finalize_is_near=finalize_is_near(
-                self._loaded.runbook, result.execution.path, result.checkpoint
-            ),
-        )
-        before = self.status
-        same = before is not None and before.says_the_same(status, _TELL_EVERY_MS)
-        if same and self._written:
-            return
-        self.status, self._written = status, True
-        execution_status.write(self._home / execution_status.EXECUTION_FILE, status)
-
     def close(self) -> None:
         """Record that this orchestrator ends, and release the locks."""
         self._made.close()
@@ -245,3 +220,43 @@ def _keep(file: Path, loaded: Loaded) -> None:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(loaded.path.read_bytes())
+
+
+def _evidence(one: ClusterRead) -> dict[str, object]:
+    """Return, for each source, the values that identify its state."""
+    summary, status = one.summary, one.status
+    return {
+        "phase": str(summary.phase),
+        "metadata_log": {
+            "offset": summary.metadata_offset,
+            "leader_epoch": summary.leader_epoch,
+            "high_watermark": status.high_watermark,
+            "active_controller": status.active_controller,
+            "answered_ms": status.last_reply_ms,
+        },
+        "zookeeper": _zookeeper(summary.zookeeper),
+        "log_dirs": _disks(summary.disks),
+    }
+
+
+def _zookeeper(seen: ZooKeeperImage | None) -> dict[str, object] | None:
+    if seen is None:
+        return None
+    return {
+        "server": seen.server,
+        "seen_ms": seen.seen_ms,
+        "blind_since_ms": seen.blind_since_ms,
+        "znodes": {
+            path: {"version": version, "mzxid": mzxid}
+            for path, (version, mzxid) in sorted(seen.versions.items())
+        },
+    }
+
+
+def _disks(seen: DisksImage | None) -> dict[str, object] | None:
+    if seen is None:
+        return None
+    return {
+        str(one.id): {"answered_ms": one.answered_ms, "unreachable": one.unreachable}
+        for one in seen.brokers.values()
+    }

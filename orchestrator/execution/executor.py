@@ -7,27 +7,29 @@ that took the fence last can act.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from migration.assessment.conditions import Condition, Finding, Verdict, View
+from migration.assessment.conditions import Condition, Finding, Verdict, View, parse
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body, JsonFacts
+from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.execution.approvals import basis, changed
-from orchestrator.execution.checkpoint_conditions import Conditions
-from orchestrator.execution.judge import Judge, Part, PartResult
+from orchestrator.execution.evaluation import Part, PartEvaluator, PartResult
+from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.route import (
     AllPassed,
     CheckpointInstance,
     UnknownInstance,
     approvals_needed,
     approved_at,
+    finalize_is_near,
     next_checkpoint,
     was_begun,
 )
 from orchestrator.execution.steps import Steps
+from orchestrator.run.execution_status import ExecutionStatus, status_of
 from orchestrator.runbook.loaded import Loaded
 
 _SAY_DONE: Final = (
@@ -39,25 +41,6 @@ _HAND_OVER: Final = (
     " kraftgate decide '{}' --execute --reason ..."
 )
 How = Literal["opened", "already"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TickResult:
-    """The state of the execution at one tick, for screens and `--until`.
-
-    Attributes:
-        checkpoint: the current checkpoint; None: between two, or the execution has ended.
-        holds: why it does not continue, the most severe reason first; empty: it continues.
-        findings: the findings behind `holds`.
-        people: how many people must approve the step before it begins; 0: none.
-    """
-
-    execution: ExecutionState
-    checkpoint: str | None = None
-    title: str | None = None
-    holds: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    people: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +71,21 @@ class Executor:
         loaded: Loaded,
         trail: ExecutionTrail,
         fence: int,
-        judge: Judge,
+        facts: FactFinder,
         steps: Callable[[Callable[[Body], None]], Steps],
     ) -> None:
         self._loaded = loaded
         self._trail = trail
         self._fence = fence
-        self._judge = judge
-        self._conditions = Conditions(loaded.runbook)
+        self._evaluator = PartEvaluator(facts)
+        self._own = frozenset(each.name for each in loaded.runbook.conditions)
+        self._conditions: dict[tuple[str, Part], Sequence[Condition]] = {}
         self._steps = steps(self._record)
         self._epochs: dict[int, int | None] = {}
         self._now_ms = 0
-        self._judging: tuple[str, Stage] | None = None
+        self._evaluating: tuple[str, Stage] | None = None
 
-    def tick(self, view: View, facts: JsonFacts) -> TickResult | None:
+    def tick(self, view: View, facts: JsonFacts) -> ExecutionStatus | None:
         """Evaluate one tick, and do what is due; None: no execution has begun.
 
         Raises:
@@ -111,53 +95,51 @@ class Executor:
         """
         self._now_ms = view.now_ms
         execution = self._trail.state()
-        if execution is not None:
-            self._steps.settle(execution, view)
-        if execution is None or execution.outcome is not None:
-            return None if execution is None else TickResult(execution=execution)
+        if execution is None:
+            return None
+        self._steps.settle(execution, view)
+        if execution.outcome is not None:
+            return self._status(None)
         if execution.sha256 != self._loaded.sha256:
             changed_text = (
                 f"{self._loaded.path} was changed since this execution began: restore it, or"
                 " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
             )
-            return TickResult(execution=execution, holds=(changed_text,))
+            return self._status(None, (changed_text,))
         if execution.left_running is not None:
             waits = self._steps.poll_leftover(execution.left_running)
             if waits is not None:
-                return TickResult(
-                    execution=execution, holds=(f"{waits}: an earlier execution started it",)
-                )
-            return self._result(None)
+                return self._status(None, (f"{waits}: an earlier execution started it",))
+            return self._status(None)
         instance = next_checkpoint(execution, self._loaded.runbook, view)
         match instance:
             case UnknownInstance():
-                self._judging = None
-                return TickResult(
-                    execution=execution, checkpoint=instance.id, holds=(instance.why,)
-                )
+                self._evaluating = None
+                return self._status(instance, (instance.why,))
             case AllPassed():
                 return self._pass(instance.id, "opened", facts)
             case None:
                 outcome = "completed" if execution.path is None else "rolled-back"
                 self._record(entries.ExecutionEnded.model_validate({"outcome": outcome}))
-                return self._result(None)
+                return self._status(None)
         self._record_restarts(instance, view)
-        look = _Tick(execution=execution, instance=instance, view=view, facts=facts)
-        if (instance.id, look.state.stage) != self._judging:
-            self._judge.forget()  # what held before a step, or while not evaluated, does not count
-            self._judging = (instance.id, look.state.stage)
-        return self._at(look)
+        at = _Tick(execution=execution, instance=instance, view=view, facts=facts)
+        if (instance.id, at.state.stage) != self._evaluating:
+            # What held before a step, or while it was not evaluated, does not count.
+            self._evaluator.forget()
+            self._evaluating = (instance.id, at.state.stage)
+        return self._continue(at)
 
-    def _at(self, at: _Tick) -> TickResult:
+    def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:
             case Stage.AHEAD:
                 self._record(entries.CheckpointEntered(checkpoint=at.instance.id))
-                return self._result(at.instance)
+                return self._status(at.instance)
             case Stage.ENTERED:
                 return self._before_step(at)
             case Stage.RUNNING:
-                waits = self._steps.look(at.instance.id, str(at.state.run))
-                return self._result(at.instance, () if waits is None else (waits,))
+                waits = self._steps.poll(at.instance.id, str(at.state.run))
+                return self._status(at.instance, () if waits is None else (waits,))
             case Stage.ASKS:
                 return self._asking(at)
             case Stage.SHOWN:
@@ -165,10 +147,10 @@ class Executor:
             case _:
                 return self._gate(at, "opened")
 
-    def _shown(self, at: _Tick) -> TickResult:
+    def _shown(self, at: _Tick) -> ExecutionStatus:
         """Wait for an operator who does the step, or hands it to its hook."""
         if at.state.open_before:
-            result = self._result(at.instance, (_SAY_DONE.format(at.instance.id),))
+            result = self._status(at.instance, (_SAY_DONE.format(at.instance.id),))
         else:
             result = self._gate(at, "opened")
         step = at.instance.checkpoint.step
@@ -176,12 +158,13 @@ class Executor:
             return result
         if not self._steps.has_hook(at.instance, step, at.view):
             return result
-        return replace(result, holds=(*result.holds, _HAND_OVER.format(at.instance.id)))
+        holds = (*result.holds, _HAND_OVER.format(at.instance.id))
+        return result.model_copy(update={"holds": holds})
 
-    def _before_step(self, at: _Tick) -> TickResult:
-        if at.instance.checkpoint.already and self._judged(at, "already").holds:
+    def _before_step(self, at: _Tick) -> ExecutionStatus:
+        if at.instance.checkpoint.already and self._evaluate(at, "already").holds:
             return self._gate(at, "already")
-        needs = self._judged(at, "needs")
+        needs = self._evaluate(at, "needs")
         holds = [_words(each) for each in needs.holding_back]
         elsewhere = self._steps.waits(at.execution, at.view)
         if elsewhere is not None:
@@ -194,7 +177,7 @@ class Executor:
         if not needs.holds and not holds:
             holds.append("the guards hold by the last data; polling once more to confirm")
         if holds:
-            return self._result(at.instance, tuple(holds), needs.findings)
+            return self._status(at.instance, tuple(holds), needs.findings)
         step = at.instance.checkpoint.step
         if step is None:
             return self._gate(at, "opened")
@@ -204,9 +187,9 @@ class Executor:
             step,
             at.view,
             at.facts,
-            lambda: self._judged(at, "opens_when").verdict is Verdict.SATISFIED,
+            lambda: self._evaluate(at, "opens_when").verdict is Verdict.SATISFIED,
         )
-        return self._result(at.instance, () if cannot is None else (cannot,))
+        return self._status(at.instance, () if cannot is None else (cannot,))
 
     def _approval(self, at: _Tick) -> str | None:
         """Return what the approvals lack; None: nothing. Expires those whose state has changed."""
@@ -237,33 +220,38 @@ class Executor:
         lines = (line for each in state.approvals for line in changed(each.basis, now))
         return tuple(dict.fromkeys(lines))
 
-    def _asking(self, at: _Tick) -> TickResult:
+    def _asking(self, at: _Tick) -> ExecutionStatus:
         """Wait for a decision, unless the cluster shows that a step of unknown outcome was done."""
         state = at.state
-        if state.outcome_unknown and not state.open_before and self._judged(at, "opens_when").holds:
+        may_be_done = state.outcome_unknown and not state.open_before
+        if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
         asks = (
             f"a decision, since {state.asks}: look at the host, then"
             f" kraftgate decide '{at.instance.id}' --done or --repeat, with --reason"
         )
-        return self._result(at.instance, (asks,))
+        return self._status(at.instance, (asks,))
 
-    def _gate(self, at: _Tick, how: How) -> TickResult:
-        answer = self._judged(at, "opens_when")
+    def _gate(self, at: _Tick, how: How) -> ExecutionStatus:
+        answer = self._evaluate(at, "opens_when")
         if answer.holds:
             return self._pass(at.instance.id, how, at.facts)
         holds = [_words(each) for each in answer.holding_back]
         if not holds:
             holds.append("the gate holds by the last data; polling once more to confirm")
-        return self._result(at.instance, tuple(holds), answer.findings)
+        return self._status(at.instance, tuple(holds), answer.findings)
 
-    def _pass(self, id_: str, how: How, facts: JsonFacts) -> TickResult:
+    def _pass(self, id_: str, how: How, facts: JsonFacts) -> ExecutionStatus:
         self._record(entries.CheckpointPassed(checkpoint=id_, how=how, facts=facts))
-        return self._result(None)
+        return self._status(None)
 
-    def _judged(self, at: _Tick, part: Part) -> PartResult:
-        conditions: Sequence[Condition] = self._conditions.of(at.instance, part)
-        answer = self._judge.judge(at.state, part, conditions, at.view, at.facts)
+    def _evaluate(self, at: _Tick, part: Part) -> PartResult:
+        instance, key = at.instance, (at.instance.id, part)
+        if key not in self._conditions:  # the runbook was checked: all can be parsed
+            texts: Sequence[str] = getattr(instance.checkpoint, part)
+            found = [parse(each, bind=instance.bind, own=self._own) for each in texts]
+            self._conditions[key] = found
+        answer = self._evaluator.evaluate(at.state, part, self._conditions[key], at.view, at.facts)
         if answer.entry is not None:
             self._record(answer.entry)
         return answer
@@ -286,24 +274,27 @@ class Executor:
     def _record(self, body: Body) -> None:
         self._trail.append(body, self._now_ms, self._fence)
 
-    def _result(
+    def _status(
         self,
-        instance: CheckpointInstance | None,
+        instance: CheckpointInstance | UnknownInstance | None,
         holds: tuple[str, ...] = (),
         findings: tuple[Finding, ...] = (),
-    ) -> TickResult:
+    ) -> ExecutionStatus:
+        """Return the status, with what the tick recorded; None: no checkpoint is current."""
         execution = self._trail.state()
         if execution is None:
-            raise AssertionError("the execution with a current checkpoint has not begun")
-        if instance is None:
-            return TickResult(execution=execution, holds=holds, findings=findings)
-        return TickResult(
-            execution=execution,
-            checkpoint=instance.id,
-            title=instance.checkpoint.title,
+            raise AssertionError("the execution with a status has not begun")
+        id_ = None if instance is None else instance.id
+        known = instance if isinstance(instance, CheckpointInstance) else None
+        return status_of(
+            execution,
+            self._now_ms,
+            checkpoint=id_,
+            title=None if known is None else known.checkpoint.title,
             holds=holds,
-            findings=findings,
-            people=approvals_needed(execution, instance),
+            findings=tuple(RecordedFinding.of(each) for each in findings),
+            people=0 if known is None else approvals_needed(execution, known),
+            finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
         )
 
 

@@ -5,14 +5,22 @@ the brokers report, the quorum, the preflight checks and the users' own conditio
 source that no condition of the current checkpoint needs is not polled.
 """
 
+import time
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource
 from migration.assessment.polled import Polled
+from migration.observed.probed import Unknown
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.probes.background import Asking
+from orchestrator.run.probes.poller import Poller
+from orchestrator.run.probes.probes import own_polls, polls_of
+from orchestrator.runbook.model import Runbook
 
+_POLL_S: Final = 15.0
 _MARKS_MAX: Final = 16
 _FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.JMX)
 
@@ -21,28 +29,37 @@ class FactFinder:
     """Polls what the current conditions need; one instance for each cluster.
 
     Args:
-        asking: must use the wall clock, because `since_ms` are wall-clock times.
+        poller: must use the wall clock, because `since_ms` are wall-clock times.
     """
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, poller: Poller) -> None:
+        self._poller = poller
         self._wanted: set[str] = set()
         self._seen: ClusterRead | None = None
         self._marks: dict[tuple[DataSource, int], int] = {}
 
+    @classmethod
+    def of(cls, config: Config, entry: ClusterEntry, runbook: Runbook) -> "FactFinder":
+        """Return the finder that polls the sources of a runbook's conditions."""
+        polls = dict(polls_of(entry, frozenset(DataSource)))
+        if entry.brokers is not None:
+            polls[DataSource.LOG_DIRS] = partial(_poll_disks, config, entry.name)
+        own = own_polls(runbook.conditions, entry.name)
+        return cls(Poller(polls, own, clock_s=time.time))
+
     def close(self) -> None:
         """Stop polling; a running poll ends within its own time limit."""
-        self._asking.close()
+        self._poller.close()
 
-    def take_in(self) -> None:
+    def store_answers(self) -> None:
         """Store the answers that have arrived; before a read, so that no answer is newer."""
-        self._asking.take_in()
+        self._poller.store_answers()
 
     def polled(self) -> Polled:
         """Return the answers that were stored last; poll again the sources that are due."""
         wanted, self._wanted = self._wanted, set()
-        self._asking.keep(wanted)
-        return self._asking.asked
+        self._poller.poll_due(wanted)
+        return self._poller.answers
 
     def note(self, one: ClusterRead) -> None:
         """Record the data of the followed sources, before conditions are evaluated on it."""
@@ -55,7 +72,7 @@ class FactFinder:
     def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
         """Poll what these conditions need, unless that poll began at `since_ms` or later."""
         for _, name in _names(conditions):
-            self._asking.want(name, since_ms / 1000)
+            self._poller.poll_since(name, since_ms / 1000)
 
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
@@ -69,7 +86,7 @@ class FactFinder:
         return all(
             self._is_read(source, since_ms) for source in followed if source not in without
         ) and all(
-            self._asking.is_answered(name, since_ms / 1000)
+            self._poller.is_answered(name, since_ms / 1000)
             for source, name in _names(conditions)
             if source not in without
         )
@@ -98,3 +115,11 @@ def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:
         for source in each.needs:
             if source not in _FOLLOWED:
                 yield source, each.name if source is DataSource.EXTERNAL else str(source)
+
+
+def _poll_disks(config: Config, cluster: str) -> Unknown | None:
+    from streams.spark.log_dirs_source import poll_disks
+
+    if poll_disks(config.state_dir, cluster, None, "a checkpoint", _POLL_S):
+        return None
+    return Unknown("the disks could not be looked at now")

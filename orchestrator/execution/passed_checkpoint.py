@@ -38,7 +38,7 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoin
     if runbook is None:
         raise KraftgateError(f"{config.path}: {cluster} has no `runbook` to pass a checkpoint of")
     book = load(runbook.file).runbook
-    known = {each.id: each for way in book.rollbacks for each in way.checkpoints}
+    known = {each.id: each for path in book.rollbacks for each in path.checkpoints}
     known |= {each.id: each for each in checkpoints(book, None)}
     found, instance = known.get(checkpoint.partition("[")[0]), _instance(checkpoint)
     if found is None:
@@ -64,12 +64,12 @@ def passed(config: Config, cluster: str, checkpoint: str) -> Finding:
     Raises:
         AuditError: the audit trail cannot be read.
     """
-    verdict, reason = _told(_walk(config, cluster), checkpoint)
+    verdict, reason = _verdict(_execution(config, cluster), checkpoint)
     name = checkpoint_condition(checkpoint).name
     return Finding(condition=name, verdict=verdict, reason=reason)
 
 
-def _walk(config: Config, cluster: str) -> ExecutionState | None:
+def _execution(config: Config, cluster: str) -> ExecutionState | None:
     try:
         with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
             return ExecutionTrail(log, cluster).state()
@@ -77,7 +77,7 @@ def _walk(config: Config, cluster: str) -> ExecutionState | None:
         return None
 
 
-def _told(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
+def _verdict(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
     if execution is None:
         return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
     state = execution.checkpoint(checkpoint)
@@ -86,5 +86,5 @@ def _told(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, s
     if execution.outcome is not None:
         return Verdict.VIOLATED, f"the execution ended before it: {execution.outcome}"
     current = execution.current
-    stands = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
-    return Verdict.WAITING, f"the execution is {stands}"
+    where = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
+    return Verdict.WAITING, f"the execution is {where}"

@@ -13,9 +13,9 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import ExecutionState, Stage
-from orchestrator.execution.interfaces import Lock, Runs
+from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.hooks.runs import Hook, Running, Unknown
+from orchestrator.hooks.runs import Hook, HookRuns, Running, Unknown
 
 
 class StepFence:
@@ -26,7 +26,9 @@ class StepFence:
         record: appends to the audit trail.
     """
 
-    def __init__(self, lock: Lock, runs: Runs, home: Home, record: Callable[[Body], None]) -> None:
+    def __init__(
+        self, lock: ClusterLock, runs: HookRuns, home: Home, record: Callable[[Body], None]
+    ) -> None:
         self._lock = lock
         self._runs = runs
         self._home = home
@@ -73,13 +75,13 @@ class StepFence:
             return True
         if not self._home.has(step):
             return False
-        found = self._runs.look(step.run)
+        found = self._runs.state(step.run)
         if isinstance(found, Unknown):
             return not _is_open(step, execution)
         return not isinstance(found, Running)
 
 
-def end_own(lock: Lock, runs: Runs, home: Home) -> None:
+def end_own(lock: ClusterLock, runs: HookRuns, home: Home) -> None:
     """Remove the record of an own step that has ended, even while another owner has the lock.
 
     Raises:
@@ -88,7 +90,7 @@ def end_own(lock: Lock, runs: Runs, home: Home) -> None:
     step = lock.running(has_zookeeper=True)
     if step is None or not home.has(step):
         return
-    if not isinstance(runs.look(step.run), Running | Unknown):
+    if not isinstance(runs.state(step.run), Running | Unknown):
         lock.end(step)
 
 

@@ -7,34 +7,42 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.conditions import View
-from migration.image.summary import WITHOUT_ZOOKEEPER
+from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.state import ExecutionState, LeftoverHook
+from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
-from orchestrator.execution.interfaces import Commands, Lock, Runs
+from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
-from orchestrator.execution.step_fields import Fields, shown
-from orchestrator.hooks.runs import Ended, Hook, NotStarted, Running, Unknown
+from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
+from orchestrator.output.visible import visible_line
+from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.runbook.cluster_facts import addresses_of
+from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.model import Step
-from orchestrator.runbook.templates import render
+from orchestrator.runbook.templates import fields_for, render
 
 OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
 it."""
 
+_UNKNOWN: Final = "(not known)"
 
 Record = Callable[[Body], None]
+MakeHook = Callable[[str, Mapping[str, str], Mapping[str, str]], Hook | None]
+"""Returns the command of a step, given its name, its fields and its environment; None: an operator
+does the step by hand."""
 
 
 class Steps:
     """Performs the steps of one cluster's execution.
 
     Args:
-        commands: None: an operator does every step by hand.
+        make_hook: None: an operator does every step by hand.
         lock: no hook is started while it is not held.
         home: the state directory of this orchestrator.
         record: appends to the audit trail.
@@ -43,16 +51,16 @@ class Steps:
     def __init__(
         self,
         *,
-        fields: Fields,
-        commands: Commands | None,
-        runs: Runs,
-        lock: Lock,
+        entry: ClusterEntry,
+        make_hook: MakeHook | None,
+        runs: HookRuns,
+        lock: ClusterLock,
         home: Home,
         environment: dict[str, str],
         record: Record,
     ) -> None:
-        self._fields = fields
-        self._commands = commands
+        self._entry = entry
+        self._make_hook = make_hook
         self._runs = runs
         self._step_fence = StepFence(lock, runs, home, record)
         self._environment = environment
@@ -72,10 +80,8 @@ class Steps:
         Returns:
             why the step cannot begin now; None: it has begun.
         """
-        state, fields = (
-            execution.checkpoint(instance.id),
-            self._fields.of(instance.bind, view.summary),
-        )
+        state = execution.checkpoint(instance.id)
+        fields = _fields(self._entry, instance.bind, view.summary)
         run = f"{execution.sequence}-{instance.id}-{state.attempts + 1}"
         try:
             hook = self._hook(step, fields, self._hook_environment(instance, run))
@@ -83,11 +89,12 @@ class Steps:
         except (RunbookError, SecretUnknown) as error:
             return f"the command of step {step.name}: {error}"
         if hook is None or argv is None:
-            text = render(step.manual, shown(fields))
-            told = entries.StepShown(
-                checkpoint=instance.id, text=text, open_before=is_open(), facts=facts
+            text = render(step.manual, _shown(fields))
+            self._record(
+                entries.StepShown(
+                    checkpoint=instance.id, text=text, open_before=is_open(), facts=facts
+                )
             )
-            self._record(told)
             return None
         open_before, attempt = is_open(), state.attempts + 1
         held = self._step_fence.begin(instance.id, run, hook, has_zookeeper=_has_zookeeper(view))
@@ -113,8 +120,9 @@ class Steps:
 
     def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
+        fields = _fields(self._entry, instance.bind, view.summary)
         try:
-            return self._hook(step, self._fields.of(instance.bind, view.summary), {}) is not None
+            return self._hook(step, fields, {}) is not None
         except RunbookError:
             return True
 
@@ -126,9 +134,9 @@ class Steps:
         """Return the text of a wait while another step is recorded as running."""
         return self._step_fence.waits(execution, has_zookeeper=_has_zookeeper(view))
 
-    def look(self, checkpoint: str, run: str) -> str | None:
+    def poll(self, checkpoint: str, run: str) -> str | None:
         """Record the outcome of a run; return the text of a wait while it runs."""
-        match self._runs.look(run):
+        match self._runs.state(run):
             case Running():
                 return f"the hook of {checkpoint} to end"
             case Ended() as found:
@@ -136,17 +144,17 @@ class Steps:
             case NotStarted():
                 self._record(entries.StepNotStarted(checkpoint=checkpoint, run=run))
             case Unknown() as found:
-                told = entries.StepUnknown(checkpoint=checkpoint, run=run, why=_why_unknown(found))
-                self._record(told)
+                why = _why_unknown(found)
+                self._record(entries.StepUnknown(checkpoint=checkpoint, run=run, why=why))
         return None
 
     def poll_leftover(self, hook: LeftoverHook) -> str | None:
         """Do the same for a hook of an earlier execution, and wait for processes that it left."""
-        found = self._runs.look(hook.run)
+        found = self._runs.state(hook.run)
         if isinstance(found, Unknown) and found.still_running:
             processes = ", ".join(map(str, found.still_running))
             return f"the processes {processes} of the hook of {hook.checkpoint} to end"
-        return self.look(hook.checkpoint, hook.run)
+        return self.poll(hook.checkpoint, hook.run)
 
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
         """Return the hook's environment, apart from the variables that its file passes."""
@@ -160,9 +168,7 @@ class Steps:
     def _hook(
         self, step: Step, fields: Mapping[str, str], environment: Mapping[str, str]
     ) -> Hook | None:
-        if self._commands is None:
-            return None
-        return self._commands.hook(step.name, fields, environment)
+        return None if self._make_hook is None else self._make_hook(step.name, fields, environment)
 
     def _start(self, instance: CheckpointInstance, run: str, hook: Hook) -> None:
         try:
@@ -171,6 +177,56 @@ class Steps:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
             self._record(entries.StepUnknown(checkpoint=instance.id, run=run, why=why))
+
+
+def hook_for(
+    hooks: Hooks, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
+) -> Hook | None:
+    """Return the command that performs a step; None: an operator does it by hand.
+
+    Raises:
+        RunbookError: a field of the command is unknown now or must not be in a command, or a
+            variable to pass is not set.
+    """
+    found = hooks.command(step)
+    if found is None:
+        return None
+    return Hook(
+        argv=tuple(hooks.argv(step, fields)),
+        timeout_s=found.timeout.total_seconds(),
+        environment={**environment, **hooks.environment(step)},
+        pass_env=hooks.passed(step, os.environ),
+        secrets=Secrets(variables=hooks.file.secrets),
+    )
+
+
+def _fields(
+    entry: ClusterEntry, bind: Mapping[str, str], summary: ClusterSummary
+) -> dict[str, str]:
+    """Return the known values of the fields that `orchestrator.runbook.templates` allows.
+
+    The rack of a broker without a rack is "".
+    """
+    fields = {"cluster": entry.name, **addresses_of(entry), "phase": str(summary.phase), **bind}
+    if "broker" in bind:
+        broker = next((each for each in summary.brokers if str(each.id) == bind["broker"]), None)
+        if broker is not None:
+            fields |= {"host": broker.host or "", "rack": broker.rack or ""}
+    elif "controller" in bind:
+        known = summary.controllers or ()
+        one = next((each for each in known if str(each.id) == bind["controller"]), None)
+        if one is not None:
+            fields["host"] = one.host or ""
+    if not fields.get("host"):
+        fields.pop("host", None)
+    return fields
+
+
+def _shown(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the values for a text that an operator reads, with a placeholder for unknown ones."""
+    kind = next((each for each in ("broker", "controller") if each in fields), None)
+    names = fields_for(kind)  # type: ignore[arg-type]  # these are its two values
+    return {name: visible_line(fields.get(name, _UNKNOWN)) for name in names}
 
 
 def _has_zookeeper(view: View) -> bool:

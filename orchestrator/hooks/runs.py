@@ -92,7 +92,7 @@ class Unknown:
     output: Path
 
 
-Look: TypeAlias = NotStarted | Running | Ended | Unknown
+RunState: TypeAlias = NotStarted | Running | Ended | Unknown
 
 
 class HookRuns:
@@ -131,7 +131,7 @@ class HookRuns:
         except OSError as error:
             raise HookError(f"the run {run_id} cannot be started: {error}") from error
 
-    def look(self, run_id: str) -> Look:
+    def state(self, run_id: str) -> RunState:
         """Return the state of a run.
 
         Raises:
@@ -157,7 +157,7 @@ class HookRuns:
         )
 
     def stop(self, run_id: str) -> None:
-        """Ask the supervisor to end the command, as at its timeout; `look` shows when it has ended.
+        """Ask the supervisor to end the command, as at its timeout; `state` shows its end.
 
         Raises:
             HookError: its files cannot be read.

@@ -49,12 +49,8 @@ class Channel(ABC):
         try:
             return redactor.text(self.accepted(self._poster.post(request)))
         except Undelivered as error:
-            raise Undelivered(
-                redactor.text(str(error)),
-                permanent=error.permanent,
-                delivered=error.delivered,
-                retry_after_s=error.retry_after_s,
-            ) from None  # the original message has the secrets
+            error.args = (redactor.text(str(error)),)
+            raise
 
     @abstractmethod
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:

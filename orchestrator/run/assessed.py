@@ -8,8 +8,9 @@ from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits import Wait
-from migration.image.summary import ClusterSummary
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.events import Event
+from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus, behind
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.cluster_read import ClusterRead, Tally
@@ -122,3 +123,13 @@ class Tick:
     def cluster(self, name: str) -> Assessed:
         """Return the assessment of one configured cluster."""
         return next(each for each in self.clusters if each.entry.name == name)
+
+
+def urgency(broker: BrokerSummary) -> int:
+    """Return the rank of a broker by its need of attention.
+
+    0 first: held, offline replicas, fenced, not yet in KRaft mode, the rest.
+    """
+    offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+    calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
+    return sum(each << place for place, each in enumerate(reversed(calm)))

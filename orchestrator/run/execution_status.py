@@ -16,11 +16,11 @@ from streams.state.files import replace_file
 EXECUTION_FILE: Final = "walk.json"
 
 
-class _Told(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
-class CheckpointStatus(_Told):
+class CheckpointStatus(_Stored):
     """One entered checkpoint, by its name in the audit trail."""
 
     id: str
@@ -30,7 +30,7 @@ class CheckpointStatus(_Told):
     ended_ms: int | None
 
 
-class ExecutionStatus(_Told):
+class ExecutionStatus(_Stored):
     """The status of a cluster's execution at one tick.
 
     Attributes:
@@ -71,7 +71,7 @@ class ExecutionStatus(_Told):
         return later.at_ms - self.at_ms < within_ms and as_old == self
 
 
-def told(
+def status_of(
     execution: ExecutionState,
     now_ms: int,
     *,
@@ -84,6 +84,7 @@ def told(
 ) -> ExecutionStatus:
     """Return the status of an execution."""
     place = None if checkpoint is None else execution.checkpoint(checkpoint)
+    paused = execution.paused
     return ExecutionStatus(
         at_ms=now_ms,
         runbook=execution.runbook,
@@ -94,22 +95,11 @@ def told(
         findings=findings,
         shown=None if place is None or place.stage is not Stage.SHOWN else place.shown,
         path=execution.path,
-        paused=None
-        if execution.paused is None
-        else f"{execution.paused.by.who}: {execution.paused.reason}",
+        paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
         outcome=execution.outcome,
         execute=execution.execute,
         asks=_asks(execution, place),
-        places=tuple(
-            CheckpointStatus(
-                id=each.id,
-                stage=each.stage,
-                how=each.how,
-                entered_ms=each.entered_ms,
-                ended_ms=each.ended_ms,
-            )
-            for each in execution.checkpoints.values()
-        ),
+        places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
         unexpected=execution.unexpected,
         people=people,
         approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
@@ -124,10 +114,10 @@ def _asks(execution: ExecutionState, place: CheckpointState | None) -> str | Non
     return None if execution.elsewhere is None else execution.elsewhere.words()
 
 
-def write(file: Path, said: ExecutionStatus) -> None:
+def write(file: Path, status: ExecutionStatus) -> None:
     """Replace the file with this status, atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(file, said.model_dump_json(), durable=False)
+    replace_file(file, status.model_dump_json(), durable=False)
 
 
 def read_for(state_dir: Path, cluster: str) -> ExecutionStatus | None:

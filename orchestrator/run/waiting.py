@@ -15,52 +15,51 @@ from migration.assessment.conditions import Condition, DataSource, Finding, Verd
 from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
 from migration.assessment.data_source import FOLLOWED, POLLED
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.absent_nodes import refuse_absent
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.conditions import JointConditions, refuse_absent
 from orchestrator.run.probes.probes import needs_of
-from orchestrator.run.soak import JointConditions
 
 EVERY_S: Final = 0.5
-LOOK_S: Final = 15.0
+POLL_S: Final = 15.0
 """Time limit for polling the disks, and for polling everything else."""
 _FIRST_S: Final = 2.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 1.0
-_NOT_LOOKED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
-_NOT_ASKED: Final = "it was polled again and did not answer in time"
+_NOT_POLLED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
+_NO_ANSWER: Final = "it was polled again and did not answer in time"
 
-Found = Mapping[str, tuple[Finding, ...]]
+Findings = Mapping[str, tuple[Finding, ...]]
 """The findings by cluster name, in the order of the conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class WaitResult:
     """How the wait ended: the findings of the last assessment, and the time waited."""
 
     verdict: Verdict
-    found: Found
+    found: Findings
     waited_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """The interface of the wait to the outside; tests pass their own.
+class WaitSources:
+    """What a wait polls and reports to; tests pass their own.
 
     Attributes:
         tick: assesses all configured clusters at a time by the wall clock (ms).
-        look_at_disks: polls the log directories of a broker of a cluster (None: of all brokers)
+        poll_disks: polls the log directories of a broker of a cluster (None: of all brokers)
             within a number of seconds; returns whether that succeeded.
-        ask_anew: polls a cluster's other sources again within a number of seconds; returns whether
-            all answered.
-        say: receives the pending conditions whenever they change.
+        poll_again: polls a cluster's other sources again within a number of seconds; returns
+            whether all answered.
+        report: receives the pending conditions whenever they change.
         not_followed: returns why no source is current: no `kraftgate run` is running; None: one is.
     """
 
     tick: Callable[[int], Tick]
-    look_at_disks: Callable[[str, int | None, float], bool]
-    ask_anew: Callable[[str, float], bool]
-    say: Callable[[Found], None]
+    poll_disks: Callable[[str, int | None, float], bool]
+    poll_again: Callable[[str, float], bool]
+    report: Callable[[Findings], None]
     not_followed: Callable[[], str | None] = lambda: None
     clock_s: Callable[[], float] = time.monotonic
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
@@ -89,23 +88,23 @@ class _Cluster:
         }
 
 
-class Waiting:
+class ConditionWait:
     """Waits for the same conditions on several clusters."""
 
     def __init__(
         self,
         entries: Sequence[ClusterEntry],
         conditions: Sequence[Condition],
-        world: World,
+        sources: WaitSources,
     ) -> None:
         self._conditions = tuple(conditions)
-        self._world = world
+        self._sources = sources
         self._clusters = {
             each.name: _Cluster(each, JointConditions(conditions)) for each in entries
         }
-        self._said: object = None
+        self._reported: object = None
 
-    def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
+    def wait(self, timeout_s: float, *, fail_fast: bool) -> WaitResult:
         """Assess until all conditions hold or the timeout is over.
 
         With `fail_fast`, a violated condition ends the wait too.
@@ -113,39 +112,39 @@ class Waiting:
         Raises:
             UnknownIdError: a condition names a broker or controller that a cluster does not have.
         """
-        world = self._world
-        began_s = world.clock_s()
-        found = self._confirmed(min(_FIRST_S, max(_LEAST_S, timeout_s)))
+        ends = {Verdict.SATISFIED, Verdict.VIOLATED} if fail_fast else {Verdict.SATISFIED}
+        began_s = self._sources.clock_s()
+        found = self._confirm(min(_FIRST_S, max(_LEAST_S, timeout_s)))
         while True:
-            left_s = timeout_s - (world.clock_s() - began_s)
-            self._say(found)
-            if self._is_settled(found, fail_fast=fail_fast) or left_s <= 0:
-                return Outcome(
-                    verdict=_verdict(found), found=found, waited_s=world.clock_s() - began_s
+            left_s = timeout_s - (self._sources.clock_s() - began_s)
+            self._report(found)
+            if _verdict(found) in ends or left_s <= 0:
+                return WaitResult(
+                    verdict=_verdict(found), found=found, waited_s=self._sources.clock_s() - began_s
                 )
-            world.sleep(min(EVERY_S, left_s))
-            found = self._judged()
-            if self._is_settled(found, fail_fast=fail_fast):
-                left_s = timeout_s - (world.clock_s() - began_s)
-                found = self._confirmed(min(LOOK_S, max(_LEAST_S, left_s)))
+            self._sources.sleep(min(EVERY_S, left_s))
+            found = self._assess()
+            if _verdict(found) in ends:
+                left_s = timeout_s - (self._sources.clock_s() - began_s)
+                found = self._confirm(min(POLL_S, max(_LEAST_S, left_s)))
 
-    def _judged(self) -> Found:
+    def _assess(self) -> Findings:
         return {
-            one.name: self._judge(self._clusters[one.name], one)
-            for one in self._world.tick(self._world.now_ms()).clusters
+            one.name: self._evaluate(self._clusters[one.name], one)
+            for one in self._sources.tick(self._sources.now_ms()).clusters
             if one.name in self._clusters
         }
 
-    def _judge(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
+    def _evaluate(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
         view = one.assessment.view
         refuse_absent(self._conditions, view)
         not_current = {**cluster.unread(one.read), **view.not_current}
-        return cluster.joint.judge(replace(view, not_current=not_current))
+        return cluster.joint.evaluate(replace(view, not_current=not_current))
 
-    def _confirmed(self, timeout_s: float) -> Found:
+    def _confirm(self, timeout_s: float) -> Findings:
         """Poll again and evaluate; conditions on a source that did not answer are unknown."""
         silent = {
-            name: self._looked_anew(cluster.entry, timeout_s)
+            name: self._poll_again(cluster.entry, timeout_s)
             for name, cluster in self._clusters.items()
         }
         return {
@@ -153,20 +152,20 @@ class Waiting:
                 _unless(silent[name], condition, found)
                 for condition, found in zip(self._conditions, findings, strict=True)
             )
-            for name, findings in self._judged().items()
+            for name, findings in self._assess().items()
         }
 
-    def _looked_anew(self, entry: ClusterEntry, timeout_s: float) -> Mapping[DataSource, str]:
+    def _poll_again(self, entry: ClusterEntry, timeout_s: float) -> Mapping[DataSource, str]:
         """Return the sources that could not be polled again, with the reason."""
         needs = needs_of(self._conditions)
         silent: dict[DataSource, str] = {}
-        asked_for = needs & _ASKED_FOR
-        if asked_for and not self._world.ask_anew(entry.name, timeout_s):
-            silent.update(dict.fromkeys(asked_for, _NOT_ASKED))
+        to_poll = needs & _POLLED
+        if to_poll and not self._sources.poll_again(entry.name, timeout_s):
+            silent.update(dict.fromkeys(to_poll, _NO_ANSWER))
         on_disk = DataSource.LOG_DIRS in needs and entry.brokers is not None
-        on_disk = on_disk and self._world.not_followed() is None
-        if on_disk and not self._world.look_at_disks(entry.name, self._broker(), timeout_s):
-            silent[DataSource.LOG_DIRS] = _NOT_LOOKED
+        on_disk = on_disk and self._sources.not_followed() is None
+        if on_disk and not self._sources.poll_disks(entry.name, self._broker(), timeout_s):
+            silent[DataSource.LOG_DIRS] = _NOT_POLLED
         return silent
 
     def _broker(self) -> int | None:
@@ -174,25 +173,21 @@ class Waiting:
         about = {each.broker for each in self._conditions if DataSource.LOG_DIRS in each.needs}
         return next(iter(about)) if len(about) == 1 else None
 
-    def _is_settled(self, found: Found, *, fail_fast: bool) -> bool:
-        verdict = _verdict(found)
-        return verdict is Verdict.SATISFIED or (fail_fast and verdict is Verdict.VIOLATED)
-
-    def _say(self, found: Found) -> None:
+    def _report(self, found: Findings) -> None:
         now = [
             (name, each.condition, each.verdict, each.reason)
             for name, some in found.items()
             for each in some
         ]
-        if now != self._said:
-            self._said = now
-            self._world.say(found)
+        if now != self._reported:
+            self._reported = now
+            self._sources.report(found)
 
 
-_ASKED_FOR: Final = frozenset({*POLLED, DataSource.EXTERNAL})
+_POLLED: Final = frozenset({*POLLED, DataSource.EXTERNAL})
 
 
-def _verdict(found: Found) -> Verdict:
+def _verdict(found: Findings) -> Verdict:
     return verdict_of(each for some in found.values() for each in some)
 
 

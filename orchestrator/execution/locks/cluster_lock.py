@@ -9,7 +9,8 @@ from typing import Final
 
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld
-from orchestrator.execution.locks.store_lock import Held, NotHeld, OrchestratorLock, SharedLock
+from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 
 _SESSION_S_MAX: Final = 15.0
 """An orchestrator that was killed holds the lock until its session ends, some seconds later;
@@ -24,7 +25,7 @@ class ClusterLock:
         zookeeper: None: no hook is run, or the cluster has no ZooKeeper.
     """
 
-    def __init__(self, store: OrchestratorLock, zookeeper: SharedLock | None) -> None:
+    def __init__(self, store: StoreLock, zookeeper: ZooKeeperLock | None) -> None:
         self._store = store
         self._zookeeper = zookeeper
 
@@ -36,7 +37,7 @@ class ClusterLock:
             LockError: one cannot be taken.
             AuditError: the audit trail cannot be written.
         """
-        fence = self._store.acquire().token
+        fence = self._store.acquire()
         if self._zookeeper is not None:
             self._zookeeper.acquire(wait_s=_SESSION_S_MAX)
         return fence

@@ -1,4 +1,4 @@
-"""The interface of a lock that one orchestrator holds, and the lock of a state directory.
+"""What each lock of an orchestrator returns, and the lock of a state directory.
 
 Each acquisition of a lock has a token, higher than every token before. An owner that lost the lock
 and takes it again has the same token if nobody held it in between; with another token everything
@@ -10,27 +10,14 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from orchestrator.audit import AuditLog
-from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.process.owner import Owner
 from streams.state.files import try_lock, write_all
 
 _AGAIN_S: Final = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acquired:
-    """The lock was taken.
-
-    Attributes:
-        kept: the token is unchanged: nobody else held the lock in the meantime.
-    """
-
-    token: int
-    kept: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,45 +40,6 @@ class NotHeld:
     why: str
 
 
-class OrchestratorLock(Protocol):
-    """The interface of every lock. One thread uses it."""
-
-    def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take the lock; wait up to `wait_s` seconds while another process holds it.
-
-        Raises:
-            LockHeld: another process holds it.
-            LockError: it cannot be taken.
-        """
-
-    def check(self) -> Held | NotHeld:
-        """Check, right before a step, that the lock is still held."""
-
-    def release(self) -> None:
-        """Release the lock."""
-
-
-class SharedLock(OrchestratorLock, Protocol):
-    """A lock that orchestrators of several hosts share, with the record of the running step."""
-
-    @property
-    def connected(self) -> bool:
-        """Whether the lock can be checked now."""
-
-    def begin(self, step: RunningStep) -> Held | NotHeld:
-        """Record that a step runs, if the lock is held and no other step is recorded."""
-
-    def running(self) -> RunningStep | None:
-        """Return the last observed recorded step, without waiting."""
-
-    def end(self, step: RunningStep) -> None:
-        """Remove the record of a step that has ended.
-
-        Raises:
-            LockError: the record was not removed.
-        """
-
-
 class StoreLock:
     """The lock of one state directory: a file lock, and the fence of the audit trail.
 
@@ -107,8 +55,11 @@ class StoreLock:
         self._file: FileIO | None = None
         self._token: int | None = None
 
-    def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take the lock; the token is the fence.
+    def acquire(self, wait_s: float = 0.0) -> int:
+        """Take the lock; wait up to `wait_s` seconds while another process holds it.
+
+        Returns:
+            the token: the fence.
 
         Raises:
             LockHeld: another process holds it.
@@ -123,10 +74,10 @@ class StoreLock:
             if self._file is None:
                 time.sleep(_AGAIN_S)
         if self._token is not None and self._log.fence(self._cluster)[0] == self._token:
-            return Acquired(token=self._token, kept=True)
+            return self._token
         words, now_ms = self._owner.words(), time.time_ns() // 1_000_000
         self._token = self._log.take_fence(self._cluster, words, now_ms)
-        return Acquired(token=self._token, kept=False)
+        return self._token
 
     def check(self) -> Held | NotHeld:
         """Check in the audit trail that no other process has taken the fence."""

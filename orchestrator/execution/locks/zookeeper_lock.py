@@ -31,7 +31,7 @@ from typing import Final
 from migration.values.foreign import Unreadable, load_object
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld, LockUnreachable
-from orchestrator.execution.locks.store_lock import Acquired, Held, NotHeld
+from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
 from streams.zookeeper.calls import Pending, Transaction, Znode, ZooKeeperCalls
@@ -96,10 +96,11 @@ class ZooKeeperLock:
         self._reading: Pending[Znode] | None = None
 
     @_lock_errors()
-    def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take the lock; wait up to `wait_s` seconds while another process holds it.
+    def acquire(self, wait_s: float = 0.0) -> int:
+        """Take the lock, and return its token.
 
-        A `wait_s` above 0 is raised to twice the session timeout, if that is longer.
+        It waits up to `wait_s` seconds while another process holds the lock. A `wait_s` above 0 is
+        raised to twice the session timeout, if that is longer.
 
         Raises:
             LockHeld: another process holds it.
@@ -221,7 +222,7 @@ class ZooKeeperLock:
         self._grant = None
         self._zookeeper.close()
 
-    def _take(self) -> Acquired | None:
+    def _take(self) -> int | None:
         """Take a free lock; None: something changed in the meantime."""
         fence = self._fence()
         taking = self._zookeeper.transaction()
@@ -230,16 +231,16 @@ class ZooKeeperLock:
             taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
             if self._zookeeper.commit(taking) is None:
                 return None
-            return Acquired(token=self._grant.token, kept=True)
+            return self._grant.token
         taking.set_data(FENCE, self._data, fence.version)
         taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
         done = self._zookeeper.commit(taking)
         if done is None:
             return None
         self._grant = _Grant(version=done[0].version, token=done[0].mzxid)
-        return Acquired(token=self._grant.token, kept=False)
+        return self._grant.token
 
-    def _take_back(self, lock: Znode) -> Acquired | None:
+    def _take_back(self, lock: Znode) -> int | None:
         """Take over the own lock: the answer was lost, or it belongs to an own, older session."""
         fence = self._fence()
         if not self._is_mine(fence):
@@ -251,8 +252,8 @@ class ZooKeeperLock:
             again.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
             if self._zookeeper.commit(again) is None:
                 return None
-        before, self._grant = self._grant, _Grant(version=fence.version, token=fence.zxid)
-        return Acquired(token=fence.zxid, kept=before == self._grant)
+        self._grant = _Grant(version=fence.version, token=fence.zxid)
+        return fence.zxid
 
     def _fence(self) -> Znode:
         """Read the fence; create it if it does not exist, and protect it."""

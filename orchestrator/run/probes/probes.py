@@ -1,4 +1,7 @@
-"""Selects the functions that poll what the conditions of one cluster need."""
+"""Selects the functions that poll what the conditions of one cluster need.
+
+They include the users' own conditions: commands, and queries of their Prometheus.
+"""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -6,7 +9,10 @@ from functools import partial
 
 from migration.assessment.conditions import Condition, DataSource, Finding
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.probes.background import Asker, Asking
+from orchestrator.run.probes.poller import Poll, Poller
+from orchestrator.run.probes.promql import ask_promql
+from orchestrator.run.probes.shell import ask_shell
+from orchestrator.runbook.model import OwnCondition
 
 
 def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
@@ -14,31 +20,31 @@ def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
     return frozenset[DataSource]().union(*(each.needs for each in conditions))
 
 
-def asking_for(
+def poller_for(
     entry: ClusterEntry,
     conditions: Iterable[Condition],
     own: Mapping[str, Callable[[], Finding]],
-) -> Asking:
-    """Return the polls that the conditions need, and no others.
+) -> Poller:
+    """Return the poller of what the conditions need, and of nothing else.
 
     A condition on a controller needs the quorum too, to know which controllers exist.
     """
-    asked = tuple(conditions)
-    needs = set(needs_of(asked))
-    if any(each.controller is not None for each in asked):
+    conditions = tuple(conditions)
+    needs = set(needs_of(conditions))
+    if any(each.controller is not None for each in conditions):
         needs.add(DataSource.QUORUM)
-    return Asking(askers_of(entry, needs), own)
+    return Poller(polls_of(entry, needs), own)
 
 
-def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:
-    """Return a polling function for each source that is needed and not followed."""
+def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Poll]:
+    """Return the function that polls each source that is needed and not followed."""
     from orchestrator.config.targets import target_of
     from streams.probe.gather import ask_checks
     from streams.probe.quorum import ask_quorum
     from streams.probe.settings import ask_settings
     from streams.probe.topics import ask_topics
 
-    askers = {
+    polls = {
         DataSource.TOPICS: ask_topics,
         DataSource.SETTINGS: ask_settings,
         DataSource.QUORUM: ask_quorum,
@@ -46,8 +52,31 @@ def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[Dat
     }
     target = target_of(entry)
     return {
-        source: partial(ask, target, _now_ms) for source, ask in askers.items() if source in needs
+        source: partial(ask, target, _now_ms) for source, ask in polls.items() if source in needs
     }
+
+
+def own_polls(
+    conditions: Iterable[OwnCondition], cluster: str
+) -> Mapping[str, Callable[[], Finding]]:
+    """Return the function that polls each condition, by name.
+
+    Every function has a time limit and raises nothing.
+    """
+    return {each.name: partial(ask_own, each, cluster) for each in conditions}
+
+
+def ask_own(own: OwnCondition, cluster: str) -> Finding:
+    """Evaluate one condition now.
+
+    Raises:
+        ValueError: it is neither a command nor a query, so the runbook was not checked.
+    """
+    if own.shell is not None:
+        return ask_shell(own.name, own.shell, cluster)
+    if own.promql is not None:
+        return ask_promql(own.name, own.promql)
+    raise ValueError(f"the condition {own.name} is neither `shell` nor `promql`")
 
 
 def _now_ms() -> int:

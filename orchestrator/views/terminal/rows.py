@@ -17,7 +17,7 @@ from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
 from orchestrator.output.formatting import short_age, short_rate
-from orchestrator.run.urgency import urgency
+from orchestrator.run.assessed import urgency
 
 LETTERS: Final = {
     ReplicaState.ASSIGNED: ("A", "black on green"),

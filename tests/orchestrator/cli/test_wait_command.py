@@ -16,7 +16,7 @@ from migration.observed.source_status import STALE_AFTER_MS
 from orchestrator.cli import wait as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.run.waiting import Found
+from orchestrator.run.waiting import Findings
 from streams.state.store import BatchResult, Store
 from tests.scenes.night import FRESH, cluster, held, kraft
 from tests.support.fake_store import write_status
@@ -84,7 +84,7 @@ def test_what_comes_to_hold_meanwhile_ends_with_0(
 ) -> None:
     say = command._print_pending
 
-    def and_then_it_goes_on(found: Found) -> None:
+    def and_then_it_goes_on(found: Findings) -> None:
         say(found)
         job.write(DONE)
 

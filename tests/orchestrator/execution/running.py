@@ -49,7 +49,7 @@ def ended(runs: HookRuns, run_id: str, within_s: float = 60.0) -> Ended:
     """Wait for the end of a run."""
 
     def look() -> Ended | None:
-        found = runs.look(run_id)
+        found = runs.state(run_id)
         return found if isinstance(found, Ended) else None
 
     return until(look, within_s)

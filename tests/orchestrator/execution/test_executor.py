@@ -24,13 +24,14 @@ from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FencedOff
-from orchestrator.execution.executor import Executor, TickResult
-from orchestrator.execution.judge import Judge
+from orchestrator.execution.executor import Executor
+from orchestrator.execution.facts import FactFinder
+from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.execution.step_fields import Fields
 from orchestrator.execution.steps import Steps
 from orchestrator.hooks.files import End, Outcome
-from orchestrator.hooks.runs import Ended, Hook, Look, NotStarted, Running, Unknown
+from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.load import parse
 from orchestrator.runbook.loaded import Loaded
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
@@ -78,8 +79,11 @@ rollbacks:
 """
 
 
-class Fresh:
+class Fresh(FactFinder):
     """Everything is fresh at once."""
+
+    def __init__(self) -> None:
+        pass
 
     def keep(self, conditions: Sequence[Condition]) -> None:
         pass
@@ -94,14 +98,14 @@ class Fresh:
         return True
 
 
-class Outside:
+class Outside(HookRuns, ClusterLock):
     """Hooks, their runs and the lock, as the test wants them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.by_hook = frozenset({"enter-kraft", "finalize", "leave-kraft"})
         self.started: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
-        self.now: Look = Running(started_ms=NOW_MS)
+        self.now: RunState = Running(started_ms=NOW_MS)
         self.lost: str | None = None
         self.token = 1
         self.recorded: RunningStep | None = None
@@ -119,7 +123,7 @@ class Outside:
         self.started.append((run_id, hook.argv, hook.environment))
         self.now = Running(started_ms=NOW_MS)
 
-    def look(self, run_id: str) -> Look:
+    def state(self, run_id: str) -> RunState:
         assert self.now == NotStarted() or run_id == self.started[-1][0]
         return self.now
 
@@ -189,10 +193,10 @@ class Night:
             loaded=self.loaded,
             trail=self.trail,
             fence=fence,
-            judge=Judge(Fresh()),
+            facts=Fresh(),
             steps=lambda tell: Steps(
-                fields=Fields(ClusterEntry(name="prod")),
-                commands=None if self.by_hand else self.outside,
+                entry=ClusterEntry(name="prod"),
+                make_hook=None if self.by_hand else self.outside.hook,
                 runs=self.outside,
                 lock=self.outside,
                 home=HOME,
@@ -214,7 +218,7 @@ class Night:
             hazards=hazards(summary, self.now_ms, CURRENT),
         )
 
-    def look(self, times: int = 1) -> TickResult:
+    def look(self, times: int = 1) -> ExecutionStatus:
         found = None
         for _ in range(times):
             self.now_ms += 250
@@ -222,7 +226,7 @@ class Night:
         assert found is not None
         return found
 
-    def settle(self) -> TickResult:
+    def settle(self) -> ExecutionStatus:
         """Look until nothing changes any more."""
         for _ in range(30):
             before = self.log.entries("prod")[-1].sequence
@@ -417,7 +421,9 @@ def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Ni
         "a decision: the step of brokers-kraft[1], begun on ops2 at 2026-09-21T14:13:20.000Z"
     )
     assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in result.holds[0]
-    assert result.execution.elsewhere == ELSEWHERE
+    walk = night.trail.state()
+    assert walk is not None
+    assert walk.elsewhere == ELSEWHERE
     assert night.kinds().count("step_elsewhere") == 1
     assert night.outside.started == []
     night.outside.recorded = None

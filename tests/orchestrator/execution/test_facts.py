@@ -14,7 +14,7 @@ from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
 from orchestrator.execution.facts import FactFinder
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.probes.background import EVERY_S, Asking
+from orchestrator.run.probes.poller import EVERY_S, Poller
 from tests.scenes.night import cluster, kraft
 
 LAG = external("lag")
@@ -44,16 +44,16 @@ def test_an_answer_counts_once_it_was_taken_in_and_not_by_itself(
     under_way: list[Future[Finding]],
 ) -> None:
     """A look that is under way was read before the answer came; it must not be called fresh."""
-    with closing(Asking({}, {"lag": lambda: told(9)}, clock_s=lambda: 100.0)) as asking:
-        finder = FactFinder(asking)
+    with closing(Poller({}, {"lag": lambda: told(9)}, clock_s=lambda: 100.0)) as poller:
+        finder = FactFinder(poller)
         finder.want([LAG], SINCE_MS)
         wait(under_way)
         assert not finder.is_fresh([LAG], SINCE_MS, ())
-        assert asking.asked.external == {}
-        finder.take_in()
+        assert poller.answers.external == {}
+        finder.store_answers()
         assert finder.is_fresh([LAG], SINCE_MS, ())
         assert not finder.is_fresh([LAG], SINCE_MS + 1, ())
-        assert asking.asked.external == {"lag": told(9)}
+        assert poller.answers.external == {"lag": told(9)}
 
 
 def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
@@ -61,15 +61,15 @@ def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
 ) -> None:
     now_s = time.time()
     own = {"lag": lambda: told(0), "never": lambda: told(1)}
-    with closing(Asking({}, own, clock_s=lambda: now_s)) as asking:
+    with closing(Poller({}, own, clock_s=lambda: now_s)) as poller:
         for count in (1, 2):
-            asking.keep({"lag"})
+            poller.poll_due({"lag"})
             wait(under_way)
-            asking.take_in()
-            asking.keep({"lag"})  # not due
+            poller.store_answers()
+            poller.poll_due({"lag"})  # not due
             assert len(under_way) == count
             now_s += EVERY_S
-        assert asking.asked.external == {"lag": told(0)}
+        assert poller.answers.external == {"lag": told(0)}
 
 
 def looked(read: int, **status: int | None) -> ClusterRead:
@@ -95,7 +95,7 @@ def test_the_log_is_read_when_nothing_but_no_ops_is_left(
     read: int, status: dict[str, int | None], fresh: bool
 ) -> None:
     """The job takes single no-op records in late; they say nothing."""
-    with closing(Asking({}, {}, clock_s=lambda: 100.0)) as asking:
-        finder = FactFinder(asking)
+    with closing(Poller({}, {}, clock_s=lambda: 100.0)) as poller:
+        finder = FactFinder(poller)
         finder.note(looked(read, **status))
         assert finder.is_fresh([QUIET], SINCE_MS, ()) is fresh

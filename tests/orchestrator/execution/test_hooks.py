@@ -99,7 +99,7 @@ def test_a_command_that_is_told_to_end_may_do_so_in_order(runs: HookRuns, tmp_pa
     mark = tmp_path / "pid"
     runs.start("run-1", hook(*python(_ORDERLY, str(mark))))
     until(lambda: number_in(mark))
-    assert isinstance(runs.look("run-1"), Running)
+    assert isinstance(runs.state("run-1"), Running)
     runs.stop("run-1")
     found = ended(runs, "run-1")
     assert (found.outcome.end, found.outcome.exit_code) == (End.STOPPED, 7)
@@ -257,13 +257,13 @@ def test_a_command_gets_no_more_of_the_environment_than_is_listed(
 def test_without_a_variable_that_it_needs_nothing_is_started(runs: HookRuns) -> None:
     with pytest.raises(VariableNotSet, match="`pass_env` names ABSENT"):
         runs.start("run-1", replace(hook("true"), pass_env=("ABSENT",)))
-    assert runs.look("run-1") == NotStarted()
+    assert runs.state("run-1") == NotStarted()
 
 
 def test_without_its_secret_nothing_is_started(runs: HookRuns) -> None:
     with pytest.raises(SecretUnknown, match="ABSENT"):
         runs.start("run-1", hook("true", secrets=Secrets(variables=("ABSENT",))))
-    assert runs.look("run-1") == NotStarted()
+    assert runs.state("run-1") == NotStarted()
 
 
 def test_a_run_is_started_once(runs: HookRuns, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_run_is_started_once(runs: HookRuns, tmp_path: Path) -> None:
 @pytest.mark.parametrize("run_id", ["", "..", "a/b", ".hidden", "x" * 200])
 def test_a_run_has_a_plain_name(runs: HookRuns, run_id: str) -> None:
     with pytest.raises(HookError, match="cannot name"):
-        runs.look(run_id)
+        runs.state(run_id)
 
 
 def test_a_supervisor_that_fails_did_nothing(
@@ -288,7 +288,7 @@ def test_a_supervisor_that_fails_did_nothing(
         patch.setattr(sys, "executable", "/bin/false")
         with pytest.raises(HookError, match=r"the supervisor in .* failed"):
             runs.start("run-1", hook("true"))
-    assert runs.look("run-1") == NotStarted()
+    assert runs.state("run-1") == NotStarted()
     found, _ = ran(runs, hook("true"))
     assert found.outcome.succeeded
 

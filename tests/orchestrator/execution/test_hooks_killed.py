@@ -41,7 +41,7 @@ def test_the_outcome_is_known_though_kraftgate_was_killed(
         assert orchestrator.stdout is not None
         assert orchestrator.stdout.readline() == b"handed over\n"
         os.kill(orchestrator.pid, signal.SIGKILL)
-    assert isinstance(runs.look("run-1"), Running)
+    assert isinstance(runs.state("run-1"), Running)
     go.write_text("go\n")
     found = ended(runs, "run-1")
     assert (found.outcome.end, found.outcome.exit_code) == (End.EXITED, 3)
@@ -77,14 +77,14 @@ def test_with_its_supervisor_killed_the_outcome_is_unknown(
     assert started is not None
     os.kill(started["pid"], signal.SIGKILL)
     assert until(lambda: is_gone(started["pid"]))
-    found = runs.look("run-1")
+    found = runs.state("run-1")
     assert isinstance(found, Unknown)
     assert found.still_running == (pid,)
     assert found.started_ms == started["at_ms"]
     runs.stop("run-1")
     go.write_text("go\n")
     assert until(lambda: is_gone(pid))
-    again = runs.look("run-1")
+    again = runs.state("run-1")
     assert isinstance(again, Unknown)
     assert again.still_running == ()
 
@@ -94,6 +94,6 @@ def test_killed_before_anything_was_started_it_may_be_started(runs: HookRuns, st
     directory = state / "hooks" / "run-1"
     directory.mkdir(parents=True)
     (directory / "lock").touch()
-    assert runs.look("run-1") == NotStarted()
+    assert runs.state("run-1") == NotStarted()
     runs.start("run-1", hook("true"))
     assert ended(runs, "run-1").outcome.succeeded

@@ -27,7 +27,7 @@ from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.config.load import parse_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.soak import JointConditions
+from orchestrator.run.conditions import JointConditions
 from tests.scenes.night import FRESH, HYBRID, NOW_MS, cluster, kraft
 from tests.support.assessing import assessed
 
@@ -238,7 +238,7 @@ def test_the_soak_counts_since_all_others_hold_without_a_break() -> None:
     def at(one: ClusterRead, after_s: int) -> list[Verdict]:
         now_ms = NOW_MS + after_s * 1000
         fresh = replace(one, status=replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms))
-        found = joint.judge(assessed(fresh, now_ms, of=entry()).assessment.view)
+        found = joint.evaluate(assessed(fresh, now_ms, of=entry()).assessment.view)
         return [each.verdict for each in found]
 
     waiting = [Verdict.SATISFIED, Verdict.WAITING]

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from migration.assessment.conditions import Finding, Verdict
-from orchestrator.run.probes.user_conditions import ask_own, own_askers
+from orchestrator.run.probes.probes import ask_own, own_polls
 from orchestrator.runbook.model import OwnCondition, PromqlCondition, ShellCondition
 from tests.streams.jmx.server import serving, text
 from tests.support.prometheus import running
@@ -229,5 +229,5 @@ def test_each_is_asked_by_its_name() -> None:
     own = OwnCondition(
         name="mine", shell=ShellCondition(argv=("/bin/true",), timeout=timedelta(seconds=30))
     )
-    asked = own_askers([own], "prod")
+    asked = own_polls([own], "prod")
     assert asked["mine"]().verdict is Verdict.SATISFIED

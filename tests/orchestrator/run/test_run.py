@@ -20,8 +20,8 @@ from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
 from orchestrator.run import job
+from orchestrator.run.conditions import Gate
 from orchestrator.run.reader import Reader
-from orchestrator.run.until import Gate
 from orchestrator.views.terminal.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.scenes.night import (

@@ -27,8 +27,8 @@ from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.probes.background import EVERY_S, Asking
-from orchestrator.run.waiting import Found, Outcome, Waiting, World
+from orchestrator.run.probes.poller import EVERY_S, Poller
+from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft
 from tests.support.assessing import tick
 
@@ -55,7 +55,7 @@ class Outside:
     answers: Callable[[float], Polled] = lambda _: Polled()
     now_s: float = 0.0
     looked: list[tuple[str, int | None, float]] = field(default_factory=list)
-    said: list[Found] = field(default_factory=list)
+    said: list[Findings] = field(default_factory=list)
     at_a_look_of_the_disks: ClusterSummary | None = None
     not_followed: str | None = None
     polled: int = 0
@@ -73,7 +73,7 @@ class Outside:
         polled = self.answers(self.now_s)
         return tick([one], now_ms, not_followed=self.not_followed, polled=polled)
 
-    def look_at_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
+    def poll_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
         self.looked.append((name, broker, timeout_s))
         if self.at_a_look_of_the_disks is not None:
             self.summaries = [self.at_a_look_of_the_disks]
@@ -84,16 +84,16 @@ class Outside:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def ask_anew(self, *_: object) -> bool:
+    def poll_again(self, *_: object) -> bool:
         self.polled += 1
         return True
 
-    def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> Outcome:
-        world = World(
+    def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> WaitResult:
+        sources = WaitSources(
             tick=self.tick,
-            look_at_disks=self.look_at_disks,
-            ask_anew=self.ask_anew,
-            say=self.said.append,
+            poll_disks=self.poll_disks,
+            poll_again=self.poll_again,
+            report=self.said.append,
             not_followed=lambda: self.not_followed,
             clock_s=lambda: self.now_s,
             now_ms=lambda: NOW_MS + int(self.now_s * 1000),
@@ -101,11 +101,11 @@ class Outside:
         )
         entries = parse_config(CONFIG, Path("kraftgate.yaml")).clusters
         conditions = [parse(text) for text in texts]
-        waiting = Waiting(entries, conditions, world)
+        waiting = ConditionWait(entries, conditions, sources)
         return waiting.wait(timeout_s, fail_fast=fail_fast)
 
 
-def reasons(outcome: Outcome) -> list[str]:
+def reasons(outcome: WaitResult) -> list[str]:
     return [each.reason for each in outcome.found["prod"]]
 
 
@@ -263,28 +263,28 @@ class TestAsking:
             asked.append(now_s)
             return TopicsSeen(at_ms=len(asked), partitions=32)
 
-        asking = Asking({DataSource.TOPICS: ask}, {}, clock_s=lambda: now_s)
+        poller = Poller({DataSource.TOPICS: ask}, {}, clock_s=lambda: now_s)
         try:
-            assert isinstance(asking.latest().topics, Unknown)
-            assert asking.anew(10.0)
-            first = asking.latest().topics
+            assert isinstance(poller.latest().topics, Unknown)
+            assert poller.poll_again(10.0)
+            first = poller.latest().topics
             assert isinstance(first, TopicsSeen)
             count = len(asked)
-            asking.latest()
+            poller.latest()
             assert len(asked) == count
             now_s += EVERY_S
-            asking.latest()
-            assert asking.anew(10.0)
+            poller.latest()
+            assert poller.poll_again(10.0)
             assert asked[-1] == now_s
         finally:
-            asking.close()
+            poller.close()
 
     def test_the_users_own_are_asked_like_all_others(self) -> None:
         told = Finding(condition="lag", verdict=Verdict.WAITING, reason="lag is 4000")
-        asking = Asking({}, {"lag": lambda: told})
+        poller = Poller({}, {"lag": lambda: told})
         try:
-            assert asking.anew(10.0)
-            assert asking.latest().external == {"lag": told}
+            assert poller.poll_again(10.0)
+            assert poller.latest().external == {"lag": told}
             assert external("lag").name == "lag"
         finally:
-            asking.close()
+            poller.close()

@@ -52,7 +52,7 @@ lock = ZooKeeperLock(
 for line in sys.stdin:
     if line == "acquire\\n":
         try:
-            print(json.dumps({"token": lock.acquire().token}), flush=True)
+            print(json.dumps({"token": lock.acquire()}), flush=True)
         except LockError as error:
             print(json.dumps({"refused": str(error)}), flush=True)
     else:

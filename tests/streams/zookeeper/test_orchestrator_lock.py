@@ -54,7 +54,7 @@ def is_held(lock: ZooKeeperLock) -> bool:
 def test_one_gets_it_and_the_other_is_told_who_has_it(kafka: Writer, connect: str) -> None:
     with orchestrating(connect, "anna", 4711) as anna, orchestrating(connect, "bert") as bert:
         before_s = boot_clock_s()
-        token = anna.acquire().token
+        token = anna.acquire()
         found = anna.check()
         assert isinstance(found, Held)
         assert found.token == token
@@ -65,7 +65,6 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(kafka: Writer, connect: st
         assert bert.check() == NotHeld(why="it was not taken")
         assert is_held(anna)
         assert anna.acquire() == anna.acquire()
-        assert anna.acquire().kept
         del kafka
 
 
@@ -76,14 +75,14 @@ def test_a_released_lock_is_free_at_once_and_its_token_never_comes_again(
     tokens = []
     for user in ("anna", "bert", "anna"):
         with orchestrating(connect, user) as lock:
-            tokens.append(lock.acquire().token)
-            tokens.append(lock.acquire().token)
+            tokens.append(lock.acquire())
+            tokens.append(lock.acquire())
             lock.release()
             assert lock.check() == NotHeld(why="it was not taken")
-            tokens.append(lock.acquire().token)
+            tokens.append(lock.acquire())
     kafka.delete(HOME)
     with orchestrating(connect) as lock:
-        tokens.append(lock.acquire().token)
+        tokens.append(lock.acquire())
     assert tokens == sorted(tokens)
     assert len(set(tokens)) == 7
 
@@ -119,7 +118,7 @@ def test_of_a_killed_one_it_is_free_when_its_session_ends(connect: str) -> None:
             killed.process.wait()
             with pytest.raises(LockHeld, match="it has ended, and its session will soon"):
                 bert.acquire()
-            assert bert.acquire(wait_s=_WAIT_S).token > token
+            assert bert.acquire(wait_s=_WAIT_S) > token
         assert is_held(bert)
 
 
@@ -132,7 +131,7 @@ def test_a_frozen_one_does_not_hold_it_when_it_comes_back(connect: str) -> None:
         frozen.freeze()
         taken = bert.acquire(wait_s=_WAIT_S)
         assert boot_clock_s() > until_s
-        assert taken.token > token
+        assert taken > token
         frozen.thaw()
         for _ in range(3):
             assert "until_s" not in frozen.ask("check")
@@ -145,7 +144,7 @@ def test_a_frozen_one_does_not_hold_it_when_it_comes_back(connect: str) -> None:
 def test_an_expired_session_is_no_lock_until_it_is_taken_again(connect: str) -> None:
     """The token is unchanged, because no other orchestrator held the lock."""
     with orchestrating(connect) as lock:
-        token = lock.acquire().token
+        token = lock.acquire()
         expire(lock, connect)
         until(lambda: not is_held(lock))
         until(lambda: lock._zookeeper.connected)
@@ -154,17 +153,16 @@ def test_an_expired_session_is_no_lock_until_it_is_taken_again(connect: str) -> 
         assert "session has expired" in found.why
         until(lambda: reacquired(lock))
         again = lock.acquire()
-        assert again.token == token
-        assert again.kept
+        assert again == token
         assert is_held(lock)
 
 
 @pytest.mark.usefixtures("kafka")
 def test_one_that_lost_it_to_another_gets_a_new_token(connect: str) -> None:
     with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
-        token = anna.acquire().token
+        token = anna.acquire()
         expire(anna, connect)
-        between = bert.acquire(wait_s=_WAIT_S).token
+        between = bert.acquire(wait_s=_WAIT_S)
         until(lambda: anna._zookeeper.connected)
         found = anna.check()
         assert isinstance(found, NotHeld)
@@ -172,8 +170,7 @@ def test_one_that_lost_it_to_another_gets_a_new_token(connect: str) -> None:
         assert "took over" in found.why
         bert.release()
         after = anna.acquire()
-        assert token < between < after.token
-        assert not after.kept
+        assert token < between < after
         assert is_held(anna)
 
 
@@ -183,7 +180,7 @@ def test_one_that_was_there_for_a_moment_only_makes_the_token_new_too(
 ) -> None:
     """Between the read of the fence and the acquisition of the lock."""
     with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
-        token = anna.acquire().token
+        token = anna.acquire()
         expire(anna, connect)
         until(lambda: not is_held(anna))
         look = anna._fence
@@ -226,7 +223,7 @@ def test_a_zookeeper_that_lost_its_data(
 def test_zookeeper_away_and_back(lab: Lab, connect: str, how: str) -> None:
     """The lock is lost, then held again with the same token: no other orchestrator had it."""
     with orchestrating(connect) as lock:
-        token = lock.acquire().token
+        token = lock.acquire()
         (lab.kill if how == "killed" else lab.freeze)(ZOOKEEPER)
         until(lambda: not is_held(lock))
         (lab.start_zookeeper if how == "killed" else lambda: lab.thaw(ZOOKEEPER))()
@@ -242,7 +239,7 @@ def test_an_unreachable_zookeeper_gives_no_lock(
     """The previous owner reacquires its lock in a new session while the old one exists."""
     monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 0.5)
     with orchestrating(connect) as lock:
-        token = lock.acquire().token
+        token = lock.acquire()
         lab.kill(ZOOKEEPER)
         until(lambda: not is_held(lock))
         with pytest.raises(LockUnreachable, match="refused"):
@@ -262,10 +259,10 @@ def test_an_unreachable_zookeeper_gives_no_lock(
 @pytest.mark.usefixtures("kafka")
 def test_a_lock_whose_answer_was_lost_is_taken_back(connect: str) -> None:
     with orchestrating(connect) as lock:
-        token = lock.acquire().token
+        token = lock.acquire()
         lock._grant = None  # as if the transaction's answer had not come
         assert not is_held(lock)
-        assert lock.acquire().token == token
+        assert lock.acquire() == token
         assert is_held(lock)
 
 
@@ -449,7 +446,7 @@ def test_only_its_own_identity_changes_what_an_authenticated_one_writes(
             assert permissions(kafka, path) == {("world", Permissions.ALL)}
     own = {("digest", Permissions.ALL), ("world", Permissions.READ)}
     with locking(secured(connect, tmp_path, "kraftgate", "hush"), "anna") as lock:
-        token = lock.acquire().token
+        token = lock.acquire()
         assert isinstance(lock.begin(step_of("anna")), Held)
         for path in (HOME, FENCE, LOCK, STEP):
             assert permissions(kafka, path) == own
@@ -465,7 +462,7 @@ def test_only_its_own_identity_changes_what_an_authenticated_one_writes(
         ):
             lock.acquire()
     with locking(secured(connect, tmp_path, "kraftgate", "hush"), "carla") as lock:
-        assert lock.acquire().token > token
+        assert lock.acquire() > token
     kafka.close()
     admin = Client(secured(connect, tmp_path, "kraftgate", "hush"))
     admin.start()

@@ -133,10 +133,10 @@ def test_another_host_waits_until_the_step_is_ended_where_it_began(
             with pytest.raises(LockHeld):
                 one.lock.acquire()
             end_own(one.lock, one.runs, one.home)
-            assert isinstance(one.runs.look(RUN), Running)
+            assert isinstance(one.runs.state(RUN), Running)
             assert two.waits() == waits
             killed.touch()
-            until(lambda: isinstance(one.runs.look(RUN), Ended))
+            until(lambda: isinstance(one.runs.state(RUN), Ended))
             end_own(one.lock, one.runs, one.home)
         until(lambda: two.waits() is None)
         assert [each.kind for each in two.told] == ["step_elsewhere", "step_elsewhere_ended"]

@@ -25,9 +25,8 @@ from orchestrator.api.console.state import (
 from orchestrator.api.rows import HazardRow, broker_row, eta_row, hazard_row, unexpected_rows
 from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
 from orchestrator.execution.route import checkpoints
-from orchestrator.run.assessed import Assessed
+from orchestrator.run.assessed import Assessed, urgency
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
-from orchestrator.run.urgency import urgency
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
 

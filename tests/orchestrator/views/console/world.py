@@ -256,7 +256,7 @@ class World:
             )
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
-        said = execution_status.told(
+        said = execution_status.status_of(
             walk,
             self.at.now_ms,
             checkpoint=None if current is None else current.id,

@@ -7,7 +7,7 @@ from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, RecordedFinding
 from orchestrator.audit.execution.state import Stage, fold
-from orchestrator.run.execution_status import told as status_of
+from orchestrator.run.execution_status import status_of
 from orchestrator.runbook.model import Approval, Checkpoint, Step
 from orchestrator.views.report.accounts.checkpoints import CheckpointRecord
 from tests.orchestrator.views.report.making import ANNA, BORIS

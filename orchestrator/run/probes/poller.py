@@ -19,41 +19,40 @@ CHECKS_EVERY_S: Final = 60.0
 """The same for the preflight checks, which ask every node for everything."""
 _AT_ONCE_MAX: Final = 4
 
-Asker: TypeAlias = Callable[[], Any]
+Poll: TypeAlias = Callable[[], Any]
 """Returns the value for its source's field of `Polled`."""
-OwnAsker: TypeAlias = Callable[[], Finding]
 
 
-class Asking:
+class Poller:
     """The polls of one cluster.
 
     Args:
-        askers: by source; a source's name is the name of its field of `Polled`.
+        polls: by source; a source's name is the name of its field of `Polled`.
         own: the users' own conditions, by name.
     """
 
     def __init__(
         self,
-        askers: Mapping[DataSource, Asker],
-        own: Mapping[str, OwnAsker],
+        polls: Mapping[DataSource, Poll],
+        own: Mapping[str, Callable[[], Finding]],
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._askers: dict[str, Asker] = {str(source): ask for source, ask in askers.items()}
+        self._polls: dict[str, Poll] = {str(source): poll for source, poll in polls.items()}
         self._own = dict(own)
         self._clock_s = clock_s
-        self._asked = Polled()
+        self._answers = Polled()
         self._under_way: dict[str, Future[Any]] = {}
         self._ended_s: dict[str, float] = {}
         self._begun_s: dict[str, float] = {}
         self._answered_s: dict[str, float] = {}
-        self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="asking")
+        self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="poll")
 
     @property
-    def asked(self) -> Polled:
-        """The answers that `take_in` stored last."""
-        return self._asked
+    def answers(self) -> Polled:
+        """The answers that `store_answers` stored last."""
+        return self._answers
 
-    def take_in(self) -> None:
+    def store_answers(self) -> None:
         """Store the answers that have arrived."""
         for name, future in list(self._under_way.items()):
             if not future.done():
@@ -63,28 +62,28 @@ class Asking:
             self._answered_s[name] = self._begun_s[name]
             answer = future.result()
             if name in self._own:
-                external = {**self._asked.external, name: answer}
-                self._asked = replace(self._asked, external=external)
+                external = {**self._answers.external, name: answer}
+                self._answers = replace(self._answers, external=external)
             else:
-                self._asked = replace(self._asked, **{name: answer})
+                self._answers = replace(self._answers, **{name: answer})
 
     def latest(self) -> Polled:
         """Store the answers that have arrived, and poll every source that is due."""
-        self.take_in()
-        self.keep((*self._askers, *self._own))
-        return self._asked
+        self.store_answers()
+        self.poll_due((*self._polls, *self._own))
+        return self._answers
 
-    def keep(self, names: Collection[str]) -> None:
+    def poll_due(self, names: Collection[str]) -> None:
         """Poll the sources among these names that are due; ignore unknown names."""
         now_s = self._clock_s()
-        for name in (*self._askers, *self._own):
+        for name in (*self._polls, *self._own):
             every_s = CHECKS_EVERY_S if name == DataSource.PREFLIGHT else EVERY_S
             if name in names and now_s - self._ended_s.get(name, float("-inf")) >= every_s:
                 self._begin(name)
 
-    def want(self, name: str, since_s: float) -> None:
+    def poll_since(self, name: str, since_s: float) -> None:
         """Poll a source, unless a poll of it began at `since_s` or later; ignore unknown names."""
-        known = name in self._askers or name in self._own
+        known = name in self._polls or name in self._own
         if known and self._answered_s.get(name, float("-inf")) < since_s:
             self._begin(name)
 
@@ -92,7 +91,7 @@ class Asking:
         """Return whether the stored answer is that of a poll that began at `since_s` or later."""
         return self._answered_s.get(name, float("-inf")) >= since_s
 
-    def anew(self, timeout_s: float) -> bool:
+    def poll_again(self, timeout_s: float) -> bool:
         """Poll everything again and wait; return whether every answer arrived in time.
 
         A poll that is already running began earlier, so its answer does not count. The preflight
@@ -101,7 +100,7 @@ class Asking:
         deadline_s = self._clock_s() + timeout_s
         wanted = [
             name
-            for name in (*self._askers, *self._own)
+            for name in (*self._polls, *self._own)
             if name != DataSource.PREFLIGHT or name not in self._ended_s
         ]
         if not self._waited_for(wanted, timeout_s):
@@ -116,11 +115,11 @@ class Asking:
 
     def _waited_for(self, names: Collection[str], timeout_s: float) -> bool:
         wait([self._under_way[name] for name in names if name in self._under_way], timeout_s)
-        self.take_in()
+        self.store_answers()
         return not any(name in self._under_way for name in names)
 
     def _begin(self, name: str) -> None:
         if name not in self._under_way:
-            ask = self._askers.get(name) or self._own[name]
+            poll = self._polls.get(name) or self._own[name]
             self._begun_s[name] = self._clock_s()
-            self._under_way[name] = self._pool.submit(ask)
+            self._under_way[name] = self._pool.submit(poll)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, View
 from migration.image.summary import Phase
 from orchestrator.audit.execution.state import CheckpointState
-from orchestrator.execution.judge import Judge
+from orchestrator.execution.evaluation import PartEvaluator
+from orchestrator.execution.facts import FactFinder
 from tests.scenes.night import NOW_MS, cluster, kraft
 
 AT = CheckpointState(id="copy")
 
 
-class FakeFreshness:
+class FakeFacts(FactFinder):
     """Findings when the test says so; what is asked and when is under test, not the asking."""
 
     def __init__(self) -> None:
@@ -56,56 +57,60 @@ def view(now_ms: int = NOW_MS, *, bad: str | None = None) -> View:
 
 
 def test_what_holds_is_looked_at_once_more_before_it_is_believed() -> None:
-    fresh = FakeFreshness()
-    judge = Judge(fresh)
-    first = judge.judge(AT, "needs", [condition("a")], view(), {})
-    assert (first.verdict, first.holds, fresh.wanted) == (Verdict.SATISFIED, False, [NOW_MS])
-    fresh.asked_ms = NOW_MS - 1
-    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 5), {}).holds
-    fresh.asked_ms = NOW_MS + 1
-    assert judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 9), {}).holds
+    facts = FakeFacts()
+    evaluator = PartEvaluator(facts)
+    first = evaluator.evaluate(AT, "needs", [condition("a")], view(), {})
+    assert (first.verdict, first.holds, facts.wanted) == (Verdict.SATISFIED, False, [NOW_MS])
+    facts.asked_ms = NOW_MS - 1
+    assert not evaluator.evaluate(AT, "needs", [condition("a")], view(NOW_MS + 5), {}).holds
+    facts.asked_ms = NOW_MS + 1
+    assert evaluator.evaluate(AT, "needs", [condition("a")], view(NOW_MS + 9), {}).holds
 
 
 def test_a_break_begins_the_look_anew() -> None:
-    fresh = FakeFreshness()
-    judge = Judge(fresh)
-    judge.judge(AT, "needs", [condition("a")], view(), {})
-    fresh.asked_ms = NOW_MS + 1
-    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 2, bad="a"), {}).holds
-    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 3), {}).holds
-    assert fresh.wanted[-1] == NOW_MS + 3
+    facts = FakeFacts()
+    evaluator = PartEvaluator(facts)
+    evaluator.evaluate(AT, "needs", [condition("a")], view(), {})
+    facts.asked_ms = NOW_MS + 1
+    assert not evaluator.evaluate(
+        AT, "needs", [condition("a")], view(NOW_MS + 2, bad="a"), {}
+    ).holds
+    assert not evaluator.evaluate(AT, "needs", [condition("a")], view(NOW_MS + 3), {}).holds
+    assert facts.wanted[-1] == NOW_MS + 3
 
 
 def test_soak_counts_from_when_the_others_held_and_anew_after_a_break() -> None:
-    fresh = FakeFreshness()
-    fresh.asked_ms = NOW_MS * 2
-    judge = Judge(fresh)
+    facts = FakeFacts()
+    facts.asked_ms = NOW_MS * 2
+    evaluator = PartEvaluator(facts)
     both = [condition("a"), condition("soak")]
-    assert not judge.judge(AT, "opens_when", both, view(), {}).holds
-    assert judge.judge(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
+    assert not evaluator.evaluate(AT, "opens_when", both, view(), {}).holds
+    assert evaluator.evaluate(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
     broken = view(NOW_MS + 61_000, bad="a")
-    assert judge.judge(AT, "opens_when", both, broken, {}).verdict is Verdict.VIOLATED
+    assert evaluator.evaluate(AT, "opens_when", both, broken, {}).verdict is Verdict.VIOLATED
     again = view(NOW_MS + 62_000)
-    assert judge.judge(AT, "opens_when", both, again, {}).verdict is Verdict.WAITING
+    assert evaluator.evaluate(AT, "opens_when", both, again, {}).verdict is Verdict.WAITING
     later = view(NOW_MS + 122_000)
-    assert judge.judge(AT, "opens_when", both, later, {}).holds
+    assert evaluator.evaluate(AT, "opens_when", both, later, {}).holds
 
 
 def test_soak_of_one_orchestrator_is_not_another_ones() -> None:
-    fresh = FakeFreshness()
-    fresh.asked_ms = NOW_MS * 2
+    facts = FakeFacts()
+    facts.asked_ms = NOW_MS * 2
     both = [condition("a"), condition("soak")]
-    Judge(fresh).judge(AT, "opens_when", both, view(), {})
-    assert not Judge(fresh).judge(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
+    PartEvaluator(facts).evaluate(AT, "opens_when", both, view(), {})
+    assert (
+        not PartEvaluator(facts).evaluate(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
+    )
 
 
 def test_a_verdict_is_told_at_once_and_its_words_now_and_then() -> None:
-    judge = Judge(FakeFreshness())
+    evaluator = PartEvaluator(FakeFacts())
     place = AT
     told = []
     for second in range(25):
         now = view(NOW_MS + second * 1000, bad=None if second == 20 else "a")
-        answer = judge.judge(place, "needs", [condition("a")], now, {"n": second})
+        answer = evaluator.evaluate(place, "needs", [condition("a")], now, {"n": second})
         if answer.entry is not None:
             told.append((second, answer.entry.verdict))
             place = replace(place, evaluated={"needs": answer.entry})
@@ -118,11 +123,11 @@ def test_a_verdict_is_told_at_once_and_its_words_now_and_then() -> None:
 
 
 def test_the_gravest_comes_first() -> None:
-    answer = Judge(FakeFreshness()).judge(
+    answer = PartEvaluator(FakeFacts()).evaluate(
         AT, "opens_when", [condition("soak"), condition("a")], view(bad="a"), {}
     )
     assert [each.condition for each in answer.holding_back] == ["a", "soak"]
 
 
 def test_nothing_asked_for_holds() -> None:
-    assert Judge(FakeFreshness()).judge(AT, "needs", [], view(), {}).holds
+    assert PartEvaluator(FakeFacts()).evaluate(AT, "needs", [], view(), {}).holds
