@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.image.summary import BrokerSummary, ClusterSummary
-from migration.shard.progress import Step
+from migration.shard.report import Step
 from migration.values.durations import duration_text
 
 LEVEL: Final = 0.9

@@ -14,7 +14,6 @@ from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
-from migration.image.holds import last_progress_ms
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus, behind, stale_ms
@@ -99,7 +98,7 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
 def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
     total = sum(broker.replicas.values())
     count = f"{broker.pending} of {total} replicas without a directory ({_by_state(broker)})"
-    since = last_progress_ms(broker)
+    since = broker.last_progress_ms
     age = None if since is None else duration_text(now_ms - since)
     if broker.id in stalled:
         text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"

@@ -12,8 +12,7 @@ from functools import partial
 from itertools import groupby
 
 from migration.image import controllers
-from migration.image.batch_events import Events
-from migration.image.broker_updates import BrokerSteps
+from migration.image.broker_updates import BrokerSteps, Events
 from migration.image.brokers import Moment
 from migration.image.cluster import ClusterImage, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of

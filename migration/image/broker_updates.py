@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from migration.image import brokers as rules
-from migration.image.batch_events import Events
-from migration.image.brokers import Broker, Early, Moment
+from migration.image.brokers import Broker, Moment
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import DirectoryId, to_text
 from migration.metadata.event_kinds import EventKind
+from migration.metadata.events import Event
 from migration.metadata.records import (
     BrokerRegistrationChange,
     FenceBroker,
@@ -23,8 +23,44 @@ from migration.metadata.records import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from migration.shard.pending import Crossing, Movement
-from migration.shard.report import ShardReport
+from migration.shard.report import Crossing, Movement, Note, ShardReport
+
+
+class Events:
+    """The events of one batch."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def add(self, at: Moment, kind: EventKind, broker: int | None = None, **fields: object) -> None:
+        """Add an event."""
+        self._events.append(
+            Event(
+                offset=at.offset,
+                timestamp_ms=at.timestamp_ms,
+                kind=kind,
+                broker=broker,
+                fields=fields,
+            )
+        )
+
+    def note(self, note: Note) -> None:
+        """Add the event of a shard."""
+        self._events.append(
+            Event(
+                offset=note.offset,
+                timestamp_ms=note.timestamp_ms,
+                kind=note.kind,
+                fields=note.fields,
+            )
+        )
+
+    def in_order(self) -> tuple[Event, ...]:
+        """Return the events in metadata order.
+
+        Records of a transaction take effect at its end; their events have the records' offsets.
+        """
+        return tuple(sorted(self._events, key=lambda event: event.offset or 0))
 
 
 class BrokerSteps:
@@ -162,12 +198,12 @@ class BrokerSteps:
         if broker is None:
             return
         pending = self._pending.get(broker_id, 0)
-        self.brokers[broker_id] = rules.unfence(broker, at, pending)
-        self._add_unfenced(at, broker, pending)
+        unfenced = self.brokers[broker_id] = rules.unfence(broker, at, pending)
+        self._add_unfenced(at, unfenced, pending)
 
     def _add_unfenced(self, at: Moment, broker: Broker, pending: int) -> None:
         self._add_event(at, EventKind.BROKER_UNFENCED, broker.id)
-        if broker.held:
+        if broker.is_unfenced_early:
             self._add_event(at, EventKind.BROKER_UNFENCED_EARLY, broker.id, pending=pending)
 
     def _fenced(self, at: Moment, broker_id: int, epoch: int) -> None:
@@ -247,9 +283,7 @@ class BrokerSteps:
                 unfenced_before=not record.fenced,
                 reverted=rules.reverted(mode, known),
             )
-        if broker.held and not record.fenced and broker.early is None:
-            broker = replace(broker, early=Early(at=None, pending=pending))
-        return broker
+        return rules.record_early(broker, None, pending)
 
 
 def _together(reports: Iterable[ShardReport]) -> dict[int, dict[int, Movement]]:

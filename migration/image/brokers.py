@@ -7,11 +7,10 @@ The image records such an unfencing, with the number of replicas that were pendi
 
 from dataclasses import dataclass, replace
 
-from migration.image.summary import DirectoriesGone, Mode, Progress, UnfencedEarly
+from migration.image.summary import DirectoriesGone, Mode, Progress, Registered, UnfencedEarly
 from migration.metadata.directory_ids import DirectoryId, to_text
 from migration.metadata.records import RegisterBroker
-from migration.shard.pending import Movement
-from migration.shard.progress import together
+from migration.shard.report import Movement, together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broker:
+class Broker(Registered):
     """The latest registration of a broker, and its later state.
 
     Attributes:
@@ -73,35 +72,21 @@ class Broker:
         unfenced: the first unfencing since the registration; None: none was observed.
         unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
         complete: the record after which no replica was pending; None: held, or not KRaft.
-        held: in KRaft mode and not complete.
         gone: directories missing from this registration, if replicas may be lost with them.
         failed: directories that failed since, while replicas had no known directory, and still have
             none.
-        host: of its first listener.
-        supports: the highest metadata.version that it supports.
-        reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
-    id: int
     epoch: int
     incarnation: bytes
-    mode: Mode
-    fenced: bool
-    in_controlled_shutdown: bool
     log_dirs: tuple[DirectoryId, ...]
     registered: Moment
-    held: bool
     unfenced: Moment | None = None
     unfenced_before: bool = False
     complete: Moment | None = None
     early: Early | None = None
-    progress: Progress | None = None
     gone: Gone | None = None
     failed: Gone | None = None
-    host: str | None = None
-    rack: str | None = None
-    supports: int | None = None
-    reverted: bool = False
 
 
 def without(
@@ -162,12 +147,16 @@ def registered(
 
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
-    """Mark the broker unfenced; if it is held, it is unfenced early."""
-    early = broker.early
-    if broker.held and early is None:
-        early = Early(at=at, pending=pending)
+    """Mark the broker unfenced."""
     first = None if broker.unfenced_before else broker.unfenced or at
-    return replace(broker, fenced=False, unfenced=first, early=early)
+    return record_early(replace(broker, fenced=False, unfenced=first), at, pending)
+
+
+def record_early(broker: Broker, at: Moment | None, pending: int) -> Broker:
+    """Record the first time that the broker is unfenced early; None: a snapshot shows it."""
+    if broker.early is not None or not broker.is_unfenced_early:
+        return broker
+    return replace(broker, early=Early(at=at, pending=pending))
 
 
 def amended(broker: Broker, record: RegisterBroker) -> Broker:

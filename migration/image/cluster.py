@@ -22,7 +22,7 @@ from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import ZkBroker, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.shard.replication import Replication
+from migration.shard.report import Replication
 
 _RESERVED: Final = PENDING | {LOST}
 
@@ -143,21 +143,11 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     """Return the summary of a broker for which only ZooKeeper's registration counts."""
     return BrokerSummary(
         id=broker.id,
-        epoch=None,
         mode=Mode.ZOOKEEPER,
         fenced=False,
         in_controlled_shutdown=False,
         held=False,
-        log_dirs=(),
         replicas=dict.fromkeys(ReplicaState, 0),
-        registered_offset=None,
-        registered_ms=None,
-        unfenced_offset=None,
-        unfenced_ms=None,
-        assignments_complete_offset=None,
-        assignments_complete_ms=None,
-        unfenced_early=None,
-        progress=None,
         host=broker.host,
         rack=broker.rack,
     )

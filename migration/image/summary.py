@@ -14,7 +14,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.shard.progress import Step
+from migration.shard.report import Step
 
 
 class Mode(enum.StrEnum):
@@ -97,53 +97,79 @@ class DirectoriesGone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerSummary:
-    """One broker at one metadata offset; incarnation fields describe its latest registration.
+class Registered:
+    """A broker's latest registration, in the image and in its summary.
 
     Attributes:
-        epoch: None for a broker that is only in ZooKeeper.
-        gone: directories missing from its latest registration.
-        failed: directories that failed since then, while the replicas that are still pending were
-            pending.
+        held: in KRaft mode, with replicas that have no directory since the registration.
         host: of its first listener; None: unknown.
         supports: the highest metadata.version that it supports; None: unknown.
-        under_replicated: number of partitions with a replica on it that is not in the ISR; None:
-            unknown.
-        assigned_ms: when a replica of it was last assigned to a directory; None: not observed.
-        directories: number of replicas by real directory id, including offline directories.
         reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
     id: int
-    epoch: int | None
     mode: Mode
     fenced: bool
     in_controlled_shutdown: bool
     held: bool
-    log_dirs: tuple[str, ...]
-    replicas: Mapping[ReplicaState, int]
-    registered_offset: int | None
-    registered_ms: int | None
-    unfenced_offset: int | None
-    unfenced_ms: int | None
-    assignments_complete_offset: int | None
-    assignments_complete_ms: int | None
-    unfenced_early: UnfencedEarly | None
-    progress: Progress | None
-    gone: DirectoriesGone | None = None
-    failed: DirectoriesGone | None = None
+    progress: Progress | None = None
     host: str | None = None
     rack: str | None = None
     supports: int | None = None
+    reverted: bool = False
+
+    @property
+    def is_unfenced_early(self) -> bool:
+        """Whether Kafka lets the broker serve although it is held."""
+        return self.held and not self.fenced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSummary(Registered):
+    """One broker at one metadata offset; incarnation fields describe its latest registration.
+
+    Attributes:
+        epoch: None for a broker that is only in ZooKeeper.
+        unfenced_early: the first time since its registration; None: it never was.
+        gone: directories missing from its latest registration.
+        failed: directories that failed since then, while the replicas that are still pending were
+            pending.
+        under_replicated: number of partitions with a replica on it that is not in the ISR; None:
+            unknown.
+        assigned_ms: when a replica of it was last assigned to a directory; None: not observed.
+        directories: number of replicas by real directory id, including offline directories.
+    """
+
+    epoch: int | None = None
+    log_dirs: tuple[str, ...] = ()
+    replicas: Mapping[ReplicaState, int]
+    registered_offset: int | None = None
+    registered_ms: int | None = None
+    unfenced_offset: int | None = None
+    unfenced_ms: int | None = None
+    assignments_complete_offset: int | None = None
+    assignments_complete_ms: int | None = None
+    unfenced_early: UnfencedEarly | None = None
+    gone: DirectoriesGone | None = None
+    failed: DirectoriesGone | None = None
     under_replicated: int | None = None
     assigned_ms: int | None = None
     directories: Mapping[str, int] = field(default_factory=dict)
-    reverted: bool = False
 
     @property
     def pending(self) -> int:
         """The number of replicas without a real directory id."""
         return self.replicas[ReplicaState.MIGRATING] + self.replicas[ReplicaState.UNASSIGNED]
+
+    @property
+    def last_progress_ms(self) -> int | None:
+        """When a held broker last made progress; before the first, when it registered."""
+        return self.registered_ms if self.progress is None else self.progress.last_ms
+
+    def is_stalled(self, now_ms: int, stall_after_ms: int) -> bool:
+        """Whether the broker is held and made no progress for longer than `stall_after_ms`."""
+        since = self.last_progress_ms
+        return self.held and since is not None and now_ms - since > stall_after_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,3 +257,14 @@ class ClusterSummary:
     controllers: tuple[ControllerSummary, ...] | None = None
     wiped: Wiped | None = None
     jmx: JmxImage | None = None
+
+    def replicas_on_disk(self, broker: int) -> int | None:
+        """Return the number of replicas on a broker's disks at its last answer; None: unknown."""
+        disks = None if self.disks is None else self.disks.brokers.get(broker)
+        if disks is None or disks.answered_ms is None or disks.unreachable is not None:
+            return None
+        return sum(each.replicas for each in disks.log_dirs)
+
+    def stalled(self, now_ms: int, stall_after_ms: int) -> frozenset[int]:
+        """Return the ids of the stalled brokers."""
+        return frozenset(e.id for e in self.brokers if e.is_stalled(now_ms, stall_after_ms))

@@ -27,11 +27,11 @@ from migration.metadata.partitions import (
 )
 from migration.metadata.records import Config, Partition, PartitionChange, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
-from migration.shard.moves import Moves
+from migration.shard.pending import PendingSteps
 from migration.shard.records import Barrier, ShardRecord, TopicName
 from migration.shard.report import Note, ShardReport
 from migration.shard.transitions import Numbers as Table
-from migration.shard.transitions import Transitions
+from migration.shard.transitions import Transitions, directory_changes, last_assignments
 
 Settings: TypeAlias = dict[tuple[int, str], dict[str, bytes]]
 """By type and name of the resource: key -> digest of the value."""
@@ -102,13 +102,10 @@ class ShardBatch:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.table: Table | None = None
-        self._moves = Moves(shard.registered)
+        self.transitions = Transitions(shard.registered)
+        self._barriers: dict[int, list[int]] = {}
+        self._ends: list[int] = []
         self._report = ShardReport()
-
-    @property
-    def transitions(self) -> Transitions:
-        """The changes of the replicas' directories."""
-        return self._moves.transitions
 
     def apply(self, records: Iterable[tuple[int, int, ShardRecord]], until: int) -> None:
         """Apply (offset, timestamp in ms, record) in order.
@@ -124,7 +121,7 @@ class ShardBatch:
                 self._partition(offset, timestamp_ms, record)  # type: ignore[arg-type]
             else:
                 self._seldom(offset, timestamp_ms, record)
-        self._moves.end(until)
+        self._ends.append(until)
 
     def replace(self, offset: int, timestamp_ms: int, records: Iterable[ShardRecord]) -> None:
         """Replace the state by a snapshot; only the differences are reported."""
@@ -135,7 +132,7 @@ class ShardBatch:
         self.shard.registered = loaded.registered
         self.shard.configs, self.shard.names = loaded.configs, loaded.names
         if loaded.topics:
-            self._moves.reload(loaded.registered)
+            self.transitions.reload(loaded.registered)
         self._report.notes.extend(scratch._report.notes)
         self._report.topics += len(loaded.topics) - len(before)
         for topic_id in before.keys() | loaded.topics.keys():
@@ -143,16 +140,16 @@ class ShardBatch:
             was = old.partitions if old is not None else {}
             now = new.partitions if new is not None else {}
             name = (new or old or ShardTopic("")).name
-            topic = self._moves.topic(topic_id, name)
+            topic = self.transitions.topic(topic_id, name)
             self._report.partitions += len(now) - len(was)
             for partition_id in was.keys() | now.keys():
                 at = (offset, timestamp_ms, topic, partition_id)
-                self._moves.moved(at, was.get(partition_id), now.get(partition_id))
+                self.transitions.moved(at, was.get(partition_id), now.get(partition_id))
                 self._report.replication.take(was.get(partition_id), now.get(partition_id))
         if not loaded.topics:
             # The state of a removed replica follows from its broker's old directories.
-            self._moves.all_gone(loaded.registered)
-        self._moves.end(offset + 1)
+            self.transitions.all_gone(loaded.registered)
+        self._ends.append(offset + 1)
 
     def restart(self, timestamp_ms: int) -> None:
         """Clear the state: another metadata log begins, before its offset 0."""
@@ -170,8 +167,15 @@ class ShardBatch:
 
     def finish(self) -> ShardReport:
         """Return what the batch changed; call it once, at the end. Then `table` is complete."""
-        self.table = self._moves.finish(self._report, self.shard.numbers, self.shard.pending)
-        return self._report
+        report, table = self._report, self.transitions.table()
+        if table is not None:
+            report.directories = directory_changes(table, self.shard.numbers.ids())
+            report.assigned_ms = last_assignments(table)
+            steps = PendingSteps(table)
+            report.movements = steps.movements(self._barriers, self._ends)
+            report.crossings = steps.crossings(self.shard.pending)
+        self.table = table
+        return report
 
     def _seldom(self, offset: int, timestamp_ms: int, record: ShardRecord) -> None:
         match record:
@@ -180,7 +184,7 @@ class ShardBatch:
             case RemoveTopic():
                 self._remove(offset, timestamp_ms, record)
             case Barrier():
-                self._moves.barrier(record.broker_id, offset)
+                self._barriers.setdefault(record.broker_id, []).append(offset)
                 if record.log_dirs is not None:
                     self._registered(offset, timestamp_ms, record.broker_id, record.log_dirs)
             case Config():
@@ -202,9 +206,9 @@ class ShardBatch:
         if topic is None:
             self._contradicts(offset, timestamp_ms, record.topic_id, "no such topic to remove")
             return
-        number = self._moves.topic(record.topic_id, topic.name)
+        number = self.transitions.topic(record.topic_id, topic.name)
         for partition_id, replicas in topic.partitions.items():
-            self._moves.moved((offset, timestamp_ms, number, partition_id), replicas, None)
+            self.transitions.moved((offset, timestamp_ms, number, partition_id), replicas, None)
             self._report.replication.take(replicas, None)
         self._report.topics -= 1
         self._report.partitions -= len(topic.partitions)
@@ -230,8 +234,8 @@ class ShardBatch:
         if before is None:
             self._report.partitions += 1
         topic.partitions[partition_id] = after
-        number = self._moves.topic(topic_id, topic.name)
-        self._moves.moved((offset, timestamp_ms, number, partition_id), before, after)
+        number = self.transitions.topic(topic_id, topic.name)
+        self.transitions.moved((offset, timestamp_ms, number, partition_id), before, after)
         self._report.replication.take(before, after)
 
     def _change(self, offset: int, timestamp_ms: int, record: PartitionChange) -> None:
@@ -249,8 +253,8 @@ class ShardBatch:
             return
         topic.partitions[partition_id] = after
         if after[:2] != before[:2]:
-            number = self._moves.topic(topic_id, topic.name)
-            self._moves.moved((offset, timestamp_ms, number, partition_id), before, after)
+            number = self.transitions.topic(topic_id, topic.name)
+            self.transitions.moved((offset, timestamp_ms, number, partition_id), before, after)
         if after[2:] != before[2:] or after.brokers != before.brokers:
             self._report.replication.take(before, after)
 
@@ -267,14 +271,14 @@ class ShardBatch:
             registered[broker] = directories
         else:
             registered.pop(broker, None)
-        self._moves.registered(broker, directories)
+        self.transitions.registered(broker, directories)
         for topic_id, topic in self.shard.topics.items():
-            number = self._moves.topic(topic_id, topic.name)
+            number = self.transitions.topic(topic_id, topic.name)
             for partition_id, replicas in topic.partitions.items():
                 if broker in replicas.brokers:
                     directory = replicas.directories[replicas.brokers.index(broker)]
                     at = (offset, timestamp_ms, number, partition_id)
-                    self._moves.restated(at, broker, directory, before, directories)
+                    self.transitions.restated(at, broker, directory, before, directories)
 
     def _contradicts(self, offset: int, timestamp_ms: int, topic_id: bytes, why: str) -> None:
         fields: dict[str, str | int] = {"topic_id": to_text(topic_id), "reason": why}

@@ -4,53 +4,15 @@ Computed with numpy from the table of `migration.shard.transitions`; it may have
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from migration.shard.progress import STEPS_MAX, Step, together
+from migration.shard.report import STEPS_MAX, Crossing, Movement, Step
 from migration.shard.transitions import ABSENT, UNASSIGNED_STATE, Numbers, state_of
 
 _NEVER: Final = np.iinfo(np.int64).max
-
-
-class Movement(NamedTuple):
-    """The change of a broker's pending replicas before one barrier.
-
-    Attributes:
-        net: change of their number.
-        assigned: number of replicas that got a directory.
-        first_ms: timestamp of the first assignment (0: none).
-        last_ms: timestamp of the last one (0: none).
-        recent: the latest steps in which they did.
-    """
-
-    net: int = 0
-    assigned: int = 0
-    first_ms: int = 0
-    last_ms: int = 0
-    recent: tuple[Step, ...] = ()
-
-    def plus(self, other: "Movement") -> "Movement":
-        """Both movements together, in either order."""
-        firsts = [moment for moment in (self.first_ms, other.first_ms) if moment]
-        return Movement(
-            self.net + other.net,
-            self.assigned + other.assigned,
-            min(firsts, default=0),
-            max(self.last_ms, other.last_ms),
-            together(self.recent, other.recent),
-        )
-
-
-class Crossing(NamedTuple):
-    """At this record a broker's pending replicas in the shard reached zero, or left it."""
-
-    offset: int
-    timestamp_ms: int
-    broker: int
-    pending: bool
 
 
 class PendingSteps:

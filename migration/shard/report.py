@@ -1,12 +1,144 @@
-"""A shard's report of one batch: what the cluster-wide image needs, without single replicas."""
+"""A shard's report of one batch: what the cluster-wide image needs, without single replicas.
 
+A broker asks for directories in AssignReplicasToDirs requests of up to 2250 replicas, one in flight
+(AssignmentsManager), and the controller appends the records of one request in one batch of the
+log, with one timestamp. So replicas are assigned in steps: the records of one timestamp are
+one step.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from migration.comparison.differences import ShardComparison
 from migration.metadata.directory_ids import DirectoryId
-from migration.shard.pending import Crossing, Movement
-from migration.shard.replication import ReplicationChange
+from migration.metadata.partitions import Replicas
+
+STEPS_MAX: Final = 32
+"""The number of latest steps that are kept; older ones do not help an estimate."""
+
+
+class Step(NamedTuple):
+    """The number of a broker's replicas that got a directory at a timestamp (ms since 1970)."""
+
+    at_ms: int
+    assigned: int
+
+
+def together(*parts: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the latest steps of all parts, in order of time; one timestamp is one step.
+
+    Associative and commutative: the division of the steps into parts does not matter.
+    """
+    counts: dict[int, int] = {}
+    for part in parts:
+        for at_ms, assigned in part:
+            counts[at_ms] = counts.get(at_ms, 0) + assigned
+    return tuple(Step(at_ms, counts[at_ms]) for at_ms in sorted(counts)[-STEPS_MAX:])
+
+
+class Movement(NamedTuple):
+    """The change of a broker's pending replicas before one barrier.
+
+    Attributes:
+        net: change of their number.
+        assigned: number of replicas that got a directory.
+        first_ms: timestamp of the first assignment (0: none).
+        last_ms: timestamp of the last one (0: none).
+        recent: the latest steps in which they did.
+    """
+
+    net: int = 0
+    assigned: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
+    recent: tuple[Step, ...] = ()
+
+    def plus(self, other: "Movement") -> "Movement":
+        """Both movements together, in either order."""
+        firsts = [moment for moment in (self.first_ms, other.first_ms) if moment]
+        return Movement(
+            self.net + other.net,
+            self.assigned + other.assigned,
+            min(firsts, default=0),
+            max(self.last_ms, other.last_ms),
+            together(self.recent, other.recent),
+        )
+
+
+class Crossing(NamedTuple):
+    """At this record a broker's pending replicas in the shard reached zero, or left it."""
+
+    offset: int
+    timestamp_ms: int
+    broker: int
+    pending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replication:
+    """The counts of one cluster.
+
+    Attributes:
+        under_replicated: partitions with a replica that is not in the ISR; added replicas of a
+            reassignment count, too.
+        leaderless: partitions without a leader.
+        reassigning: partitions with replicas that are being added or removed.
+        missing: broker -> partitions of which it is a replica and not in the ISR; no zeros.
+    """
+
+    under_replicated: int = 0
+    leaderless: int = 0
+    reassigning: int = 0
+    missing: Mapping[int, int] = field(default_factory=dict)
+
+    def plus(self, changes: Iterable["ReplicationChange"]) -> "Replication":
+        """Return the counts after these changes."""
+        under_replicated, leaderless = self.under_replicated, self.leaderless
+        reassigning, missing = self.reassigning, dict(self.missing)
+        for each in changes:
+            under_replicated += each.under_replicated
+            leaderless += each.leaderless
+            reassigning += each.reassigning
+            for broker, change in each.missing.items():
+                missing[broker] = missing.get(broker, 0) + change
+        return Replication(
+            under_replicated=under_replicated,
+            leaderless=leaderless,
+            reassigning=reassigning,
+            missing={broker: count for broker, count in missing.items() if count},
+        )
+
+
+@dataclass(slots=True)
+class ReplicationChange:
+    """Changes of the counts in one shard; `missing` may contain zeros."""
+
+    under_replicated: int = 0
+    leaderless: int = 0
+    reassigning: int = 0
+    missing: dict[int, int] = field(default_factory=dict)
+
+    def take(self, before: Replicas | None, after: Replicas | None) -> None:
+        """Add the change of one partition; None: it did not exist before, or does not after."""
+        if before is not None:
+            self._count(before, -1)
+        if after is not None:
+            self._count(after, 1)
+
+    def _count(self, replicas: Replicas, sign: int) -> None:
+        brokers, isr = replicas.brokers, replicas.isr
+        if replicas.leader < 0:
+            self.leaderless += sign
+        if replicas.moving:
+            self.reassigning += sign
+        if brokers == isr:
+            return
+        out = [each for each in brokers if each not in isr]
+        if out:
+            self.under_replicated += sign
+            for broker in out:
+                self.missing[broker] = self.missing.get(broker, 0) + sign
 
 
 class Note(NamedTuple):

@@ -5,13 +5,13 @@ and the directories' `Numbers` map the numbers to ids. `report` has what the ima
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.partitions import Replicas, moves
 from migration.metadata.replica_state import ReplicaState
 
 Numbers = NDArray[np.int64]
@@ -39,64 +39,112 @@ def place(directory: int, state: int) -> int:
     return (directory << _STATE_BITS) | state
 
 
-@dataclass(slots=True)
 class Transitions:
     """Changes in log order, as flat lists that are only extended.
 
-    A record changes `count` replicas; each adds one element to `brokers`, `was` and `now`.
-    `columns` leaves out replicas that did not move.
+    A record changes `count` replicas; each adds one element to `_brokers`, `_was` and `_now`.
+    `table` leaves out replicas that did not move.
 
     Attributes:
-        heads: metadata offset, timestamp, topic's number, partition and count, record by record.
-        was: directory's number before, or ABSENT.
-        now: directory's number after, or ABSENT.
-        restated: rows of COLUMNS, for replicas that kept their directory while their broker's
-            registration changed.
         topics: id and name by number.
     """
 
-    heads: list[int] = field(default_factory=list)
-    brokers: list[int] = field(default_factory=list)
-    was: list[int] = field(default_factory=list)
-    now: list[int] = field(default_factory=list)
-    restated: list[int] = field(default_factory=list)
-    topics: list[tuple[bytes, str]] = field(default_factory=list)
+    def __init__(self, registered: Mapping[int, frozenset[int]]) -> None:
+        """Begin a batch; `registered`: the directories of each broker before it."""
+        self.topics: list[tuple[bytes, str]] = []
+        self._topic_numbers: dict[bytes, int] = {}
+        # Metadata offset, timestamp, topic's number, partition and count, record by record.
+        self._heads: list[int] = []
+        self._brokers: list[int] = []
+        self._was: list[int] = []
+        self._now: list[int] = []
+        # Rows of COLUMNS, for replicas that kept their directory.
+        self._restated: list[int] = []
+        self.reload(registered)
 
-    def columns(self, registered: "Registrations") -> Numbers:
-        """Return a table of COLUMNS, a row for each change."""
-        heads = np.array(self.heads, dtype=np.int64).reshape(-1, 5)
-        table = np.empty((len(self.brokers), COLUMNS), dtype=np.int64)
+    def topic(self, topic_id: bytes, name: str) -> int:
+        """Return the topic's number in this batch."""
+        number = self._topic_numbers.get(topic_id)
+        if number is None:
+            number = self._topic_numbers[topic_id] = len(self._topic_numbers)
+            self.topics.append((topic_id, name))
+        return number
+
+    def moved(
+        self, at: tuple[int, int, int, int], before: Replicas | None, after: Replicas | None
+    ) -> None:
+        """Record that replicas of a partition changed directory, were added or removed.
+
+        `at`: metadata offset, timestamp (ms), the topic's number, partition.
+        """
+        if before is None and after is not None:
+            count = len(after.brokers)
+            self._heads += (*at, count)
+            self._brokers += after.brokers
+            self._was += (ABSENT,) * count
+            self._now += after.directories
+        elif before is not None and after is not None and before.brokers == after.brokers:
+            self._heads += (*at, len(after.brokers))
+            self._brokers += after.brokers
+            self._was += before.directories
+            self._now += after.directories
+        else:
+            for broker, was, now in moves(before, after):
+                self._heads += (*at, 1)
+                self._brokers.append(broker)
+                self._was.append(ABSENT if was is None else was)
+                self._now.append(ABSENT if now is None else now)
+
+    def reload(self, registered: Mapping[int, frozenset[int]]) -> None:
+        """Set the directories of all brokers, from a snapshot."""
+        self._registered: dict[int, list[tuple[int, frozenset[int]]]] = {
+            broker: [(0, directories)] for broker, directories in registered.items()
+        }
+
+    def all_gone(self, registered: Mapping[int, frozenset[int]]) -> None:
+        """Drop all moves so far, and set the directories of all brokers."""
+        for versions in self._registered.values():
+            versions.append((len(self._brokers), frozenset()))
+        for broker, directories in registered.items():
+            self.registered(broker, directories)
+
+    def registered(self, broker: int, directories: frozenset[int]) -> None:
+        """Set a broker's directories from here on; none: it is not registered."""
+        versions = self._registered.setdefault(broker, [(0, frozenset())])
+        versions.append((len(self._brokers), directories))
+
+    def restated(
+        self,
+        at: tuple[int, int, int, int],
+        broker: int,
+        directory: int,
+        before: frozenset[int],
+        after: frozenset[int],
+    ) -> None:
+        """Record that a replica keeps its directory while its broker's registration changes."""
+        was, now = _place_in(directory, before), _place_in(directory, after)
+        if was != now:
+            self._restated += (*at, broker, was, now)
+
+    def table(self) -> Numbers | None:
+        """Return a table of COLUMNS, a row for each change; None: nothing moved."""
+        if not self._brokers and not self._restated:
+            return None
+        heads = np.array(self._heads, dtype=np.int64).reshape(-1, 5)
+        table = np.empty((len(self._brokers), COLUMNS), dtype=np.int64)
         table[:, :4] = np.repeat(heads[:, :4], heads[:, 4], axis=0)
-        table[:, 4] = self.brokers
-        table[:, 5] = self.was
-        table[:, 6] = self.now
-        registered.place(table)
+        table[:, 4] = self._brokers
+        table[:, 5] = self._was
+        table[:, 6] = self._now
+        self._place(table)
         table = table[table[:, 5] != table[:, 6]]
-        if self.restated:
-            restated = np.array(self.restated, dtype=np.int64).reshape(-1, COLUMNS)
+        if self._restated:
+            restated = np.array(self._restated, dtype=np.int64).reshape(-1, COLUMNS)
             table = np.concatenate([table, restated])
             table = table[np.argsort(table[:, 0], kind="stable")]
         return table
 
-
-class Registrations:
-    """The registered directories of each broker, by row of a batch."""
-
-    def __init__(self, before: Mapping[int, frozenset[int]]) -> None:
-        self._versions: dict[int, list[tuple[int, frozenset[int]]]] = {
-            broker: [(0, directories)] for broker, directories in before.items()
-        }
-
-    def change(self, broker: int, row: int, directories: frozenset[int]) -> None:
-        """Set a broker's directories from a row on."""
-        self._versions.setdefault(broker, [(0, frozenset())]).append((row, directories))
-
-    def forget(self, row: int) -> None:
-        """Clear all brokers' directories from a row on."""
-        for versions in self._versions.values():
-            versions.append((row, frozenset()))
-
-    def place(self, table: Numbers) -> None:
+    def _place(self, table: Numbers) -> None:
         """Replace directories by places in the two last columns of the table."""
         if not len(table):
             return
@@ -107,7 +155,7 @@ class Registrations:
         states = np.full((len(table), 2), ASSIGNED_STATE, dtype=np.int64)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             rows = order[start:end]
-            versions = self._versions.get(int(brokers[start]), [])
+            versions = self._registered.get(int(brokers[start]), [])
             bounds = [*np.searchsorted(rows, [row for row, _ in versions]), len(rows)]
             for number, (_, online) in enumerate(versions):
                 part = rows[bounds[number] : bounds[number + 1]]
@@ -162,3 +210,12 @@ def last_assignments(table: Numbers) -> dict[int, int]:
     last = np.zeros(len(brokers), dtype=np.int64)
     np.maximum.at(last, inverse, rows[:, 1])
     return dict(zip(brokers.tolist(), last.tolist(), strict=True))
+
+
+def _place_in(directory: int, online: frozenset[int]) -> int:
+    """As `migration.metadata.partitions.classify`, in numbers."""
+    if directory < len(_RESERVED_STATES):
+        return place(directory, int(_RESERVED_STATES[directory]))
+    if online and directory not in online:
+        return place(directory, OFFLINE_STATE)
+    return place(directory, ASSIGNED_STATE)

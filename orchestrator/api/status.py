@@ -10,7 +10,6 @@ from pydantic import InstanceOf, PlainSerializer
 
 from migration.assessment.conditions.authority import log_counts
 from migration.assessment.eta import Eta
-from migration.image.broker_replicas import on_disk
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms
@@ -152,7 +151,7 @@ def _cluster(
         broker_row(
             each,
             replicas_known=counts(each),
-            replicas_on_disk=on_disk(summary, each.id),
+            replicas_on_disk=summary.replicas_on_disk(each.id),
         )
         for each in summary.brokers
     ]

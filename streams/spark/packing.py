@@ -14,10 +14,7 @@ from pydantic import TypeAdapter
 from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
 from migration.metadata.partitions import Numbers, Replicas
 from migration.shard.apply import Shard, ShardTopic
-from migration.shard.pending import Crossing, Movement
-from migration.shard.progress import Step
-from migration.shard.replication import ReplicationChange
-from migration.shard.report import Note, ShardReport
+from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport, Step
 from streams.spark.chunks import ChunkKind, ShardChunk
 
 STATE_FORMAT: Final = 8

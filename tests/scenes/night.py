@@ -15,7 +15,7 @@ from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.shard.progress import Step
+from migration.shard.report import Step
 from orchestrator.run.cluster_read import ClusterRead
 
 NOW_MS = 1_790_000_000_000

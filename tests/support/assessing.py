@@ -14,7 +14,6 @@ from migration.assessment.eta import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits import Wait
 from migration.assessment.waits import waits as waits_by_currency
-from migration.image.holds import stalled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
@@ -88,7 +87,7 @@ def waits(
     """The waits by what the metadata log's source reports."""
     log = log_currency(summary, status, now_ms)
     sources = {DataSource.METADATA_LOG: log}
-    return waits_by_currency(summary, sources, now_ms, stalled(summary, now_ms, stall_after_ms))
+    return waits_by_currency(summary, sources, now_ms, summary.stalled(now_ms, stall_after_ms))
 
 
 def etas(
@@ -96,4 +95,4 @@ def etas(
 ) -> dict[int, Eta]:
     """The estimates by what the metadata log's source reports."""
     log = log_currency(summary, status, now_ms)
-    return etas_by_currency(summary, log, now_ms, stalled(summary, now_ms, stall_after_ms))
+    return etas_by_currency(summary, log, now_ms, summary.stalled(now_ms, stall_after_ms))

@@ -6,7 +6,6 @@ from typing import Final
 from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.waits import broker_waits
-from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
 from migration.values.severity import Severity
@@ -28,7 +27,7 @@ def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
         """Yield the brokers without progress; a slow broker has progress."""
         limit_ms = times * facts.view.stall_after_ms
         for broker in _held(facts):
-            since_ms = last_progress_ms(broker)
+            since_ms = broker.last_progress_ms
             if since_ms is not None and (
                 broker.id not in facts.view.stalled or facts.now_ms - since_ms <= limit_ms
             ):
@@ -70,7 +69,7 @@ def _held_too_long(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
 
 
 def _unfenced_early(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    for broker in filter(is_unfenced_early, _held(facts)):
+    for broker in (each for each in _held(facts) if each.is_unfenced_early):
         yield rule.alert(
             facts,
             labels=_labels(broker),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
-from migration.image.holds import stalled
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter
 
@@ -129,7 +128,7 @@ class View:
     stalled: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = stalled(self.summary, self.now_ms, self.stall_after_ms)
+        found = self.summary.stalled(self.now_ms, self.stall_after_ms)
         object.__setattr__(self, "stalled", found)
 
     @property

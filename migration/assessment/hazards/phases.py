@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
-from migration.image.holds import is_unfenced_early
 from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
 from migration.metadata.replica_state import ReplicaState
@@ -217,7 +216,7 @@ def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
     """Yield the brokers that Kafka unfenced before their directories are known."""
     for broker in summary.brokers:
         early = broker.unfenced_early
-        if early is None or not is_unfenced_early(broker):
+        if early is None or not broker.is_unfenced_early:
             continue
         yield Hazard(
             kind=HazardKind.UNFENCED_EARLY,

@@ -3,7 +3,6 @@
 from typing import Final
 
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
-from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
@@ -92,10 +91,10 @@ def add_broker(
 def _add_hold(into: Exposition, broker: BrokerSummary, at: tuple[str, int]) -> None:
     early = broker.unfenced_early
     into.value(_HELD, broker.held, *at)
-    into.value(_EARLY, is_unfenced_early(broker), *at)
+    into.value(_EARLY, broker.is_unfenced_early, *at)
     if broker.held:
         into.time(_HELD_SINCE, broker.registered_ms, *at)
-        into.time(_PROGRESS, last_progress_ms(broker), *at)
+        into.time(_PROGRESS, broker.last_progress_ms, *at)
     into.time(_COMPLETE, broker.assignments_complete_ms, *at)
     if early is not None:
         into.value(_EARLY_PENDING, early.pending, *at)

@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from migration.image.holds import is_unfenced_early
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import Event
 from migration.values.durations import duration_text
@@ -47,7 +46,7 @@ def early_text(broker: BrokerSummary) -> str:
         return "no"
     if early.duration_ms is not None:
         return f"{early.pending} pending for {duration_text(early.duration_ms)}"
-    return f"{early.pending} pending" + (", still" if is_unfenced_early(broker) else "")
+    return f"{early.pending} pending" + (", still" if broker.is_unfenced_early else "")
 
 
 def held_text(broker: BrokerSummary) -> str:

@@ -14,8 +14,6 @@ from migration.assessment.currency import Currency
 from migration.assessment.eta import NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
 from migration.assessment.waits import Wait
-from migration.image.broker_replicas import on_disk
-from migration.image.holds import is_unfenced_early
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import in_time_order
 from migration.metadata.replica_state import ReplicaState
@@ -143,7 +141,9 @@ def broker_fields(assessment: Assessment, broker: BrokerSummary) -> dict[str, ob
     A value that the metadata log does not count is None; `total` then counts the broker's disks.
     """
     counts = assessment.counts(broker)
-    total = sum(broker.replicas.values()) if counts else on_disk(assessment.summary, broker.id)
+    total = (
+        sum(broker.replicas.values()) if counts else assessment.summary.replicas_on_disk(broker.id)
+    )
     rate, eta = rate_per_second(broker), assessment.etas.get(broker.id)
     one = None if isinstance(eta, NoEstimate) else eta
     return {
@@ -156,7 +156,7 @@ def broker_fields(assessment: Assessment, broker: BrokerSummary) -> dict[str, ob
         **{str(state): broker.replicas[state] if counts else None for state in ReplicaState},
         "rate": None if rate is None else round(rate, 1),
         "eta_seconds": one and round(one.seconds, 1),
-        "unfenced_early": is_unfenced_early(broker),
+        "unfenced_early": broker.is_unfenced_early,
         "eta_low_seconds": one and round(one.low, 1),
         "eta_high_seconds": one and round(one.high, 1),
     }

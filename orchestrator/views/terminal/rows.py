@@ -11,8 +11,6 @@ from rich.text import Text
 
 from migration.assessment.assess import Assessment
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
-from migration.image.broker_replicas import on_disk
-from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
@@ -132,14 +130,14 @@ def _counted(assessment: Assessment, broker: BrokerSummary) -> str:
     """Return pending and total replicas; `?` for a number that no source knows."""
     if assessment.counts(broker):
         return f"{broker.pending}/{sum(broker.replicas.values())}"
-    total = on_disk(assessment.summary, broker.id)
+    total = assessment.summary.replicas_on_disk(broker.id)
     return "?" if total is None else f"?/{total}"
 
 
 def _bar(assessment: Assessment, broker: BrokerSummary, width: int) -> Text:
     if assessment.counts(broker):
         return bar(broker.replicas, width)
-    total = on_disk(assessment.summary, broker.id)
+    total = assessment.summary.replicas_on_disk(broker.id)
     words = "unknown" if total is None else f"{total} on disk"
     return Text(words[:width].ljust(width), style="dim", no_wrap=True)
 
@@ -162,7 +160,7 @@ def _state(broker: BrokerSummary) -> Text:
         return Text("-", style="dim")
     if broker.fenced:
         return Text("stopping" if broker.in_controlled_shutdown else "fenced", style="red")
-    if is_unfenced_early(broker):
+    if broker.is_unfenced_early:
         return Text("unfenced early", style="bold magenta")
     return Text("unfenced", style="green")
 
@@ -171,5 +169,5 @@ def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
     """Return the time since a held broker's last assignment, or else since its registration."""
     if not broker.held:
         return "-"
-    since = last_progress_ms(broker)
+    since = broker.last_progress_ms
     return "-" if since is None else short_age(now_ms - since)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.eta import LEVEL, Estimate, estimate
-from migration.shard.progress import STEPS_MAX, Step, together
+from migration.shard.report import STEPS_MAX, Step, together
 
 START_MS: Final = 1_790_000_000_000
 MANY: Final = 1_200

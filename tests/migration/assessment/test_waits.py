@@ -10,7 +10,6 @@ from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.assessment.waits import NEXT_STEPS, WaitKind, headline, nothing_seen
 from migration.assessment.waits import waits as waits_by_currency
-from migration.image.holds import is_stalled
 from migration.image.summary import (
     WITHOUT_ZOOKEEPER,
     BrokerSummary,
@@ -86,7 +85,7 @@ def test_a_held_broker_without_progress_counts_from_its_registration() -> None:
 def test_a_broker_from_a_snapshot_has_no_time_to_count_from() -> None:
     one = held(3, progress=None, registered_ms=None)
     assert said(cluster(Phase.HYBRID, one))[0].endswith("4 unassigned), no progress yet")
-    assert not is_stalled(one, NOW, STALL)
+    assert not one.is_stalled(NOW, STALL)
 
 
 def test_a_stalled_broker_comes_before_a_held_one() -> None:
@@ -103,8 +102,8 @@ def test_a_stalled_broker_comes_before_a_held_one() -> None:
 
 def test_stall_begins_right_behind_its_time() -> None:
     one = held(3, progress=None, registered_ms=NOW - STALL)
-    assert is_stalled(one, NOW + 1, STALL)
-    assert not is_stalled(one, NOW, STALL)
+    assert one.is_stalled(NOW + 1, STALL)
+    assert not one.is_stalled(NOW, STALL)
 
 
 def test_the_next_restart_is_not_advised_before_the_held_broker_is_in_order() -> None:

@@ -46,7 +46,7 @@ STUCK = with_hazards(hazard())
 
 
 def held(**changes: object) -> View:
-    one = broker(3, held=True, replicas=counts(assigned=20, unassigned=12))
+    one = broker(3, held=True, fenced=True, replicas=counts(assigned=20, unassigned=12))
     return replace(seen(replace(one, **changes)), hazards=())  # type: ignore[arg-type]
 
 

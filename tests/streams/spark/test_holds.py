@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import BrokerSummary, Phase, Progress, UnfencedEarly
-from migration.shard.progress import Step
+from migration.shard.report import Step
 from tests.support.logs import Action, values, write_segment
 from tests.support.pipeline import Run
 

@@ -11,7 +11,6 @@ from typing import Generic, TypeVarTuple
 from pydantic import BaseModel
 
 from migration.comparison.result import Identity
-from migration.image.broker_replicas import on_disk
 from migration.image.summary import BrokerSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.run.assessed import Assessed
@@ -114,7 +113,7 @@ class StateBuilder:
     ) -> Iterator[tuple[int, tuple[BrokerSummary, bool, int | None, Estimated | None, bool]]]:
         counts, stalled = one.assessment.counts, one.assessment.stalled
         for each in one.summary.brokers:
-            disks, eta = on_disk(one.summary, each.id), self._estimates.of(each)
+            disks, eta = one.summary.replicas_on_disk(each.id), self._estimates.of(each)
             yield each.id, (each, counts(each), disks, eta, each.id in stalled)
 
 

@@ -3,7 +3,6 @@
 from migration.assessment.conditions import Verdict
 from migration.assessment.currency import SourceState
 from migration.assessment.waits import WaitKind
-from migration.image.holds import is_unfenced_early
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import behind
@@ -33,7 +32,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
         held=sum(each.held for each in summary.brokers),
         fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
-        unfenced_early=sum(map(is_unfenced_early, summary.brokers)),
+        unfenced_early=sum(each.is_unfenced_early for each in summary.brokers),
         replicas=_replicas(summary) if one.assessment.knows_partitions else None,
         limits=one.read.limits,
     )

@@ -8,7 +8,6 @@ from migration.assessment.data_source import FOLLOWED
 from migration.assessment.eta import Eta, NoEstimate, cluster_eta
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits import Wait
-from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.source_status import NO_STATUS
 from orchestrator.api.console.state import (
@@ -102,12 +101,12 @@ def broker_state(
         host=broker.host,
         rack=broker.rack,
         stalled=stalled,
-        is_unfenced_early=is_unfenced_early(broker),
+        is_unfenced_early=broker.is_unfenced_early,
         pending=broker.pending if known else None,
         total=sum(row.replicas.values()) if known else row.replicas_on_disk,
         under_replicated=row.under_replicated if known else None,
         eta=eta_state(eta),
-        last_progress_ms=last_progress_ms(broker) if broker.held else None,
+        last_progress_ms=broker.last_progress_ms if broker.held else None,
         urgency=urgency(broker),
     )
 

@@ -24,7 +24,7 @@ from migration.observed.jmx import JmxImage, JmxNode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.shard.progress import Step
+from migration.shard.report import Step
 
 STORAGE_ERROR = 56
 

@@ -19,7 +19,7 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
 from migration.metadata.events import Event, Source
 from migration.observed.source_status import SourceStatus, to_json
-from migration.shard.progress import Step
+from migration.shard.report import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
