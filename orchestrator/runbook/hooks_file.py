@@ -138,9 +138,9 @@ class Hooks:
         for name in fields_in(word):
             what = None
             if name not in values:
-                what = f"{{{name}}} is not known of this cluster now"
+                what = f"{{{name}}} is unknown for this cluster now"
             elif name not in HOOK_FIELDS and not _HARMLESS.fullmatch(values[name]):
-                what = f"{{{name}}} is {values[name]!r}, which does not go into a command"
+                what = f"{{{name}}} is {values[name]!r}, which is not safe in a command"
             if what is not None:
                 line = self.read.line(("steps", step, "argv", number))
                 raise RunbookError([f"{self.path}:{line}: {what}"])

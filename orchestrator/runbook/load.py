@@ -91,6 +91,6 @@ def _find(source: str | Path) -> Path:
         return Path(source)
     known = shipped()
     if source not in known:
-        hint = did_you_mean(source, known) if known else "none came with this kraftgate"
-        raise RunbookError([f"there is no runbook `{source}`; {hint} A file is named with its /."])
+        hint = did_you_mean(source, known) if known else "none is bundled."
+        raise RunbookError([f"there is no runbook `{source}`; {hint} Name a file with a `/`."])
     return known[source]

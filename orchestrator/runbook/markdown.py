@@ -33,7 +33,7 @@ def _lines(runbook: Runbook) -> Iterator[str]:
     words = _words_of(runbook)
     places = in_turn(forward(runbook))
     yield from (f"# {runbook.title}", "", runbook.explain.strip(), "")
-    yield from ("## The way", "")
+    yield from ("## Checkpoints", "")
     for number, place in enumerate(places, 1):
         checkpoint = place.checkpoint
         each = f", for each {checkpoint.for_each}" if checkpoint.for_each else ""
@@ -44,14 +44,14 @@ def _lines(runbook: Runbook) -> Iterator[str]:
         above = places[number - 2].checkpoint.id if number > 1 else None
         yield from _before(place, above)
         yield from _checkpoint(place.checkpoint, words)
-    yield from _ways_back(runbook, words)
+    yield from _rollbacks(runbook, words)
     yield from _glossary(runbook)
 
 
 def _before(place: Place, above: str | None) -> Iterator[str]:
     if place.before != (() if above is None else (above,)):
         names = ", ".join(f"`{id_}`" for id_ in place.before) or "nothing"
-        yield from (f"It comes after {names}.", "")
+        yield from (f"It follows {names}.", "")
 
 
 def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[str]:
@@ -59,14 +59,14 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
     if checkpoint.irreversible:
         yield from ("**No rollback is possible once it has begun.**", "")
     if checkpoint.destructive:
-        yield from ("**It destroys data, or what holds them.**", "")
+        yield from ("**It destroys data, or the storage of data.**", "")
     if checkpoint.for_each is not None:
         rules = [_RULES[rule] for rule in rules_of(checkpoint)]
         order = ", ".join((*rules, "by id"))
         yield from (f"Done for each {checkpoint.for_each}, one at a time: {order}.", "")
     if checkpoint.already:
         yield from (
-            f"Nothing has to be done where it is so already: {_named(checkpoint.already)}.",
+            f"The step is skipped where all of these hold: {_named(checkpoint.already)}.",
             "",
         )
     if checkpoint.needs:
@@ -76,14 +76,14 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
         yield from (f"### What to do (step `{checkpoint.step.name}`)", "")
         shown = {name: name.upper() for name in fields_for(checkpoint.for_each)}
         yield from (render(checkpoint.step.manual, shown).strip(), "")
-    yield from ("It opens when all of these hold:", "")
+    yield from ("The gate opens when all of these hold:", "")
     for text in checkpoint.opens_when:
         call = call_of(text)
         said = words.get("" if call is None else call.name)
         yield f"- `{text}`" + (f": {said}" if said else "")
     yield ""
     if isinstance(checkpoint, ForwardCheckpoint):
-        yield from _way_back(checkpoint)
+        yield from _rollback(checkpoint)
 
 
 def _approval(checkpoint: Checkpoint) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _words_of(runbook: Runbook) -> dict[str, str]:
     return words
 
 
-def _way_back(checkpoint: ForwardCheckpoint) -> Iterator[str]:
+def _rollback(checkpoint: ForwardCheckpoint) -> Iterator[str]:
     if checkpoint.rollback is None:
         return
     if checkpoint.rollback == NO_ROLLBACK:
@@ -123,15 +123,15 @@ def _way_back(checkpoint: ForwardCheckpoint) -> Iterator[str]:
     yield from (f"The rollback from here{until}: [`{name}`](#back-{name}).", "")
 
 
-def _ways_back(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
+def _rollbacks(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
     for way in runbook.rollbacks:
-        yield from (f'<a id="back-{way.id}"></a>', "", f"## Way back: {way.title} (`{way.id}`)", "")
+        yield from (f'<a id="back-{way.id}"></a>', "", f"## Rollback: {way.title} (`{way.id}`)", "")
         yield from (way.explain.strip(), "")
         for number, checkpoint in enumerate(way.checkpoints, 1):
             yield from (f"### {number}. {checkpoint.title} (`{checkpoint.id}`)", "")
             yield from (line.replace("### ", "#### ", 1) for line in _checkpoint(checkpoint, words))
         if way.then is not None:
-            yield from (f"It goes on with [`{way.then}`](#back-{way.then}).", "")
+            yield from (f"The rollback [`{way.then}`](#back-{way.then}) follows.", "")
 
 
 def _glossary(runbook: Runbook) -> Iterator[str]:
@@ -152,14 +152,14 @@ def _glossary(runbook: Runbook) -> Iterator[str]:
             seen = f" Seen in: {sources}." if sources else ""
             yield f"- `{each.signature}`: {each.explains}{seen}"
     for own in runbook.conditions:
-        yield f"- `{own.name}`: {_asked(own)}"
+        yield f"- `{own.name}`: {_own(own)}"
 
 
-def _asked(own: OwnCondition) -> str:
+def _own(own: OwnCondition) -> str:
     said = f"{own.explain.strip()} " if own.explain else ""
     if own.shell is not None:
         timeout = format_duration(own.shell.timeout)
-        return f"{said}It is asked by `{' '.join(own.shell.argv)}`, for {timeout} at most."
+        return f"{said}Kraftgate runs `{' '.join(own.shell.argv)}`, for {timeout} at most."
     if own.promql is not None:
-        return f"{said}It is asked of {own.promql.url}: `{own.promql.query}`."
+        return f"{said}Kraftgate queries {own.promql.url}: `{own.promql.query}`."
     return said

@@ -63,7 +63,7 @@ class Checkpoint(Strict):
 
     id: Id = Field(description="Its name, unique in the file.")
     title: Text = Field(description="Its title, in one line.")
-    explain: Text = Field(description="Why it is there, for who reads it in the night.")
+    explain: Text = Field(description="Its purpose, for the operator who reads it in the night.")
     after: Given[Ids] = Field(
         default=None,
         description="The checkpoints that must be passed before. Absent: the one above it.",
@@ -74,7 +74,7 @@ class Checkpoint(Strict):
     order: Given[OrderRules] = Field(
         default=None,
         description="In which order: rack by rack; the ZooKeeper controller, or the active KRaft"
-        " controller, last; then by id. Absent: all that fit what the instances are of.",
+        " controller, last; then by id. Absent: all that apply to its kind of instance.",
     )
     already: Conditions = Field(
         default=(), description="The step is not needed for an instance where all of these hold."
@@ -84,7 +84,9 @@ class Checkpoint(Strict):
         description="The guards: all must hold before the step is done; with soak(...), for so"
         " long without a break.",
     )
-    step: Given[Step] = Field(default=None, description="Absent: only the gate is waited for.")
+    step: Given[Step] = Field(
+        default=None, description="Absent: the execution only waits for the gate."
+    )
     opens_when: Conditions = Field(
         default=(), description="The gate: all must hold before the execution continues."
     )
@@ -152,7 +154,7 @@ class ShellCondition(Strict):
 class PromqlCondition(Strict):
     """A query: satisfied when it gives a vector of non-zero values, waiting when none or a zero."""
 
-    url: Url = Field(description="Where Prometheus is, such as http://prometheus:9090.")
+    url: Url = Field(description="The URL of Prometheus, such as http://prometheus:9090.")
     query: Text = Field(description="PromQL.")
     timeout: Duration = Field(
         default="10s", validate_default=True, description="Longer than this is unknown."
@@ -162,24 +164,24 @@ class PromqlCondition(Strict):
 class OwnCondition(Strict):
     """A condition of the user's own: `shell` or `promql`."""
 
-    name: Id = Field(description="How checkpoints call it.")
-    explain: Given[Text] = Field(default=None, description="What it stands for.")
-    shell: Given[ShellCondition] = Field(default=None, description="Ask a command.")
-    promql: Given[PromqlCondition] = Field(default=None, description="Ask Prometheus.")
+    name: Id = Field(description="Its name in a checkpoint's conditions.")
+    explain: Given[Text] = Field(default=None, description="Its meaning.")
+    shell: Given[ShellCondition] = Field(default=None, description="A command evaluates it.")
+    promql: Given[PromqlCondition] = Field(default=None, description="Prometheus evaluates it.")
 
 
 class Runbook(Strict):
     """The whole file."""
 
     runbook: Literal[1] = Field(description="The format of the file.")
-    name: Id = Field(description="How commands call it.")
+    name: Id = Field(description="Its name in commands.")
     title: Text = Field(description="What it is for, in one line.")
-    explain: Text = Field(description="What to know before it is begun.")
+    explain: Text = Field(description="What an operator must know before it begins.")
     checkpoints: Annotated[tuple[ForwardCheckpoint, ...], Field(strict=False, min_length=1)] = (
-        Field(description="The way forward.")
+        Field(description="The forward path.")
     )
     rollbacks: Annotated[tuple[Rollback, ...], Field(strict=False)] = Field(
-        default=(), description="The ways back."
+        default=(), description="The rollback paths."
     )
     conditions: Annotated[tuple[OwnCondition, ...], Field(strict=False)] = Field(
         default=(), description="The user's own conditions."

@@ -84,7 +84,7 @@ def _stop(stop: Planned) -> Iterator[str]:
     if checkpoint.irreversible:
         yield from _labelled("", "No rollback is possible once this has begun.")
     if checkpoint.destructive:
-        yield from _labelled("", "This destroys data, or what holds them.")
+        yield from _labelled("", "This destroys data, or the storage of data.")
     if stop.command is not None and stop.timeout is not None:
         limit = format_duration(stop.timeout)
         yield f"{_INDENT}{'runs':<{_LABEL}}{shlex.join(stop.command)}  (at most {limit})"

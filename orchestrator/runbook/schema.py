@@ -50,7 +50,7 @@ def schema() -> Schema:
         "$schema": _DIALECT,
         "$id": _ID,
         "title": "Kraftgate runbook",
-        "description": "Checkpoints that only the cluster's own state can open, and ways back.",
+        "description": "Checkpoints that only the cluster's own state can open, and rollbacks.",
         **root,
         "$defs": dict(sorted(definitions.items())),
     }

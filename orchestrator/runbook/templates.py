@@ -46,7 +46,7 @@ def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None
     try:
         yield from Formatter().parse(text)
     except ValueError as error:
-        raise ValueError(f"a brace stands alone ({error}): write {{{{ or }}}}") from None
+        raise ValueError(f"a brace has no partner ({error}): write {{{{ or }}}}") from None
 
 
 def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> str | None:
@@ -61,7 +61,7 @@ def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> s
             continue
         others = [each for each, own in _OF_EACH.items() if name in own and each is not None]
         if others:
-            return f"{{{name}}} is there only with `for_each: {' or '.join(others)}`"
+            return f"{{{name}}} exists only with `for_each: {' or '.join(others)}`"
         return f"unknown field {{{name}}}; {did_you_mean(name, allowed)}"
     return None
 

@@ -14,7 +14,7 @@ from orchestrator.config.yaml_lines import Problem, YamlPath
 from orchestrator.runbook.checks.conditions import conditions, listed
 from orchestrator.runbook.checks.final import final
 from orchestrator.runbook.checks.phases import phases
-from orchestrator.runbook.checks.rollback import ways_back
+from orchestrator.runbook.checks.rollback import rollbacks
 from orchestrator.runbook.instance_order import RULES
 from orchestrator.runbook.model import Runbook
 from orchestrator.runbook.places import (
@@ -39,7 +39,7 @@ def check(loaded: "Loaded") -> tuple[Problem, ...]:
     found = [
         *(wrong for place in everywhere(book) for wrong in _shape(place)),
         *(wrong for way in (forward(book), *rollback_paths(book)) for wrong in _order(way)),
-        *ways_back(book),
+        *rollbacks(book),
         *conditions(book),
         *phases(book),
         *final(book),
@@ -72,7 +72,7 @@ def _unique(book: Runbook) -> Iterator[tuple[str, _Named]]:
         for role, texts in listed(place):
             calls = [(call_of(text), text, (*place.path, role, at)) for at, text in texts]
             yield (
-                "{} stands here twice (first in line {})",
+                "{} is listed twice (first in line {})",
                 [(call, text, path) for call, text, path in calls if call is not None],
             )
 
@@ -81,11 +81,11 @@ def _shape(place: Place) -> Iterator[Wrong]:
     """Yield the problems of one checkpoint: the gate, the step's text, the order."""
     checkpoint, path = place.checkpoint, place.path
     if not checkpoint.opens_when:
-        what = f"`{checkpoint.id}` has neither a step nor a gate: what is it for?"
+        what = f"`{checkpoint.id}` has neither a step nor a gate: write `step` or `opens_when`"
         if checkpoint.step is not None:
             what = (
-                f"the gate of `{checkpoint.id}` has no condition: what shows that its step is done?"
-                " Write opens_when"
+                f"the gate of `{checkpoint.id}` has no condition that shows that its step is done:"
+                " write `opens_when`"
             )
         yield (*path, "opens_when"), what
     if checkpoint.step is not None:
@@ -107,7 +107,9 @@ def _order(places: Sequence[Place]) -> Iterator[Wrong]:
     for place in places:
         for position, id_ in enumerate(place.checkpoint.after or ()):
             if id_ not in ids:
-                what = f"`after` names no checkpoint of this way: `{id_}`; {did_you_mean(id_, ids)}"
+                what = (
+                    f"`after` names no checkpoint of this path: `{id_}`; {did_you_mean(id_, ids)}"
+                )
                 yield (*place.path, "after", position), what
     passed = {place.checkpoint.id for place in in_turn(places)}
     stuck = [place for place in places if place.checkpoint.id not in passed]
@@ -120,7 +122,7 @@ def _order(places: Sequence[Place]) -> Iterator[Wrong]:
 def _circles(stuck: Sequence[Place]) -> Iterator[tuple[Place, ...]]:
     """Yield each cycle once, starting at its first checkpoint in the file."""
     by_id = {place.checkpoint.id: place for place in stuck}
-    told: set[str] = set()
+    found: set[str] = set()
     for start in stuck:
         walked: dict[str, Place] = {}
         id_ = start.checkpoint.id
@@ -129,7 +131,7 @@ def _circles(stuck: Sequence[Place]) -> Iterator[tuple[Place, ...]]:
             id_ = next(before for before in by_id[id_].before if before in by_id)
         ids = list(walked)
         circle = ids[ids.index(id_) :]
-        if told.isdisjoint(circle):
+        if found.isdisjoint(circle):
             at = min(range(len(circle)), key=lambda index: stuck.index(by_id[circle[index]]))
             yield tuple(by_id[each] for each in (*circle[at:], *circle[:at]))
-        told.update(circle)
+        found.update(circle)

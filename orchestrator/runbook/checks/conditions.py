@@ -32,7 +32,7 @@ def conditions(book: Runbook) -> Iterator[Wrong]:
                 what = _wrong(text, call, place, role, own)
                 if what is not None:
                     yield (*place.path, role, position), what
-        yield from _looks_at_each(place)
+        yield from _not_of_each(place)
     yield from _own(book, used)
 
 
@@ -43,7 +43,7 @@ def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str
         for word in sorted(_EACH.intersection(call.arguments)):
             if word != each:
                 return (
-                    f"`{word}` in {text} stands for nothing here: `{place.checkpoint.id}` has no"
+                    f"`{word}` in {text} has no meaning here: `{place.checkpoint.id}` has no"
                     f" `for_each: {word}`"
                 )
         if call.name == SOAK:
@@ -66,7 +66,7 @@ def _soak(text: str, place: Place, role: Role) -> str | None:
     return None
 
 
-def _looks_at_each(place: Place) -> Iterator[Wrong]:
+def _not_of_each(place: Place) -> Iterator[Wrong]:
     """Yield parts without an instance's condition: they would hold for all instances at once."""
     each = place.checkpoint.for_each
     for role, texts in listed(place):
@@ -86,12 +86,12 @@ def _own(book: Runbook, used: set[str]) -> Iterator[Wrong]:
     for position, own in enumerate(book.conditions):
         path = ("conditions", position)
         if own.name in built_in:
-            what = f"`{own.name}` is a condition of kraftgate's: choose another name"
+            what = f"`{own.name}` is a built-in condition: choose another name"
             yield (*path, "name"), what
         elif own.name not in used:
             what = f"the condition `{own.name}` is never used: remove it, or name it in a gate"
             yield (*path, "name"), what
         if own.shell is None and own.promql is None:
-            yield path, f"`{own.name}` asks nothing: write `shell` or `promql`"
+            yield path, f"`{own.name}` has neither `shell` nor `promql`: write one"
         if own.shell is not None and own.promql is not None:
             yield path, f"`{own.name}` has both `shell` and `promql`: keep one"

@@ -58,7 +58,7 @@ def _marked(place: Place) -> Iterator[Wrong]:
 def _approved(place: Place, mark: Mark) -> Iterator[Wrong]:
     if place.checkpoint.approval is None:
         what = (
-            f"`{place.checkpoint.id}` is {mark} and asks nobody: add approval:"
+            f"`{place.checkpoint.id}` is {mark} and has no approval: add approval:"
             f" {{people: {_PEOPLE[mark]}}}"
         )
         yield (*place.path, mark), what
@@ -77,8 +77,8 @@ def _covered(place: Place, by_id: Mapping[str, Place]) -> Iterator[Wrong]:
         what = f"`given_at` names no checkpoint before this one: `{approval.given_at}`; {near}"
     elif named.checkpoint.for_each is not None or not _gives(named.checkpoint, approval):
         what = (
-            f"`{approval.given_at}` does not give this approval: it must ask once, itself, for"
-            f" {approval.people} or more people"
+            f"`{approval.given_at}` does not give this approval: its own approval must be given"
+            f" once, by {approval.people} or more people"
         )
     if what is not None:
         yield (*place.path, "approval", "given_at"), what
@@ -103,7 +103,7 @@ def _soaked(
     if _soaks(checkpoint.needs) or _soaks_before(place, turns, by_id):
         return
     what = (
-        f"nothing soaks before `{checkpoint.id}`, which is {mark}: add soak(10m) to its `needs`, or"
+        f"no soak precedes `{checkpoint.id}`, which is {mark}: add soak(10m) to its `needs`, or"
         " to the gate of a checkpoint before it"
     )
     path = "needs" if checkpoint.needs else mark

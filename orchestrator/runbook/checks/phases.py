@@ -66,7 +66,7 @@ def _one_way(places: Sequence[Place], start: frozenset[Phase], *, back: bool) ->
                 if allowed is None or possible <= allowed:
                     continue
                 if not possible & allowed:
-                    what = _said(text, allowed, possible, blame)
+                    what = _conflict(text, allowed, possible, blame)
                     yield (*place.path, role, position), what
                     continue
                 possible, blame = possible & allowed, (text, id_)
@@ -103,10 +103,10 @@ def _allowed(text: str) -> frozenset[Phase] | None:
     return _ALWAYS_IN.get(call)
 
 
-def _said(
+def _conflict(
     text: str, allowed: frozenset[Phase], possible: frozenset[Phase], blame: tuple[str, str]
 ) -> str:
-    because = f" once `{blame[1]}` asked for {blame[0]}" if blame[1] else " on this way"
+    because = f" once `{blame[1]}` required {blame[0]}" if blame[1] else " on this path"
     return (
         f"can never be reached: {text} holds in {_names(allowed)} only, and the phase is"
         f" {_names(possible)}{because}"

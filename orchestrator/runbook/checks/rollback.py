@@ -7,7 +7,7 @@ from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint, Runbook
 from orchestrator.runbook.places import Place, Wrong, all_before, forward
 
 
-def ways_back(book: Runbook) -> Iterator[Wrong]:
+def rollbacks(book: Runbook) -> Iterator[Wrong]:
     """Yield checkpoints without a rollback path, and paths that are unknown, cyclic or unused."""
     ids = [way.id for way in book.rollbacks]
     by_id = {place.checkpoint.id: place for place in forward(book)}
@@ -66,7 +66,7 @@ def _ways(book: Runbook, ids: list[str]) -> Iterator[Wrong]:
             what = f"there is no rollback `{way.then}`; {did_you_mean(way.then, ids)}"
             yield (*path, "then"), what
         elif _comes_back(way.id, after):
-            what = f"`{way.id}` goes on with itself in the end: `then` must not make a circle"
+            what = f"`{way.id}` leads back to itself: `then` must not form a cycle"
             yield (*path, "then"), what
 
 

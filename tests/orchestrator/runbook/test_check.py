@@ -70,20 +70,19 @@ CONDITIONS = [
     Wrong(
         "[quorum_healthy]",
         "['isr_full(broker)']",
-        "9: `broker` in isr_full(broker) stands for nothing here: `ready` has no"
-        " `for_each: broker`",
+        "9: `broker` in isr_full(broker) has no meaning here: `ready` has no `for_each: broker`",
     ),
     Wrong(
         '["no_hazard(restart, broker)"]',
         '["controller_mode(controller, kraft)"]',
-        "17: `controller` in controller_mode(controller, kraft) stands for nothing here:"
+        "17: `controller` in controller_mode(controller, kraft) has no meaning here:"
         " `brokers` has"
         " no `for_each: controller`",
     ),
     Wrong(
         "[quorum_healthy]",
         "[quorum_healthy, isr_full, ' quorum_healthy ']",
-        "9:  quorum_healthy  stands here twice (first in line 9)",
+        "9:  quorum_healthy  is listed twice (first in line 9)",
     ),
     Wrong(
         '["no_hazard(restart, broker)"]',
@@ -143,12 +142,12 @@ OWN = [
     Wrong(
         "  - name: lag-is-low\n",
         "  - name: finalized\n",
-        "47: `finalized` is a condition of kraftgate's: choose another name",
+        "47: `finalized` is a built-in condition: choose another name",
     ),
     Wrong(
         '    shell: {argv: [/usr/local/bin/lag, --max, "100"], timeout: 5s}\n',
         "    explain: Lag.\n",
-        "47: `lag-is-low` asks nothing: write `shell` or `promql`",
+        "47: `lag-is-low` has neither `shell` nor `promql`: write one",
     ),
     Wrong(
         "timeout: 5s}\n",
@@ -166,19 +165,19 @@ SHAPE = [
     Wrong(
         "    opens_when: [quorum_healthy]\n",
         "",
-        "6: `ready` has neither a step nor a gate: what is it for?",
+        "6: `ready` has neither a step nor a gate: write `step` or `opens_when`",
     ),
     Wrong(
         '    opens_when: ["assignments_complete(broker)"]\n',
         "",
-        "12: the gate of `brokers` has no condition: what shows that its step is done? Write"
-        " opens_when",
+        "12: the gate of `brokers` has no condition that shows that its step is done:"
+        " write `opens_when`",
     ),
     Wrong(
         "opens_when: [finalized]",
         "opens_when: []",
-        "30: the gate of `end` has no condition: what shows that its step is done? Write"
-        " opens_when",
+        "30: the gate of `end` has no condition that shows that its step is done:"
+        " write `opens_when`",
     ),
     Wrong("id: end", "id: ready", "23: the id `ready` is taken (line 6): choose another"),
     Wrong(
@@ -187,7 +186,7 @@ SHAPE = [
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {controller} of {cluster}.",
-        "29: {controller} is there only with `for_each: controller`",
+        "29: {controller} exists only with `for_each: controller`",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
@@ -212,12 +211,12 @@ SHAPE = [
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {cluster",
-        "29: a brace stands alone (expected '}' before end of string): write {{ or }}",
+        "29: a brace has no partner (expected '}' before end of string): write {{ or }}",
     ),
     Wrong(
         "    approval: {people: 2}\n",
         "",
-        "31: `end` is irreversible and asks nobody: add approval: {people: 2}",
+        "31: `end` is irreversible and has no approval: add approval: {people: 2}",
     ),
     Wrong(
         "    opens_when: [quorum_healthy]\n",
@@ -268,24 +267,24 @@ FINAL = [
     Wrong(
         _FINAL_BACK,
         _DESTRUCTIVE,
-        "46: `back-brokers` is destructive and asks nobody: add approval: {people: 1}",
+        "46: `back-brokers` is destructive and has no approval: add approval: {people: 1}",
     ),
     Wrong(
         _FINAL_BACK,
         _DESTRUCTIVE + "        approval: {people: 1}\n",
-        "46: nothing soaks before `back-brokers`, which is destructive: add soak(10m) to its"
+        "46: no soak precedes `back-brokers`, which is destructive: add soak(10m) to its"
         " `needs`, or to the gate of a checkpoint before it",
     ),
     Wrong(
         "    needs: [isr_full, soak(10m)]\n",
         "    needs: [isr_full]\n",
-        "26: nothing soaks before `end`, which is irreversible: add soak(10m) to its `needs`, or"
+        "26: no soak precedes `end`, which is irreversible: add soak(10m) to its `needs`, or"
         " to the gate of a checkpoint before it",
     ),
     Wrong(
         "    irreversible: true\n",
         _OFF,
-        "36: nothing soaks before `zk-off`, which is destructive: add soak(10m) to its `needs`, or"
+        "36: no soak precedes `zk-off`, which is destructive: add soak(10m) to its `needs`, or"
         " to the gate of a checkpoint before it",
     ),
     Wrong(
@@ -296,12 +295,14 @@ FINAL = [
     Wrong(
         "    approval: {people: 2}\n",
         "    approval: {people: 2, given_at: ready}\n",
-        "31: `ready` does not give this approval: it must ask once, itself, for 2 or more people",
+        "31: `ready` does not give this approval: its own approval must be given once,"
+        " by 2 or more people",
     ),
     Wrong(
         "    approval: {people: 2}\n",
         "    approval: {people: 2, given_at: brokers}\n",
-        "31: `brokers` does not give this approval: it must ask once, itself, for 2 or more people",
+        "31: `brokers` does not give this approval: its own approval must be given once,"
+        " by 2 or more people",
     ),
 ]
 
@@ -309,12 +310,12 @@ ORDER = [
     Wrong(
         "    opens_when: [finalized]\n",
         "    after: [reddy]\n    opens_when: [finalized]\n",
-        "30: `after` names no checkpoint of this way: `reddy`; did you mean `ready`?",
+        "30: `after` names no checkpoint of this path: `reddy`; did you mean `ready`?",
     ),
     Wrong(
         "    opens_when: [finalized]\n",
         "    after: [back-brokers]\n    opens_when: [finalized]\n",
-        "30: `after` names no checkpoint of this way: `back-brokers`; did you mean `brokers`?",
+        "30: `after` names no checkpoint of this path: `back-brokers`; did you mean `brokers`?",
     ),
     Wrong(
         "    opens_when: [quorum_healthy]\n",
@@ -357,7 +358,7 @@ WAYS_BACK = [
     Wrong(
         "    explain: When.\n",
         "    explain: When.\n    then: back\n",
-        "37: `back` goes on with itself in the end: `then` must not make a circle",
+        "37: `back` leads back to itself: `then` must not form a cycle",
     ),
     Wrong(
         "    explain: When.\n",
@@ -388,13 +389,13 @@ PHASES = [
         "[quorum_healthy]",
         "['phase(finalized)', 'phase_is(hybrid)']",
         "9: can never be reached: phase_is(hybrid) holds in hybrid only, and the phase is finalized"
-        " once `ready` asked for phase(finalized)",
+        " once `ready` required phase(finalized)",
     ),
     Wrong(
         "opens_when: [finalized]",
         "opens_when: [copied, 'all_brokers(zookeeper)', finalized]",
         "30: can never be reached: all_brokers(zookeeper) holds in zookeeper, pre-migration or"
-        " rolled-back only, and the phase is hybrid, dual-write or finalized once `end` asked for"
+        " rolled-back only, and the phase is hybrid, dual-write or finalized once `end` required"
         " copied",
     ),
     Wrong(
@@ -402,7 +403,7 @@ PHASES = [
         "isr_full, lag-is-low, finalized]",
         "45: can never be reached: finalized holds in finalized only, and the phase is"
         " pre-migration,"
-        " copying or hybrid once `back-brokers` asked for broker_mode(broker, migrating)",
+        " copying or hybrid once `back-brokers` required broker_mode(broker, migrating)",
     ),
 ]
 
@@ -432,7 +433,7 @@ def test_a_phase_that_an_earlier_checkpoint_left_behind_never_comes_again() -> N
     (said,) = refused(text)
     assert said == (
         "night.yaml:17: can never be reached: broker_mode(broker, migrating) holds in"
-        " pre-migration, copying or hybrid only, and the phase is finalized once `ready` asked for"
+        " pre-migration, copying or hybrid only, and the phase is finalized once `ready` required"
         " finalized"
     )
 

@@ -68,8 +68,8 @@ def test_a_step_has_its_command_with_everything_in_its_place(tmp_path: Path) -> 
     [
         ("  enter-kraft:", "  enter-craft:", "6: no step is called `enter-craft`; did you mean"),
         ("{host}", "{hst}", "7: unknown field {hst}; did you mean `host`?"),
-        ('"{controllers}"', '"{broker}"', "10: {broker} is there only with `for_each: broker`"),
-        ('"{controllers}"', '"{"', "10: a brace stands alone"),
+        ('"{controllers}"', '"{broker}"', "10: {broker} exists only with `for_each: broker`"),
+        ('"{controllers}"', '"{"', "10: a brace has no partner"),
         ("timeout: 90s", "timeout: 90", "8: `steps.enter-kraft.timeout`: the duration 90 has no"),
         ("timeout: 90s", "time_out: 90s", "8: unknown key `time_out` in `steps.enter-kraft`; did"),
         ("env: {LANG: C}", "env: {LANG: 1}", "3: `env.LANG`: must be text, not int: put it in"),
@@ -112,13 +112,13 @@ def test_a_variable_that_a_command_is_to_get_must_be_set(tmp_path: Path) -> None
 def test_what_is_harmful_does_not_get_into_a_command(
     tmp_path: Path, field: str, value: str
 ) -> None:
-    with pytest.raises(RunbookError, match="does not go into a command"):
+    with pytest.raises(RunbookError, match="is not safe in a command"):
         hooks(tmp_path).argv("enter-kraft", {**VALUES, field: value})
 
 
 def test_what_is_not_known_does_not_get_into_a_command(tmp_path: Path) -> None:
     known = {name: value for name, value in VALUES.items() if name != "controllers"}
-    with pytest.raises(RunbookError, match=r"hooks.yaml:10: \{controllers\} is not known"):
+    with pytest.raises(RunbookError, match=r"hooks.yaml:10: \{controllers\} is unknown"):
         hooks(tmp_path).argv("finalize", known)
 
 

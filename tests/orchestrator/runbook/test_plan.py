@@ -142,7 +142,7 @@ def test_what_destroys_data_and_which_approval_covers_it_is_in_the_plan() -> Non
     text = plan_text(loaded, FACTS, None, plan(loaded.runbook, FACTS, None))
     off = text[text.index("zookeeper-off") : text.index("ROLLBACK")]
     assert "approve zookeeper-off --reason" in off
-    assert "This destroys data, or what holds them." in off
+    assert "This destroys data, or the storage of data." in off
     znodes = text[text.index("back-znodes:") : text.index("back-brokers[")]
     assert "approval    given at back-controllers, for this step too" in znodes
     assert "This destroys data" in znodes
@@ -180,8 +180,8 @@ def test_what_cannot_be_said_to_a_host_is_a_problem_of_the_plan() -> None:
     made = plan(loaded.runbook, nobody, hooks)
     said = "\n".join(made.problems)
     assert "brokers-kraft[1]: runbooks/hooks/systemd-ssh.yaml:" in said
-    assert "{host} is not known of this cluster now" in said
-    assert "{controllers} is not known of this cluster now" in said
+    assert "{host} is unknown for this cluster now" in said
+    assert "{controllers} is unknown for this cluster now" in said
     assert "These commands cannot be made now:" in plan_text(loaded, nobody, hooks, made)
 
 

@@ -63,7 +63,7 @@ def test_a_page_in_words() -> None:
     assert "**2 people approve it**, each with `kraftgate approve end --reason" in shown
     assert 'approve end --reason "..." --confirm CLUSTER' in shown
     assert "No rollback is needed: nothing was changed yet" in shown
-    assert "- `lag-is-low`: It is asked by `/usr/local/bin/lag --max 100`, for 5s at most." in shown
+    assert "- `lag-is-low`: Kraftgate runs `/usr/local/bin/lag --max 100`, for 5s at most." in shown
 
 
 def test_what_comes_first_stands_first() -> None:
@@ -71,10 +71,10 @@ def test_what_comes_first_stands_first() -> None:
         "    opens_when: [finalized]\n", "    after: [ready]\n    opens_when: [finalized]\n"
     )
     shown = page(parse(text, PATH).runbook)
-    assert "It comes after `ready`." in shown
+    assert "It follows `ready`." in shown
 
 
 def test_what_destroys_data_is_said_in_the_page_with_who_approves_it() -> None:
     shown = page(load("zk-to-kraft-jbod").runbook)
-    assert shown.count("**It destroys data, or what holds them.**") == 3
+    assert shown.count("**It destroys data, or the storage of data.**") == 3
     assert "The approval of `back-controllers` covers it." in shown

@@ -56,11 +56,11 @@ ONE_CHECKPOINT_TELLS = (
     "takes no argument",
     "needs 2 arguments",
     "does not take",
-    "asks nothing",
+    "has neither `shell`",
     "has both",
     "has no condition",
     "neither a step nor a gate",
-    "and asks nobody",
+    "and has no approval",
     "`already` and no step",
     "the order `rack` needs",
 )
