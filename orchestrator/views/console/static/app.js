@@ -3,7 +3,7 @@ import { html, render, useCallback, useEffect, useState } from "./js/html.js";
 import { BrokerSheet } from "./js/broker_sheet.js";
 import { Brokers } from "./js/brokers.js";
 import { everySecond, now } from "./js/clock.js";
-import { currency, isOld } from "./js/currency.js";
+import { currencyOf, isOld } from "./js/currency.js";
 import { Feed } from "./js/feed.js";
 import { Announcer, Bar, InsecureBand, OldBand, Tabs } from "./js/frame.js";
 import { GateSheet } from "./js/gate_sheet.js";
@@ -14,7 +14,7 @@ import { Overview } from "./js/overview.js";
 import { onPrefs, prefs } from "./js/prefs.js";
 import { VIEWS, arrive, closeSheets, link, route } from "./js/route.js";
 import { Runbook } from "./js/runbook.js";
-import { SayDialog } from "./js/say.js";
+import { ActionDialog } from "./js/action_dialog.js";
 import { Locked } from "./js/session.js";
 import { changed, whole } from "./js/store.js";
 import { Timeline } from "./js/timeline.js";
@@ -22,7 +22,7 @@ import { Timeline } from "./js/timeline.js";
 /** The state of the page: one object, replaced as a whole. */
 let known = {
   model: null,
-  link: { state: "connecting", why: null, retry_ms: null, heard_ms: null },
+  link: { state: "connecting", why: null, retry_ms: null, received_ms: null },
   locked: false,
 };
 let draw = () => {};
@@ -43,7 +43,7 @@ const feed = new Feed({
 function App() {
   const [, again] = useState(0);
   const [place, setPlace] = useState(route);
-  const [saying, setSaying] = useState(null);
+  const [action, setAction] = useState(null);
   const [done, setDone] = useState(null);
   const redraw = useCallback(() => again((turn) => turn + 1), []);
   useEffect(() => {
@@ -58,10 +58,10 @@ function App() {
   }, []);
   const { model, link: linked } = known;
   const cluster = model?.clusters.find((each) => each.name === place.cluster) ?? model?.clusters[0] ?? null;
-  const standing = useStanding(linked, model, cluster);
-  const old = isOld(standing);
-  useKeys(cluster, !!saying);
-  useTitle(cluster, standing);
+  const currency = useCurrency(linked, model, cluster);
+  const old = isOld(currency);
+  useKeys(cluster, !!action);
+  useTitle(cluster, currency);
   if (known.locked) return html`<${Locked} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
@@ -69,25 +69,25 @@ function App() {
   const checkpoint = query.get("checkpoint");
   return html`<div class="page" key=${prefs.zone}>
     <div class="sticky">
-      <${Bar} model=${model} cluster=${cluster} link=${linked} standing=${standing} view=${place.view} />
+      <${Bar} model=${model} cluster=${cluster} link=${linked} currency=${currency} view=${place.view} />
       <${InsecureBand} insecure=${model?.insecure} />
-      <${OldBand} standing=${standing} link=${linked} />
+      <${OldBand} currency=${currency} link=${linked} />
     </div>
     ${cluster === null
-      ? html`<main id="main" tabindex="-1"><p class="empty boot">${standing.text}</p></main>`
+      ? html`<main id="main" tabindex="-1"><p class="empty boot">${currency.text}</p></main>`
       : html`<div class="body" data-old=${old ? "" : undefined}>
-          <${Now} cluster=${cluster} standing=${standing} onSay=${setSaying} />
+          <${Now} cluster=${cluster} currency=${currency} onAct=${setAction} />
           <${Tabs} cluster=${cluster} view=${place.view} />
           <main id="main" tabindex="-1"><${View} key=${cluster.name} view=${place.view} cluster=${cluster} query=${query} /></main>
         </div>`}
-    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} standing=${standing} onClose=${closeSheets} />`}
-    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} standing=${standing} onClose=${closeSheets} />`}
-    ${cluster?.walk && saying && html`<${SayDialog} what=${saying} cluster=${cluster} off=${old} onClose=${() => setSaying(null)} onDone=${(words) => {
-      setSaying(null);
-      setDone(words);
+    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} currency=${currency} onClose=${closeSheets} />`}
+    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} currency=${currency} onClose=${closeSheets} />`}
+    ${cluster?.walk && action && html`<${ActionDialog} action=${action} cluster=${cluster} off=${old} onClose=${() => setAction(null)} onDone=${(output) => {
+      setAction(null);
+      setDone(output);
     }} />`}
-    <${Toast} words=${done} onGone=${() => setDone(null)} />
-    <${Announcer} cluster=${cluster} standing=${standing} />
+    <${Toast} text=${done} onGone=${() => setDone(null)} />
+    <${Announcer} cluster=${cluster} currency=${currency} />
   </div>`;
 }
 
@@ -109,11 +109,11 @@ function View({ view, cluster, query }) {
 }
 
 /** Data becomes stale without any message, so evaluate its currency once a second. */
-function useStanding(linked, model, cluster) {
+function useCurrency(linked, model, cluster) {
   const [, again] = useState("");
-  const standing = currency(linked, model, cluster);
-  useEffect(() => everySecond(() => again(currency(linked, model, cluster).word)), [linked, model, cluster]);
-  return standing;
+  const currency = currencyOf(linked, model, cluster);
+  useEffect(() => everySecond(() => again(currencyOf(linked, model, cluster).label)), [linked, model, cluster]);
+  return currency;
 }
 
 /** Single-key shortcuts, if enabled: 1 to 6 for the views, / to filter. */
@@ -134,25 +134,25 @@ function useKeys(cluster, busy) {
 }
 
 /** The tab's title and icon show staleness and the need for an operator, too. */
-function useTitle(cluster, standing) {
+function useTitle(cluster, currency) {
   const person = cluster?.head.waiting.needs_person;
-  const sign = isOld(standing) ? "old" : person ? "person" : "";
-  const told = isOld(standing) ? `${standing.word}: ` : person ? "Needs a person: " : "";
+  const sign = isOld(currency) ? "old" : person ? "person" : "";
+  const prefix = isOld(currency) ? `${currency.label}: ` : person ? "Needs a person: " : "";
   useEffect(() => {
-    document.title = cluster ? `${told}${cluster.name}, ${cluster.head.phase} · Kraftgate` : "Kraftgate";
+    document.title = cluster ? `${prefix}${cluster.name}, ${cluster.head.phase} · Kraftgate` : "Kraftgate";
     const icon = document.querySelector("link[rel=icon]");
     const wanted = `static/icon${sign ? `-${sign}` : ""}.svg`;
     if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
-  }, [cluster?.name, cluster?.head.phase, told, sign]);
+  }, [cluster?.name, cluster?.head.phase, prefix, sign]);
 }
 
-function Toast({ words, onGone }) {
+function Toast({ text, onGone }) {
   useEffect(() => {
-    if (words === null) return undefined;
+    if (text === null) return undefined;
     const gone = setTimeout(onGone, 8000);
     return () => clearTimeout(gone);
-  }, [words]);
-  return html`<p class="toast" role="status" data-shown=${words !== null}>${words}</p>`;
+  }, [text]);
+  return html`<p class="toast" role="status" data-shown=${text !== null}>${text}</p>`;
 }
 
 const root = document.getElementById("app");

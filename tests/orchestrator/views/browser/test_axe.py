@@ -55,7 +55,7 @@ def test_the_sheets(desk: Desk, theme: Theme, size: Size) -> None:
     _no_violation(page, "broker", theme)
     page.keyboard.press("Escape")
     page.get_by_test_id("checkpoint").click()
-    page.wait_for_selector(".decisions, .judgement")
+    page.wait_for_selector(".decisions, .evaluation")
     _no_violation(page, "gate", theme)
 
 
@@ -65,9 +65,9 @@ def test_a_dialog_and_its_refusal(desk: Desk, theme: Theme, size: Size) -> None:
     desk.expected = ["401"]
     page = desk.open(theme=theme, size=size)
     page.get_by_role("button", name="Abort").click()
-    dialog = page.locator("dialog.say-dialog")
+    dialog = page.locator("dialog.action-dialog")
     _no_violation(page, "dialog", theme)
-    dialog.get_by_label("Who says it").fill("anna")
+    dialog.get_by_label("Your name").fill("anna")
     dialog.get_by_label("Why").fill("why not")
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_label("Token").fill("wrong-wrong-wrong-wrong")

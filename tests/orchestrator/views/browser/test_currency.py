@@ -39,7 +39,7 @@ def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
     world.at = replace(world.at, now_ms=now_ms())
     world.tell(stale_ms=60_000)
     desk.served.look()
-    _is_old(page, "Not the present")
+    _is_old(page, "Not current")
     expect(page.locator(".old-age")).to_contain_text(re.compile(r"1 min 0\d s"))
     desk.refresh()
     _is_present(page)
@@ -57,7 +57,7 @@ def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk)
         line.freeze()
         page.clock.fast_forward(14_000)
         page.clock.run_for(2_000)
-        _is_old(page, "This page hears nothing")
+        _is_old(page, "This page receives nothing")
         expect(page.locator(".old-band")).to_contain_text("The data below is from")
         shown = page.locator(".old-age time").inner_text()
         page.clock.run_for(60_000)
@@ -84,7 +84,7 @@ def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) 
     with Line(desk.served.console.at.port) as line:
         page = desk.open(url=line.url)
         _is_present(page)
-    _is_old(page, "This page hears nothing")
+    _is_old(page, "This page receives nothing")
     expect(page.locator(".old-band")).to_contain_text("Kraftgate does not answer.")
 
 
@@ -102,12 +102,12 @@ def test_a_log_that_is_still_being_read_is_not_the_present(desk: Desk) -> None:
     page = desk.open()
     page.evaluate(
         """async () => {
-             const { currency } = await import('/static/js/currency.js');
+             const { currencyOf } = await import('/static/js/currency.js');
              const { known } = window.kraftgate;
              const { model, link } = known();
              const [cluster] = model.clusters;
              const head = { ...cluster.head, current: 'reading', current_text: '5 to go' };
-             window.got = currency(link, model, { ...cluster, head });
+             window.got = currencyOf(link, model, { ...cluster, head });
            }"""
     )
     assert page.evaluate("window.got.kind") == "reading"

@@ -59,7 +59,7 @@ def test_a_broker_is_opened_and_left_and_the_focus_comes_back(desk: Desk) -> Non
 def test_the_cells_are_walked_by_arrows(desk: Desk) -> None:
     page = desk.open("directories")
     _tab_to(page, "[role=gridcell]")
-    told = page.get_by_test_id("told")
+    told = page.get_by_test_id("cell-text")
     expect(told).to_contain_text("broker 1, /data/d01")
     page.keyboard.press("ArrowRight")
     expect(told).to_contain_text("broker 1, /data/d02")
@@ -75,7 +75,7 @@ def test_the_rows_of_a_large_heat_map_are_walked_too(desk: Desk, start: Start) -
     desk.served = start(shape=sample.BIG, events=100)
     page = desk.open("directories")
     _tab_to(page, ".dense a")
-    told = page.get_by_test_id("told")
+    told = page.get_by_test_id("cell-text")
     page.keyboard.press("PageDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -124,10 +124,10 @@ def test_single_keys_change_the_view_and_can_be_switched_off(desk: Desk) -> None
 
 def test_a_dialog_is_filled_and_left_by_keys(desk: Desk) -> None:
     page = desk.open()
-    _tab_to(page, ".say .button")
+    _tab_to(page, ".actions .button")
     page.keyboard.press("Enter")
-    dialog = page.locator("dialog.say-dialog")
-    expect(dialog.get_by_label("Who says it")).to_be_focused()
+    dialog = page.locator("dialog.action-dialog")
+    expect(dialog.get_by_label("Your name")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    expect(page.locator(".say .button").first).to_be_focused()
+    expect(page.locator(".actions .button").first).to_be_focused()

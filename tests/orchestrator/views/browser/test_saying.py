@@ -13,13 +13,13 @@ pytestmark = pytest.mark.browser
 
 def _dialog(page: Page, button: str) -> Locator:
     page.get_by_role("button", name=button).click()
-    dialog = page.locator("dialog.say-dialog")
+    dialog = page.locator("dialog.action-dialog")
     expect(dialog).to_be_visible()
     return dialog
 
 
 def _sign(dialog: Locator, token: str | None, reason: str = "disk of broker 2") -> None:
-    dialog.get_by_label("Who says it").fill("anna")
+    dialog.get_by_label("Your name").fill("anna")
     dialog.get_by_label("Why").fill(reason)
     if token is not None:
         dialog.get_by_label("Token").fill(token)
@@ -35,11 +35,11 @@ def test_pause_and_resume_with_the_token(desk: Desk) -> None:
     dialog.get_by_role("button", name="Pause the execution in prod").click()
     expect(page.locator(".toast")).to_contain_text("paused: no further step is begun")
     desk.refresh()
-    expect(page.locator(".standing")).to_contain_text("paused by anna: disk of broker 2")
+    expect(page.locator(".execution")).to_contain_text("paused by anna: disk of broker 2")
 
     dialog = _dialog(page, "Resume")
     expect(dialog).to_contain_text("It was paused by anna: disk of broker 2.")
-    expect(dialog.get_by_label("Who says it")).to_have_value("anna")
+    expect(dialog.get_by_label("Your name")).to_have_value("anna")
     expect(dialog.get_by_label("Token")).to_have_count(0)
     _sign(dialog, None, "it is back")
     dialog.get_by_role("button", name="Resume the execution in prod").click()
@@ -80,7 +80,7 @@ def test_who_and_why_must_be_given(desk: Desk) -> None:
     dialog.get_by_label("Why").fill("because")
     dialog.get_by_label("Token").fill(desk.served.token)
     dialog.get_by_role("button", name="Pause the execution").click()
-    assert dialog.get_by_label("Who says it").evaluate("field => field.validity.valueMissing")
+    assert dialog.get_by_label("Your name").evaluate("field => field.validity.valueMissing")
     expect(dialog).to_be_visible()
 
 
@@ -137,7 +137,7 @@ def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:
     dialog.get_by_role("button", name="Abort the execution in prod").click()
     expect(page.locator(".toast")).to_contain_text("aborted; nothing was taken back")
     desk.refresh()
-    expect(page.locator(".standing")).to_contain_text("ended: aborted")
+    expect(page.locator(".execution")).to_contain_text("ended: aborted")
     expect(page.get_by_role("button", name="Abort")).to_have_count(0)
 
 

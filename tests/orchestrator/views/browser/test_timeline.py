@@ -113,7 +113,7 @@ def test_a_bar_tells_what_it_is_of(desk: Desk) -> None:
     box = page.locator(".chart").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 26 + 46 + 40)
-    expect(page.locator(".timeline .heat-told")).to_contain_text("Metadata log:")
+    expect(page.locator(".timeline .heat-text")).to_contain_text("Metadata log:")
 
 
 def test_new_events_come_by_themselves(desk: Desk) -> None:

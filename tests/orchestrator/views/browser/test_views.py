@@ -75,7 +75,7 @@ def test_a_small_heat_map_tells_in_words(desk: Desk) -> None:
     pending = page.get_by_role("gridcell", name="broker 2, /data/d01: 0 assigned, 32 pending")
     expect(pending).to_have_attribute("data-kind", "pending")
     pending.hover()
-    expect(page.get_by_test_id("told")).to_contain_text("broker 2, /data/d01")
+    expect(page.get_by_test_id("cell-text")).to_contain_text("broker 2, /data/d01")
     page.get_by_role("button", name="Offline").click()
     expect(page.get_by_text("No broker matches.")).to_be_visible()
 

@@ -7,13 +7,13 @@
 const TOKEN = "kraftgate.token";
 let inMemory = null;
 
-/** A failure as shown to the operator: `message`, and the fix in `mend` if the server knows it. */
+/** A failure as shown to the operator: `message`, and the fix in `fix` if the server knows it. */
 export class Failed extends Error {
-  /** @param {string} code @param {string} message @param {string|null} [mend] */
-  constructor(code, message, mend = null) {
+  /** @param {string} code @param {string} message @param {string|null} [fix] */
+  constructor(code, message, fix = null) {
     super(message);
     this.code = code;
-    this.mend = mend;
+    this.fix = fix;
   }
 }
 
@@ -44,13 +44,13 @@ try {
  * @param {AbortSignal} [signal]
  */
 export async function read(path, query = {}, signal) {
-  const asked = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (each !== null && each !== undefined) asked.append(key, String(each));
+      if (each !== null && each !== undefined) parameters.append(key, String(each));
     }
   }
-  const tail = asked.size ? `?${asked}` : "";
+  const tail = parameters.size ? `?${parameters}` : "";
   return answer(fetch(`api/${path}${tail}`, { signal, headers: { Accept: "application/json" } }));
 }
 
@@ -58,7 +58,7 @@ export async function read(path, query = {}, signal) {
  * Send a POST request with the token. @param {string} path @param {object} body
  * @param {string|null} [held] the token, if not the stored one
  */
-export async function say(path, body, held = token()) {
+export async function post(path, body, held = token()) {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
   if (held) headers.Authorization = `Bearer ${held}`;
   return answer(fetch(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
@@ -69,19 +69,19 @@ export function of(cluster, ...parts) {
   return ["clusters", cluster, ...parts].map((each) => encodeURIComponent(each)).join("/");
 }
 
-/** @param {Promise<Response>} asked */
-async function answer(asked) {
+/** @param {Promise<Response>} request */
+async function answer(request) {
   let response;
   try {
-    response = await asked;
+    response = await request;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failed("no_answer", "Kraftgate does not answer.", "Is it running, and the way to it open?");
+    throw new Failed("no_answer", "Kraftgate does not answer.", "Check that it runs and can be reached.");
   }
   if (response.status === 204) return null;
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;
-  const told = body?.error;
-  if (told) throw new Failed(told.code, told.message, told.mend);
-  throw new Failed("no_words", `Kraftgate answered with status ${response.status} and no words.`);
+  const problem = body?.error;
+  if (problem) throw new Failed(problem.code, problem.message, problem.mend);
+  throw new Failed("no_message", `Kraftgate answered with status ${response.status} and no message.`);
 }

@@ -1,5 +1,5 @@
 /** The timeline's arithmetic: ranges, ticks, bars. Pure. */
-import { tickLabel, zoneShift } from "./words.js";
+import { tickLabel, zoneShift } from "./format.js";
 
 /** @typedef {{from: number, to: number}} Range ms; `from` <= an event < `to` */
 

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { of, read } from "./api.js";
-import { BrokerState, Mode, heldText } from "./broker_table.js";
+import { BrokerState, Mode, heldText } from "./brokers.js";
 import { HazardList } from "./hazards.js";
 import { cellKind, cellText } from "./cells.js";
 import { EtaText } from "./now.js";
@@ -10,23 +10,23 @@ import { Bar, Badge, REPLICA_STATES, Trouble } from "./parts.js";
 import { link } from "./route.js";
 import { etaTimes } from "./rows.js";
 import { Sheet } from "./sheet.js";
-import { count, counted, duration, rate, time } from "./words.js";
+import { count, counted, duration, rate, time } from "./format.js";
 
 /**
  * @param {{cluster: import("./store.js").Cluster, id: number, onClose: () => void,
- *     standing: import("./currency.js").Currency}} properties
+ *     currency: import("./currency.js").Currency}} properties
  */
-export function BrokerSheet({ cluster, id, standing, onClose }) {
+export function BrokerSheet({ cluster, id, currency, onClose }) {
   const row = cluster.brokers.find((each) => each.id === id);
   const disks = cluster.disks.find((each) => each.broker === id);
   const hazards = cluster.hazards.filter((each) => each.broker === id);
   if (!row) {
-    return html`<${Sheet} title=${`Broker ${id}`} standing=${standing} onClose=${onClose}>
+    return html`<${Sheet} title=${`Broker ${id}`} currency=${currency} onClose=${onClose}>
       <p class="empty">Cluster ${cluster.name} has no such broker.</p>
     <//>`;
   }
   const host = [row.host, row.rack].filter(Boolean).join(" · ");
-  return html`<${Sheet} title=${`Broker ${id}`} standing=${standing} onClose=${onClose}>
+  return html`<${Sheet} title=${`Broker ${id}`} currency=${currency} onClose=${onClose}>
     <p class="sheet-line"><${Mode} mode=${row.mode} /><${BrokerState} row=${row} /><span class="soft">${host}</span></p>
     <${Replicas} row=${row} />
     ${etaTimes(row.eta) && html`<${EtaText} eta=${row.eta} what="Complete" />`}
@@ -66,7 +66,7 @@ function Facts({ row, name }) {
     ${facts.map(
       ([title, at, offset]) => html`<div key=${title}>
         <dt>${title}</dt>
-        <dd class="num">${at === null ? "not seen" : time(at, { millis: true, now: now() })}${offset !== null && html` <span class="soft">@${offset}</span>`}</dd>
+        <dd class="num">${at === null ? "unknown" : time(at, { millis: true, now: now() })}${offset !== null && html` <span class="soft">@${offset}</span>`}</dd>
       </div>`,
     )}
     ${row.held && row.last_progress_ms !== null && html`<div><dt>Last progress</dt><dd><${Since} at=${row.last_progress_ms} /></dd></div>`}
@@ -103,11 +103,11 @@ function Pending({ cluster, row }) {
   const [page, setPage] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  const asked = useRef(null);
+  const request = useRef(null);
   const load = async (cursor) => {
-    asked.current?.abort();
+    request.current?.abort();
     const stop = new AbortController();
-    asked.current = stop;
+    request.current = stop;
     setBusy(true);
     try {
       const got = await read(of(cluster, "brokers", row.id, "pending"), { limit: PAGE, cursor }, stop.signal);
@@ -123,7 +123,7 @@ function Pending({ cluster, row }) {
     const wait = setTimeout(() => load(null), page ? 1000 : 0);
     return () => clearTimeout(wait);
   }, [cluster, row.id, row.pending]);
-  useEffect(() => () => asked.current?.abort(), []);
+  useEffect(() => () => request.current?.abort(), []);
   return html`<section>
     <h3>Pending replicas ${page && html`<span class="num soft">${count(page.total)}</span>`}</h3>
     <${Trouble} error=${error} />

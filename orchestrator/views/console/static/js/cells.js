@@ -1,5 +1,5 @@
 /** Log directories: the kind of each, and its description. Pure. */
-import { count, counted } from "./words.js";
+import { count, counted } from "./format.js";
 
 /** @typedef {import("./types.js").Cell} Cell */
 /** @typedef {import("./types.js").Disks} Disks */
@@ -46,7 +46,7 @@ export function cellName(cell) {
 
 /** @param {Cell} cell */
 export function cellText(cell) {
-  const told = [
+  const parts = [
     cell.assigned !== null && `${count(cell.assigned)} assigned`,
     cell.pending > 0 && `${count(cell.pending)} pending`,
     cell.offline > 0 && `${count(cell.offline)} cannot be reached`,
@@ -55,21 +55,21 @@ export function cellText(cell) {
       `${count(cell.on_disk)} on disk`,
   ].filter(Boolean);
   const state = { online: "", offline: "offline: ", unknown: "not known: " }[cell.state];
-  return state + (told.join(", ") || "no data");
+  return state + (parts.join(", ") || "no data");
 }
 
 /** The cell with its broker, for the line below the heat map. @param {number} broker @param {Cell} cell */
-export function toldText(broker, cell) {
+export function cellLine(broker, cell) {
   return `broker ${broker}, ${cellName(cell)}: ${cellText(cell)}`;
 }
 
 /** A broker's directories in one sentence. @param {Disks} row */
 export function rowText({ broker, cells, silent, pending_elsewhere: elsewhere }) {
   if (!cells.length) return `broker ${broker}: ${silent ?? "directories not known"}`;
-  const told = Object.keys(KINDS)
+  const parts = Object.keys(KINDS)
     .map((kind) => [kind, cells.filter((cell) => cellKind(cell) === kind)])
     .filter(([, found]) => found.length)
     .map(([kind, found]) => `${found.length} ${KINDS[kind]}`);
-  if (elsewhere > 0) told.push(`${counted(elsewhere, "pending replica")} in none that is known`);
-  return `broker ${broker}, ${counted(cells.length, "directory", "directories")}: ${told.join(", ")}`;
+  if (elsewhere > 0) parts.push(`${counted(elsewhere, "pending replica")} in none that is known`);
+  return `broker ${broker}, ${counted(cells.length, "directory", "directories")}: ${parts.join(", ")}`;
 }

@@ -5,7 +5,7 @@
  * the shown ages grow.
  */
 import { html, useLayoutEffect, useRef } from "./html.js";
-import { age, isoTime, moment } from "./words.js";
+import { age, isoTime, moment } from "./format.js";
 
 let ahead = 0;
 let wall = Date.now();
@@ -17,7 +17,7 @@ export function now() {
 }
 
 /** Set the server's time to `at`. @param {number} at */
-export function heard(at) {
+export function received(at) {
   wall = Date.now();
   steady = performance.now();
   ahead = at - wall;
@@ -52,18 +52,18 @@ window.addEventListener("pageshow", tick);
 /**
  * Text that follows the clock, without a new drawing of anything else.
  *
- * @param {{at: number, say?: (ms: number) => string, class?: string}} properties
- *     `say`: converts the ms since `at` (negative: in the future) to text; default: the age
+ * @param {{at: number, format?: (ms: number) => string, class?: string}} properties
+ *     `format`: converts the ms since `at` (negative: in the future) to text; default: the age
  */
-export function Since({ at, say = age, class: name }) {
+export function Since({ at, format = age, class: name }) {
   const element = useRef(null);
   useLayoutEffect(() => {
     const set = () => {
-      const text = say(now() - at);
+      const text = format(now() - at);
       if (element.current && element.current.textContent !== text) element.current.textContent = text;
     };
     return everySecond(set);
-  }, [at, say]);
+  }, [at, format]);
   return html`<time
     ref=${element}
     class=${name}

@@ -9,11 +9,11 @@ export const SILENT_AFTER_MS = 15_000;
 
 /**
  * @typedef {"connecting"|"open"|"lost"|"ended"|"refused"} LinkState
- * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, heard_ms: number|null}} Link
- *     `retry_ms`: when the page connects again; `heard_ms`: the server's clock in its last message
+ * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, received_ms: number|null}} Link
+ *     `retry_ms`: when the page connects again; `received_ms`: the server's clock in its last message
  * @typedef {{
  *   kind: "present"|"partial"|"reading"|"settled"|"old"|"nothing",
- *   word: string, title: string, text: string, as_of_ms: number|null,
+ *   label: string, title: string, text: string, as_of_ms: number|null,
  * }} Currency
  *     current, current without a metadata log, reading history, finished, stale, no data at all
  */
@@ -23,19 +23,19 @@ export const SILENT_AFTER_MS = 15_000;
  * @param {import("./store.js").Cluster|null} cluster
  * @returns {Currency}
  */
-export function currency(link, model, cluster) {
+export function currencyOf(link, model, cluster) {
   if (model === null || cluster === null) return nothing(link);
   if (link.state !== "open" || silence() > SILENT_AFTER_MS) return cutOff(link, model);
   if (now() - model.looked_ms > SILENT_AFTER_MS) {
     return {
       kind: "old",
-      word: "stale",
+      label: "stale",
       title: "Kraftgate does not poll",
       text: "Kraftgate answers this page, but has not polled its clusters recently.",
       as_of_ms: model.looked_ms,
     };
   }
-  return beforeControllers(cluster) ?? told(cluster.head);
+  return beforeControllers(cluster) ?? reported(cluster.head);
 }
 
 /**
@@ -49,7 +49,7 @@ function beforeControllers({ head, sources }) {
   if (head.current !== "no_data" || head.phase !== "zookeeper" || !zookeeper?.current) return null;
   return {
     kind: "partial",
-    word: "by ZooKeeper",
+    label: "by ZooKeeper",
     title: "No controller yet",
     text: head.current_text,
     as_of_ms: zookeeper.last_reply_ms,
@@ -66,17 +66,17 @@ export function silentSources({ head, sources }) {
 /** @param {Link} link @returns {Currency} */
 function nothing(link) {
   const text = link.state === "open" ? "Kraftgate has not polled a cluster yet." : linkText(link);
-  return { kind: "nothing", word: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
+  return { kind: "nothing", label: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
 }
 
 /** @param {Link} link @returns {Currency} */
 function cutOff(link, model) {
   return {
     kind: "old",
-    word: link.state === "ended" ? "ended" : "disconnected",
-    title: link.state === "ended" ? "Kraftgate has ended" : "This page hears nothing",
+    label: link.state === "ended" ? "ended" : "disconnected",
+    title: link.state === "ended" ? "Kraftgate has ended" : "This page receives nothing",
     text: linkText(link),
-    as_of_ms: link.heard_ms ?? model.at_ms,
+    as_of_ms: link.received_ms ?? model.at_ms,
   };
 }
 
@@ -89,22 +89,22 @@ export function linkText(link) {
 }
 
 /** @param {import("./types.js").Head} head @returns {Currency} */
-function told(head) {
+function reported(head) {
   const rest = { text: head.current_text, as_of_ms: head.last_reply_ms ?? head.observed_ms };
   switch (head.current) {
     case "current":
-      return { kind: "present", word: "current", title: "Current", ...rest };
+      return { kind: "present", label: "current", title: "Current", ...rest };
     case "reading":
-      return { kind: "reading", word: "reading", title: "Still reading, not the present yet", ...rest };
+      return { kind: "reading", label: "reading", title: "Still reading, not current yet", ...rest };
     case "over":
     case "finished":
-      return { kind: "settled", word: "over", title: "Nothing more comes", ...rest };
+      return { kind: "settled", label: "over", title: "Nothing more comes", ...rest };
     case "no_data":
-      return { kind: "nothing", word: "no data", title: "Nothing is known yet", ...rest };
+      return { kind: "nothing", label: "no data", title: "Nothing is known yet", ...rest };
     case "source_error":
-      return { kind: "old", word: "cannot follow", title: "Kraftgate cannot follow", ...rest };
+      return { kind: "old", label: "cannot follow", title: "Kraftgate cannot follow", ...rest };
     default:
-      return { kind: "old", word: "stale", title: "Not the present", ...rest };
+      return { kind: "old", label: "stale", title: "Not current", ...rest };
   }
 }
 

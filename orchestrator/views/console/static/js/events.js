@@ -1,7 +1,7 @@
 /** Events as a list: time, lane, kind, broker. */
 import { html, memo } from "./html.js";
 import { sheetLink } from "./route.js";
-import { isoTime, time, words } from "./words.js";
+import { isoTime, time, spaced } from "./format.js";
 import { now } from "./clock.js";
 
 /** From top to bottom, as on the axis: decisions, then the events of the cluster's sources. */
@@ -34,7 +34,7 @@ const EventRow = memo(({ event }) => {
   return html`<li class="event" data-lane=${lane} data-grave=${isGrave(kind)}>
     <time dateTime=${isoTime(at)}>${time(at, { millis: true, now: now() })}</time>
     <span class="lane"><i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]}</span>
-    <b class="event-kind">${words(kind)}</b>
+    <b class="event-kind">${spaced(kind)}</b>
     <span class="event-rest">
       ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a> `}
       ${checkpoint !== null && html`<a class="mono" href=${sheetLink({ checkpoint })}>${checkpoint}</a> `}

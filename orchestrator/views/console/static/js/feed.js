@@ -1,5 +1,5 @@
 /** The server-sent events, and the detection of a lost connection. */
-import { everySecond, heard, now, silence } from "./clock.js";
+import { everySecond, now, received, silence } from "./clock.js";
 import { SILENT_AFTER_MS } from "./currency.js";
 import { Failed, read } from "./api.js";
 
@@ -24,7 +24,7 @@ export class Feed {
     this.source = null;
     this.timer = 0;
     this.delay_ms = FIRST_RETRY_MS;
-    this.heard_ms = null;
+    this.received_ms = null;
     everySecond(() => this.#watch());
     window.addEventListener("online", () => this.source ?? this.connect());
   }
@@ -33,38 +33,38 @@ export class Feed {
   connect() {
     clearTimeout(this.timer);
     this.#close();
-    if (this.heard_ms === null) this.#tell("connecting", null, null);
+    if (this.received_ms === null) this.#report("connecting", null, null);
     const source = new EventSource("api/stream");
     this.source = source;
     source.addEventListener("state", (event) => {
       this.delay_ms = FIRST_RETRY_MS;
       const state = JSON.parse(event.data);
-      this.#heard(state.at_ms);
+      this.#received(state.at_ms);
       this.listener.state(state);
-      this.#tell("open", null, null);
+      this.#report("open", null, null);
     });
     source.addEventListener("change", (event) => {
       const change = JSON.parse(event.data);
-      this.#heard(change.at_ms);
+      this.#received(change.at_ms);
       this.listener.change(change);
     });
     source.addEventListener("beat", (event) => {
       const beat = JSON.parse(event.data);
-      this.#heard(beat.at_ms);
+      this.#received(beat.at_ms);
       this.listener.beat(beat);
     });
     source.addEventListener("end", () => this.#again("ended", null, RETRY_MS_MAX));
     source.addEventListener("error", () => this.#failed());
   }
 
-  #heard(at_ms) {
-    heard(at_ms);
-    this.heard_ms = at_ms;
+  #received(at_ms) {
+    received(at_ms);
+    this.received_ms = at_ms;
   }
 
   /** A connection may end without an error, as a VPN's does. */
   #watch() {
-    if (this.source && this.heard_ms !== null && silence() > SILENT_AFTER_MS) this.#failed();
+    if (this.source && this.received_ms !== null && silence() > SILENT_AFTER_MS) this.#failed();
   }
 
   /** EventSource does not report the reason: send a request that does. */
@@ -79,9 +79,9 @@ export class Feed {
       if (this.source) return; // it reconnected in the meantime
       if (error.code === "token_needed") {
         clearTimeout(this.timer);
-        this.#tell("refused", error.message, null);
+        this.#report("refused", error.message, null);
         this.listener.locked();
-      } else this.#tell("lost", error.message, this.retry_ms);
+      } else this.#report("lost", error.message, this.retry_ms);
     }
   }
 
@@ -100,7 +100,7 @@ export class Feed {
     this.retry_ms = now() + wait_ms;
     this.delay_ms = Math.min(RETRY_MS_MAX, this.delay_ms * 2);
     this.timer = setTimeout(() => this.connect(), wait_ms);
-    this.#tell(state, why, this.retry_ms);
+    this.#report(state, why, this.retry_ms);
   }
 
   #close() {
@@ -108,7 +108,7 @@ export class Feed {
     this.source = null;
   }
 
-  #tell(state, why, retry_ms) {
-    this.listener.link({ state, why, retry_ms, heard_ms: this.heard_ms });
+  #report(state, why, retry_ms) {
+    this.listener.link({ state, why, retry_ms, received_ms: this.received_ms });
   }
 }

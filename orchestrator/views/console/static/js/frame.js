@@ -1,12 +1,12 @@
 /** The frame of every view: clusters, currency, settings, the views' tabs. */
 import { html, memo, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
-import { currency, isOld } from "./currency.js";
+import { currencyOf, isOld } from "./currency.js";
 import { Icon } from "./icons.js";
 import { isUnsettled } from "./rows.js";
 import { onPrefs, prefs, setPrefs } from "./prefs.js";
 import { link } from "./route.js";
-import { duration, time, zoneName } from "./words.js";
+import { duration, time, zoneName } from "./format.js";
 
 const CURRENCY_ICONS = {
   present: "dot",
@@ -18,14 +18,14 @@ const CURRENCY_ICONS = {
 };
 
 /** Whether the shown state is current, as a text and a shape. */
-export const CurrencyChip = memo(({ kind, word, as_of_ms }) => {
+export const CurrencyChip = memo(({ kind, label, as_of_ms }) => {
   return html`<span class="currency" data-kind=${kind} data-testid="currency">
-    <${Icon} name=${CURRENCY_ICONS[kind]} /><b>${word}</b>
+    <${Icon} name=${CURRENCY_ICONS[kind]} /><b>${label}</b>
     ${as_of_ms !== null && html`<${Since} at=${as_of_ms} class="soft" />`}
   </span>`;
 });
 
-export function Bar({ model, cluster, link: linked, standing, view }) {
+export function Bar({ model, cluster, link: linked, currency, view }) {
   const clusters = model?.clusters ?? [];
   return html`<header class="top">
     <a class="skip" href="#main" onClick=${skipToMain}>Skip to what is shown</a>
@@ -38,14 +38,14 @@ export function Bar({ model, cluster, link: linked, standing, view }) {
           <${ClusterLink}
             cluster=${each}
             here=${each === cluster}
-            currency=${currency(linked, model, each)}
+            currency=${currencyOf(linked, model, each)}
             view=${view}
           />
         </li>`)}
       </ul>
     </nav>`}
     <span class="top-end">
-      <${CurrencyChip} kind=${standing.kind} word=${standing.word} as_of_ms=${standing.as_of_ms} />
+      <${CurrencyChip} kind=${currency.kind} label=${currency.label} as_of_ms=${currency.as_of_ms} />
       <${Settings} version=${model?.version} />
     </span>
   </header>`;
@@ -53,7 +53,7 @@ export function Bar({ model, cluster, link: linked, standing, view }) {
 
 function ClusterLink({ cluster, here, currency: one, view }) {
   const { head, hazards } = cluster;
-  const trouble = isOld(one) ? one.word : head.waiting.needs_person ? "needs a person" : null;
+  const trouble = isOld(one) ? one.label : head.waiting.needs_person ? "needs a person" : null;
   const critical = hazards.some((each) => each.severity === "critical");
   return html`<a href=${link(cluster.name, view)} aria-current=${here ? "true" : undefined} data-trouble=${!!trouble}>
     <b>${cluster.name}</b>
@@ -79,19 +79,19 @@ export function InsecureBand({ insecure }) {
 }
 
 /** A stale state is marked across the whole page, with its age. */
-export function OldBand({ standing, link: linked }) {
-  if (["present", "partial", "settled"].includes(standing.kind)) return null;
-  const past = standing.kind === "old";
-  return html`<div class="old-band" data-kind=${standing.kind} role="alert">
-    <p class="old-title"><${Icon} name=${CURRENCY_ICONS[standing.kind]} />${standing.title}</p>
+export function OldBand({ currency, link: linked }) {
+  if (["present", "partial", "settled"].includes(currency.kind)) return null;
+  const past = currency.kind === "old";
+  return html`<div class="old-band" data-kind=${currency.kind} role="alert">
+    <p class="old-title"><${Icon} name=${CURRENCY_ICONS[currency.kind]} />${currency.title}</p>
     <p class="old-text">
-      ${standing.text}
+      ${currency.text}
       ${past &&
-      standing.as_of_ms !== null &&
-      html` <b>The data below is from ${time(standing.as_of_ms, { now: now() })} ${zoneName()}.</b>`}
+      currency.as_of_ms !== null &&
+      html` <b>The data below is from ${time(currency.as_of_ms, { now: now() })} ${zoneName()}.</b>`}
     </p>
-    ${past && standing.as_of_ms !== null && html`<p class="old-age" aria-hidden="true"><${Since} at=${standing.as_of_ms} say=${duration} /><small>old</small></p>`}
-    ${linked.retry_ms !== null && html`<p class="old-retry soft" aria-hidden="true"><${Since} at=${linked.retry_ms} say=${retryText} /></p>`}
+    ${past && currency.as_of_ms !== null && html`<p class="old-age" aria-hidden="true"><${Since} at=${currency.as_of_ms} format=${duration} /><small>old</small></p>`}
+    ${linked.retry_ms !== null && html`<p class="old-retry soft" aria-hidden="true"><${Since} at=${linked.retry_ms} format=${retryText} /></p>`}
   </div>`;
 }
 
@@ -163,19 +163,19 @@ function Choice({ name, title, values }) {
 }
 
 /** Announces important changes to screen readers; not every number that changes. */
-export function Announcer({ cluster, standing }) {
-  const [said, say] = useState("");
-  const told = cluster && [
+export function Announcer({ cluster, currency }) {
+  const [text, setText] = useState("");
+  const announced = cluster && [
     cluster.head.phase,
     cluster.walk?.checkpoint ?? "",
     cluster.head.waiting.needs_person,
   ].join();
   useEffect(() => {
-    if (!cluster || isOld(standing)) return;
+    if (!cluster || isOld(currency)) return;
     const { phase, waiting } = cluster.head;
     const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
     const person = waiting.needs_person ? " A person is needed." : "";
-    say(`Cluster ${cluster.name}: phase ${phase}${where}.${person}`);
-  }, [told, standing.kind]);
-  return html`<p class="hidden" role="status">${said}</p>`;
+    setText(`Cluster ${cluster.name}: phase ${phase}${where}.${person}`);
+  }, [announced, currency.kind]);
+  return html`<p class="hidden" role="status">${text}</p>`;
 }

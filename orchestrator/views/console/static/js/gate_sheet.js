@@ -5,7 +5,7 @@ import { now } from "./clock.js";
 import { baseOf, gateText } from "./now.js";
 import { Findings, Trouble, Verdict } from "./parts.js";
 import { Sheet } from "./sheet.js";
-import { time, words } from "./words.js";
+import { time, spaced } from "./format.js";
 
 const PARTS = {
   already: "Is the step needed?",
@@ -15,44 +15,44 @@ const PARTS = {
 
 /**
  * @param {{cluster: import("./store.js").Cluster, id: string, onClose: () => void,
- *     standing: import("./currency.js").Currency}} properties
+ *     currency: import("./currency.js").Currency}} properties
  */
-export function GateSheet({ cluster, id, standing, onClose }) {
-  const [told, setTold] = useState(null);
+export function GateSheet({ cluster, id, currency, onClose }) {
+  const [evidence, setEvidence] = useState(null);
   const [error, setError] = useState(null);
   const here = cluster.walk?.checkpoint === id ? cluster.walk : null;
   const turn = here?.findings;
-  const explain = told?.explain ?? cluster.checkpoints.find((each) => each.id === baseOf(id))?.explain;
+  const explain = evidence?.explain ?? cluster.checkpoints.find((each) => each.id === baseOf(id))?.explain;
   useEffect(() => {
     const stop = new AbortController();
     const load = () =>
       read(of(cluster.name, "checkpoints", id), {}, stop.signal)
         .then((got) => {
-          setTold(got);
+          setEvidence(got);
           setError(null);
         })
         .catch((problem) => problem.name !== "AbortError" && setError(problem));
-    const wait = setTimeout(load, told ? 500 : 0);
+    const wait = setTimeout(load, evidence ? 500 : 0);
     return () => {
       clearTimeout(wait);
       stop.abort();
     };
   }, [cluster.name, id, turn]);
-  return html`<${Sheet} title=${html`Checkpoint <code>${id}</code>`} standing=${standing} onClose=${onClose}>
+  return html`<${Sheet} title=${html`Checkpoint <code>${id}</code>`} currency=${currency} onClose=${onClose}>
     <${Trouble} error=${error} />
-    ${told?.title && html`<p><b>${told.title}</b></p>`}
+    ${evidence?.title && html`<p><b>${evidence.title}</b></p>`}
     ${here && html`<section>
       <h3>Now <span class="soft">${here.stage_text}</span></h3>
       ${here.findings.length ? html`<p class="soft">${gateText(here.findings)}</p><${Findings} findings=${here.findings} label="Conditions now" open=${true} />` : html`<p class="soft">No condition is evaluated now.</p>`}
     </section>`}
     ${explain && html`<details><summary>What it is about</summary><p class="explain">${explain}</p></details>`}
-    ${!told && !error && html`<p class="soft">Loading from the audit trail.</p>`}
-    ${told && html`<${Decisions} told=${told} /><${Judgements} told=${told} />`}
+    ${!evidence && !error && html`<p class="soft">Loading from the audit trail.</p>`}
+    ${evidence && html`<${Decisions} evidence=${evidence} /><${Evaluations} evidence=${evidence} />`}
   <//>`;
 }
 
-function Decisions({ told }) {
-  const { decisions } = told;
+function Decisions({ evidence }) {
+  const { decisions } = evidence;
   if (!decisions.length) return null;
   return html`<section>
     <h3>Decisions and steps</h3>
@@ -60,7 +60,7 @@ function Decisions({ told }) {
       ${decisions.map(
         (each) => html`<li key=${each.id}>
           <time>${time(each.at_ms, { now: now() })}</time>
-          <span>${each.checkpoint !== told.checkpoint && html`<code>${each.checkpoint}</code> `}<b>${words(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
+          <span>${each.checkpoint !== evidence.checkpoint && html`<code>${each.checkpoint}</code> `}<b>${spaced(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
           <br /><small class="soft mono" title=${each.hash}>audit ${each.id}, ${each.hash.slice(0, 19)}…</small></span>
         </li>`,
       )}
@@ -68,22 +68,22 @@ function Decisions({ told }) {
   </section>`;
 }
 
-function Judgements({ told }) {
-  if (!told.judgements.length) return html`<section><h3>Evaluations</h3><p class="soft">None is in the audit trail.</p></section>`;
+function Evaluations({ evidence }) {
+  if (!evidence.judgements.length) return html`<section><h3>Evaluations</h3><p class="soft">None is in the audit trail.</p></section>`;
   return html`<section>
     <h3>Evaluations, the newest first</h3>
-    ${told.judgements.map((each, at) => html`<${Judgement} key=${each.id} one=${each} open=${at === 0} own=${each.checkpoint === told.checkpoint} />`)}
-    ${told.older && html`<p class="soft">Older ones: kraftgate audit show.</p>`}
+    ${evidence.judgements.map((each, at) => html`<${Evaluation} key=${each.id} one=${each} open=${at === 0} own=${each.checkpoint === evidence.checkpoint} />`)}
+    ${evidence.older && html`<p class="soft">Older ones: kraftgate audit show.</p>`}
   </section>`;
 }
 
-function Judgement({ one, open, own }) {
+function Evaluation({ one, open, own }) {
   const facts = Object.entries(one.facts);
-  return html`<details class="judgement" open=${open}>
+  return html`<details class="evaluation" open=${open}>
     <summary><time>${time(one.at_ms, { now: now() })}</time> <${Verdict} verdict=${one.verdict} /> <span>${PARTS[one.part]}</span>${own ? "" : html` <code>${one.checkpoint}</code>`}</summary>
     <${Findings} findings=${one.findings} label=${PARTS[one.part]} open=${open} />
     <p><small class="soft mono" title=${one.hash}>audit ${one.id}, ${one.hash.slice(0, 19)}…</small></p>
-    ${facts.length > 0 && html`<dl class="rests-on" aria-label="What it rests on">${facts.map(([name, value]) => html`<div key=${name}><dt>${words(name)}</dt><dd class="mono">${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`}
+    ${facts.length > 0 && html`<dl class="basis" aria-label="Basis">${facts.map(([name, value]) => html`<div key=${name}><dt>${spaced(name)}</dt><dd class="mono">${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`}
   </details>`;
 }
 

@@ -3,7 +3,7 @@ import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Badge, Lines, Panel } from "./parts.js";
 import { sheetLink } from "./route.js";
-import { counted, time, words } from "./words.js";
+import { counted, time, spaced } from "./format.js";
 
 export function Hazards({ hazards }) {
   return html`<${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
@@ -25,7 +25,7 @@ const Hazard = memo(({ hazard, open }) => {
   return html`<li class="hazard" data-severity=${severity}>
     <p class="hazard-head">
       <${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>
-      <b>${words(id)}</b>
+      <b>${spaced(id)}</b>
       ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a>`}
       ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}

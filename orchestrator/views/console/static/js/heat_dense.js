@@ -3,37 +3,37 @@
  * directories need only some hundred elements, and a change draws only the changed rows.
  */
 import { html, memo, useRef } from "./html.js";
-import { cellKind, pendingShare, rowText, toldText } from "./cells.js";
+import { cellKind, pendingShare, rowText, cellLine } from "./cells.js";
 import { useCursor } from "./heat_keys.js";
 import { sheetLink } from "./route.js";
-import { count } from "./words.js";
+import { count } from "./format.js";
 
 const STEP = 15;
 const SIDE = 13;
 
 /**
- * @param {{rows: readonly import("./types.js").Disks[], tell: (text: string) => void}} properties
+ * @param {{rows: readonly import("./types.js").Disks[], describe: (text: string) => void}} properties
  */
-export const DenseHeat = memo(({ rows, tell }) => {
+export const DenseHeat = memo(({ rows, describe }) => {
   const list = useRef(null);
   const { at, move } = useCursor(rows);
   const wide = Math.max(...rows.map((each) => each.cells.length));
-  const say = (r, c) => {
+  const show = (r, c) => {
     const cell = rows[r]?.cells[c];
-    tell(cell ? toldText(rows[r].broker, cell) : rowText(rows[r]));
+    describe(cell ? cellLine(rows[r].broker, cell) : rowText(rows[r]));
   };
   const keys = (event) => {
     const to = move(event);
     if (!to) return;
     list.current.children[to[0]].firstElementChild.focus();
-    say(...to);
+    show(...to);
   };
   const point = (event) => {
     const line = event.target.closest("li");
     const drawn = line?.querySelector("svg")?.getBoundingClientRect();
     if (!drawn) return;
     const share = (event.clientX - drawn.left) / drawn.width;
-    if (share >= 0 && share < 1) say(Number(line.dataset.row), Math.floor(share * wide));
+    if (share >= 0 && share < 1) show(Number(line.dataset.row), Math.floor(share * wide));
   };
   return html`<${Patterns} />
     <ul

@@ -1,24 +1,24 @@
 /** The top of a cluster: its phase, the most important wait, the checkpoint, the operator's actions. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
-import { silentSources } from "./currency.js";
+import { isOld, silentSources } from "./currency.js";
 import { Icon } from "./icons.js";
 import { link, sheetLink } from "./route.js";
 import { etaTimes } from "./rows.js";
-import { counted, duration, time } from "./words.js";
+import { counted, duration, time } from "./format.js";
 
 /**
- * @param {{cluster: import("./store.js").Cluster, standing: import("./currency.js").Currency,
- *     onSay: (what: string) => void}} properties
+ * @param {{cluster: import("./store.js").Cluster, currency: import("./currency.js").Currency,
+ *     onAct: (action: string) => void}} properties
  */
-export function Now({ cluster, standing, onSay }) {
+export function Now({ cluster, currency, onAct }) {
   const { head, walk } = cluster;
-  const tone = standing.kind === "old" || standing.kind === "nothing" ? "old" : toneOf(head.waiting);
+  const tone = isOld(currency) ? "old" : toneOf(head.waiting);
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
     <${WaitingFor} waiting=${head.waiting} eta=${head.eta} name=${cluster.name} tone=${tone} />
     <${Silent} sources=${silentSources(cluster)} />
-    <${Standing} cluster=${cluster} off=${standing.kind === "old" || standing.kind === "nothing"} onSay=${onSay} />
+    <${Execution} cluster=${cluster} off=${isOld(currency)} onAct=${onAct} />
   </section>`;
 }
 
@@ -45,7 +45,7 @@ const Phases = memo(({ phases, since }) => {
     ${phases.map(
       ({ phase, state }) => html`<li key=${phase} data-state=${state} aria-current=${state === "here" ? "step" : undefined}>
         <span class="phase-name">${phase}${state === "behind" && html`<span class="hidden"> (behind)</span>`}</span>
-        ${state === "here" && since !== null && html`<small><${Since} at=${since} say=${forText} /></small>`}
+        ${state === "here" && since !== null && html`<small><${Since} at=${since} format=${forText} /></small>`}
       </li>`,
     )}
   </ol>`;
@@ -71,7 +71,7 @@ const WaitingFor = memo(({ waiting, eta, name, tone }) => {
       <span class="wait-text" data-testid="waiting">${waiting.text}</span>
     </h2>
     <ul class="wait-meta">
-      ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} say=${duration} /></li>`}
+      ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} format=${duration} /></li>`}
       ${waiting.broker !== null && html`<li><a href=${sheetLink({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
       ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
     </ul>
@@ -84,7 +84,7 @@ export function EtaText({ eta, what }) {
   const times = etaTimes(eta);
   if (times === null) return html`<p class="eta">Estimate: ${eta.how}</p>`;
   return html`<p class="eta">
-    <b>${what} <${Since} at=${times.at} say=${inText} /></b>
+    <b>${what} <${Since} at=${times.at} format=${inText} /></b>
     <span class="num">(${time(times.earliest, { now: now() })} to ${time(times.latest, { now: now() })})</span>
     <span class="soft"> ${eta.how}, estimated <${Since} at=${eta.made_at_ms} /></span>
   </p>`;
@@ -95,26 +95,31 @@ export function inText(since) {
   return since < 0 ? `in about ${duration(-since)}` : `due ${duration(since)} ago`;
 }
 
-const SAY_LABELS = { approve: "Approve", pause: "Pause", resume: "Resume", abort: "Abort" };
-const SAY_ICONS = { approve: "satisfied", pause: "pause", resume: "play", abort: "stop" };
+/** The operator's actions on the execution. */
+export const ACTIONS = {
+  approve: { label: "Approve", icon: "satisfied" },
+  pause: { label: "Pause", icon: "pause" },
+  resume: { label: "Resume", icon: "play" },
+  abort: { label: "Abort", icon: "stop" },
+};
 
-const Standing = memo(({ cluster, off, onSay }) => {
+const Execution = memo(({ cluster, off, onAct }) => {
   const { walk, walkable, name } = cluster;
   if (walk === null) {
     const text = walkable ? "The execution of the runbook has not begun." : "No runbook is executed here.";
-    return html`<div class="standing soft">${text}</div>`;
+    return html`<div class="execution soft">${text}</div>`;
   }
-  return html`<div class="standing">
+  return html`<div class="execution">
     <${Where} walk=${walk} checkpoints=${cluster.checkpoints} name=${name} />
-    <div class="say">
+    <div class="actions">
       ${walk.can.map(
-        (what) => html`<button
-          key=${what}
-          class=${`button ${what === "approve" || what === "resume" ? "primary" : ""} ${what === "abort" ? "danger" : ""}`}
+        (action) => html`<button
+          key=${action}
+          class=${`button ${action === "approve" || action === "resume" ? "primary" : ""} ${action === "abort" ? "danger" : ""}`}
           disabled=${off}
-          onClick=${() => onSay(what)}
+          onClick=${() => onAct(action)}
         >
-          <${Icon} name=${SAY_ICONS[what]} />${SAY_LABELS[what]}…
+          <${Icon} name=${ACTIONS[action].icon} />${ACTIONS[action].label}…
         </button>`,
       )}
       ${off && walk.can.length > 0 && html`<small class="soft">No action is possible while the data is stale.</small>`}
@@ -150,9 +155,9 @@ export function baseOf(id) {
 /** The progress of a gate: `4 of 6 conditions hold, 1 needs a person`. */
 export function gateText(findings) {
   const by = (verdict) => findings.filter((each) => each.verdict === verdict).length;
-  const told = [`${by("satisfied")} of ${findings.length} conditions hold`];
-  if (by("violated")) told.push(`${by("violated")} ${by("violated") === 1 ? "needs" : "need"} a person`);
-  if (by("unknown")) told.push(`${by("unknown")} unknown`);
-  return told.join(", ");
+  const parts = [`${by("satisfied")} of ${findings.length} conditions hold`];
+  if (by("violated")) parts.push(`${by("violated")} ${by("violated") === 1 ? "needs" : "need"} a person`);
+  if (by("unknown")) parts.push(`${by("unknown")} unknown`);
+  return parts.join(", ");
 }
 

@@ -1,15 +1,14 @@
 /** The overview: the gate, hazards, brokers that are not in order, the latest events. */
 import { html, memo, useMemo } from "./html.js";
-import { Since } from "./clock.js";
-import { BrokerTable } from "./broker_table.js";
+import { Since, now } from "./clock.js";
+import { BrokerTable } from "./brokers.js";
 import { EventList } from "./events.js";
 import { HazardList } from "./hazards.js";
 import { Icon } from "./icons.js";
 import { Findings, Legend, Panel } from "./parts.js";
 import { link, sheetLink } from "./route.js";
 import { isUnsettled, sorted } from "./rows.js";
-import { count, counted, duration, time } from "./words.js";
-import { now } from "./clock.js";
+import { count, counted, duration, time } from "./format.js";
 
 const BROKERS_MAX = 12;
 const EVENTS_MAX = 14;
@@ -54,7 +53,7 @@ const Latest = memo(({ events, name }) => {
 });
 
 const Gate = memo(({ walk }) => {
-  const { findings, checkpoint, shown: todo, asks, holds, unexpected } = walk;
+  const { findings, checkpoint, shown: todo, holds, unexpected } = walk;
   const last = unexpected.at(-1);
   return html`<${Panel}
     id="gate"
@@ -62,7 +61,7 @@ const Gate = memo(({ walk }) => {
     note=${findings.length ? `${findings.filter((each) => each.verdict === "satisfied").length} of ${findings.length} hold` : null}
     end=${checkpoint !== null && html`<a href=${sheetLink({ checkpoint })}>Evidence</a>`}
   >
-    ${asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${asks}. Run <code>kraftgate decide ${checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    <${Question} walk=${walk} />
     ${todo !== null && html`<${Todo} text=${todo} />`}
     ${findings.length > 0 && html`<${Findings} findings=${findings} label="Conditions of the gate" />`}
     ${!findings.length && holds.length > 0 && html`<ul class="lines">${holds.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
@@ -70,6 +69,12 @@ const Gate = memo(({ walk }) => {
     ${last && html`<p class="unexpected"><${Icon} name="alert" /><span>Unexpected at ${time(last.at_ms, { now: now() })}: ${last.text}</span></p>`}
   <//>`;
 });
+
+/** What an operator must decide about a failed step. */
+export function Question({ walk }) {
+  if (walk.asks === null) return null;
+  return html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${walk.asks}. Run <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`;
+}
 
 /** The instructions for a manual step, as in the runbook. */
 export function Todo({ text }) {
@@ -95,7 +100,7 @@ const Waits = memo(({ waits }) => {
       ${waits.slice(0, WAITS_MAX).map(
         (each) => html`<li key=${`${each.name}/${each.broker}`} data-person=${each.needs_person}>
           <${Icon} name=${each.needs_person ? "alert" : "waiting"} label=${each.needs_person ? "needs a person" : "comes by itself"} />
-          <span>${each.text}${each.since_ms !== null && html` <span class="soft">(<${Since} at=${each.since_ms} say=${duration} />)</span>`}</span>
+          <span>${each.text}${each.since_ms !== null && html` <span class="soft">(<${Since} at=${each.since_ms} format=${duration} />)</span>`}</span>
         </li>`,
       )}
     </ol>
@@ -127,17 +132,17 @@ const Sources = memo(({ sources, limits }) => {
     <ul class="sources">
       ${sources.map((each) => html`<${SourceRow} key=${each.name} source=${each} />`)}
     </ul>
-    ${limits.length > 0 && html`<details class="limits"><summary>${counted(limits.length, "limit")} of what is seen here</summary><ul class="lines">${limits.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details>`}
+    ${limits.length > 0 && html`<details class="limits"><summary>${counted(limits.length, "limit")} of what is shown here</summary><ul class="lines">${limits.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details>`}
   <//>`;
 });
 
 function SourceRow({ source }) {
   const { name, configured, in_use: used, current, why_not, waiting, error, last_reply_ms: last, unread } = source;
-  const [sign, word] = !configured ? ["dash", "not configured"] : !used ? ["ring", "not in use"] : current ? ["dot", "current"] : ["cross", "not current"];
+  const [sign, state] = !configured ? ["dash", "not configured"] : !used ? ["ring", "not in use"] : current ? ["dot", "current"] : ["cross", "not current"];
   const why = error ?? why_not ?? waiting;
-  return html`<li data-state=${word}>
+  return html`<li data-state=${state}>
     <${Icon} name=${sign} />
-    <span><b>${SOURCE_WORDS[name]}</b> ${word}${last !== null && used && html` <span class="soft"><${Since} at=${last} /></span>`}
+    <span><b>${SOURCE_WORDS[name]}</b> ${state}${last !== null && used && html` <span class="soft"><${Since} at=${last} /></span>`}
       ${unread > 0 && html` <span class="soft">${count(unread)} unread</span>`}
       ${configured && used && !current && why && html`<br /><span>${why}</span>`}</span>
   </li>`;

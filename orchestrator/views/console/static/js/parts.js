@@ -1,7 +1,7 @@
 /** Small components that several views share. */
 import { html, memo } from "./html.js";
 import { Icon } from "./icons.js";
-import { count } from "./words.js";
+import { count } from "./format.js";
 
 /** In the order of the bar: from the left, the replicas that have a directory. */
 export const REPLICA_STATES = /** @type {const} */ ([
@@ -15,8 +15,8 @@ export const REPLICA_STATES = /** @type {const} */ ([
 /** The meaning of each state, for the legend. */
 export const STATE_WORDS = {
   assigned: "in a known directory",
-  migrating: "came from ZooKeeper, directory not told yet",
-  unassigned: "new, directory not told yet",
+  migrating: "came from ZooKeeper, directory not reported yet",
+  unassigned: "new, directory not reported yet",
   offline: "in a directory that its broker lacks",
   lost: "lost",
 };
@@ -24,9 +24,9 @@ export const STATE_WORDS = {
 /** Replicas as text: `224 assigned, 118 migrating`. */
 export function replicasText(replicas) {
   if (!replicas) return "not in the metadata log yet";
-  const told = REPLICA_STATES.filter((state) => replicas[state] > 0);
-  if (!told.length) return "no replicas";
-  return told.map((state) => `${count(replicas[state])} ${state}`).join(", ");
+  const present = REPLICA_STATES.filter((state) => replicas[state] > 0);
+  if (!present.length) return "no replicas";
+  return present.map((state) => `${count(replicas[state])} ${state}`).join(", ");
 }
 
 /** A broker's replicas as a bar: colour and pattern by state; the smallest part stays visible. */
@@ -125,6 +125,6 @@ export function Panel({ title, note, end, class: name = "", id, children }) {
 export function Trouble({ error }) {
   if (!error) return null;
   return html`<p class="trouble" role="alert">
-    <${Icon} name="violated" /><span>${error.message}${error.mend && html` <em>${error.mend}</em>`}</span>
+    <${Icon} name="violated" /><span>${error.message}${error.fix && html` <em>${error.fix}</em>`}</span>
   </p>`;
 }

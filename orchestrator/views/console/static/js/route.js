@@ -66,8 +66,8 @@ export function closeSheets() {
  * @param {Record<string, string|number>} [query]
  */
 export function link(cluster, view, query = {}) {
-  const asked = new URLSearchParams(query);
-  return `#/${encodeURIComponent(cluster)}/${view}${asked.size ? `?${asked}` : ""}`;
+  const parameters = new URLSearchParams(query);
+  return `#/${encodeURIComponent(cluster)}/${view}${parameters.size ? `?${parameters}` : ""}`;
 }
 
 /** The address of a sheet over the current view. @param {{broker: number}|{checkpoint: string}} sheet */

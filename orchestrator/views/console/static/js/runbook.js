@@ -3,10 +3,10 @@ import { html, memo } from "./html.js";
 import { now } from "./clock.js";
 import { Icon } from "./icons.js";
 import { baseOf, gateText } from "./now.js";
-import { Todo } from "./overview.js";
+import { Question, Todo } from "./overview.js";
 import { Badge, Findings, Panel } from "./parts.js";
 import { sheetLink } from "./route.js";
-import { duration, time } from "./words.js";
+import { duration, time } from "./format.js";
 
 const STAGES = {
   ahead: ["ring", "plain", "ahead"],
@@ -51,7 +51,7 @@ const Checkpoint = memo(({ one, walk }) => {
     <div class="checkpoint-text">
       <p><${Name} one=${one} /> <b>${one.title}</b></p>
       <p class="soft">
-        <${Stand} one=${one} />${each && ` · once for each ${one.for_each}`}
+        <${StageText} one=${one} />${each && ` · once for each ${one.for_each}`}
         ${one.people > 0 && html` · <${Badge} tone="plain" icon="key">${one.people === 1 ? "one approval" : `${one.people} approvals`}<//>`}
         ${one.irreversible && html` <${Badge} tone="bad" icon="flag">irreversible<//>`}
         ${one.destructive && html` <${Badge} tone="bad" icon="alert">destroys data<//>`}
@@ -74,11 +74,11 @@ function Name({ one }) {
   return entered ? html`<a class="mono" href=${sheetLink({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`;
 }
 
-function Stand({ one }) {
+function StageText({ one }) {
   const { stage, how, entered_ms: entered, ended_ms: ended } = one;
-  const word = stage === "passed" && how === "already" ? "held already" : how === "turned back" ? how : STAGES[stage][2];
+  const label = stage === "passed" && how === "already" ? "held already" : how === "turned back" ? how : STAGES[stage][2];
   const took = entered !== null && ended !== null ? `, after ${duration(ended - entered)}` : "";
-  return `${word}${ended !== null ? `, ${time(ended, { now: now() })}` : ""}${took}`;
+  return `${label}${ended !== null ? `, ${time(ended, { now: now() })}` : ""}${took}`;
 }
 
 const INSTANCES_MAX = 30;
@@ -91,7 +91,7 @@ function Instances({ all, what, here }) {
     ${rest > 0 && html`<li class="soft">${rest} before these</li>`}
     ${shown.map(
       (each) => html`<li key=${each.id} data-here=${each.id === here}>
-        <${Sign} stage=${each.stage} /><a href=${sheetLink({ checkpoint: each.id })}>${what} ${each.of}</a> <span class="soft"><${Stand} one=${each} /></span>
+        <${Sign} stage=${each.stage} /><a href=${sheetLink({ checkpoint: each.id })}>${what} ${each.of}</a> <span class="soft"><${StageText} one=${each} /></span>
       </li>`,
     )}
   </ol>`;
@@ -99,7 +99,7 @@ function Instances({ all, what, here }) {
 
 function Here({ walk }) {
   return html`<div class="here">
-    ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${walk.asks}. Run <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    <${Question} walk=${walk} />
     ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
     ${walk.shown !== null && html`<${Todo} text=${walk.shown} />`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}

@@ -1,6 +1,6 @@
 /** If reading needs the token, the page asks for it and shows nothing else before. */
 import { html, useEffect, useState } from "./html.js";
-import { read, say, setToken } from "./api.js";
+import { post, read, setToken } from "./api.js";
 import { InsecureBand } from "./frame.js";
 import { Trouble } from "./parts.js";
 
@@ -17,7 +17,7 @@ export function Locked({ onOpen }) {
     const held = new FormData(event.target).get("token").trim();
     setBusy(true);
     try {
-      await say("session", {}, held);
+      await post("session", {}, held);
       setToken(held);
       onOpen();
     } catch (problem) {

@@ -8,7 +8,7 @@ import { Icon } from "./icons.js";
 import { Panel, Trouble } from "./parts.js";
 import { note, route } from "./route.js";
 import { Chart } from "./timeline_chart.js";
-import { count, counted, duration, time, words, zoneName } from "./words.js";
+import { count, counted, duration, time, spaced, zoneName } from "./format.js";
 
 const BUCKETS = 240;
 const PAGE = 200;
@@ -21,17 +21,17 @@ const LIVE_MS = 1500;
  */
 export function Timeline({ cluster, eventsOf }) {
   const { name, turn } = cluster;
-  const asked = useMemo(() => fromAddress(), [name]);
+  const address = useMemo(() => fromAddress(), [name]);
   const [window_, setWindow] = useState(null);
-  const [range, setRange] = useState(asked.range);
+  const [range, setRange] = useState(address.range);
   const [lanes, setLanes] = useState(() => new Set(LANES));
-  const [kind, setKind] = useState(asked.kind);
-  const [broker, setBroker] = useState(asked.broker);
-  const [told, setTold] = useState(null);
+  const [kind, setKind] = useState(address.kind);
+  const [broker, setBroker] = useState(address.broker);
+  const [counts, setCounts] = useState(null);
   const [page, setPage] = useState(null);
   const [phases, setPhases] = useState([]);
   const [error, setError] = useState(null);
-  const [pointed, tell] = useState(null);
+  const [pointed, describe] = useState(null);
   const filter = useMemo(() => ({ kind: kind || null, broker: broker || null, lane: lanes.size === LANES.length ? null : [...lanes] }), [kind, broker, lanes]);
   const stop = useRef(null);
 
@@ -40,13 +40,13 @@ export function Timeline({ cluster, eventsOf }) {
     stop.current = new AbortController();
     const { signal } = stop.current;
     const bounds = range ? { from_ms: range.from, to_ms: range.to } : {};
-    const show = (all) => setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), told: all });
+    const show = (all) => setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), counts: all });
     const ask = (what, query, put) => read(of(name, what), query, signal).then(put);
     try {
       // Each response is drawn when it arrives: the axis does not wait for the list.
       await Promise.all([
         ask("timeline", { buckets: BUCKETS }, show),
-        ask("timeline", { ...bounds, buckets: BUCKETS, ...filter }, setTold),
+        ask("timeline", { ...bounds, buckets: BUCKETS, ...filter }, setCounts),
         ask("events", { ...bounds, ...filter, limit: PAGE }, (got) => setPage({ ...got, range, filter })),
         ask("events", { kind: "phase_changed", order: "oldest", limit: PAGE }, (got) => setPhases(got.events)),
       ]);
@@ -57,7 +57,7 @@ export function Timeline({ cluster, eventsOf }) {
   }, [name, range, filter]);
 
   useEffect(() => {
-    const wait = setTimeout(load, told ? SETTLE_MS : 0);
+    const wait = setTimeout(load, counts ? SETTLE_MS : 0);
     return () => clearTimeout(wait);
   }, [load]);
   useLive(turn, load);
@@ -67,7 +67,7 @@ export function Timeline({ cluster, eventsOf }) {
   useEffect(() => () => stop.current?.abort(), []);
   useEffect(() => note({ from: range?.from, to: range?.to, kind, events_of: broker }), [range, kind, broker]);
 
-  const seen = range ?? (window_ && { from: window_.from, to: window_.to });
+  const visible = range ?? (window_ && { from: window_.from, to: window_.to });
   const move = useCallback(
     (to) => {
       if (!window_) return;
@@ -81,27 +81,27 @@ export function Timeline({ cluster, eventsOf }) {
     setPage((was) => ({ ...more, range, filter, events: [...was.events, ...more.events] }));
   };
   const whole = () => setRange(null);
-  const follow = () => window_ && seen && setRange(within({ from: now() - (seen.to - seen.from), to: now() }, { from: window_.from, to: now() }));
+  const follow = () => window_ && visible && setRange(within({ from: now() - (visible.to - visible.from), to: now() }, { from: window_.from, to: now() }));
   // The events of another range or filter are not complete.
   const every = page !== null && page.next === null && page.range === range && page.filter === filter;
 
   return html`<div class="timeline">
-    <${Panel} id="timeline" title="Timeline" note=${seen && `${time(seen.from, { now: now() })} to ${time(seen.to, { now: now() })} ${zoneName()}, ${duration(seen.to - seen.from)}`}>
-      <${Tools} lanes=${lanes} setLanes=${setLanes} told=${window_?.told} kind=${kind} setKind=${setKind} broker=${broker} setBroker=${setBroker} brokers=${cluster.brokers} />
+    <${Panel} id="timeline" title="Timeline" note=${visible && `${time(visible.from, { now: now() })} to ${time(visible.to, { now: now() })} ${zoneName()}, ${duration(visible.to - visible.from)}`}>
+      <${Tools} lanes=${lanes} setLanes=${setLanes} counts=${window_?.counts} kind=${kind} setKind=${setKind} broker=${broker} setBroker=${setBroker} brokers=${cluster.brokers} />
       <div class="tools moves" role="group" aria-label="Move">
-        <button class="button small" aria-label="Earlier" disabled=${!seen} onClick=${() => move(panned(seen, -0.5))}><${Icon} name="left" /></button>
-        <button class="button small" aria-label="Later" disabled=${!seen} onClick=${() => move(panned(seen, 0.5))}><${Icon} name="right" /></button>
-        <button class="button small" aria-label="Zoom in" disabled=${!seen} onClick=${() => move(zoomed(seen, 0.5))}><${Icon} name="plus" /></button>
-        <button class="button small" aria-label="Zoom out" disabled=${!seen} onClick=${() => move(zoomed(seen, 2))}><${Icon} name="dash" /></button>
+        <button class="button small" aria-label="Earlier" disabled=${!visible} onClick=${() => move(panned(visible, -0.5))}><${Icon} name="left" /></button>
+        <button class="button small" aria-label="Later" disabled=${!visible} onClick=${() => move(panned(visible, 0.5))}><${Icon} name="right" /></button>
+        <button class="button small" aria-label="Zoom in" disabled=${!visible} onClick=${() => move(zoomed(visible, 0.5))}><${Icon} name="plus" /></button>
+        <button class="button small" aria-label="Zoom out" disabled=${!visible} onClick=${() => move(zoomed(visible, 2))}><${Icon} name="dash" /></button>
         <button class="button small" aria-pressed=${range === null ? "true" : "false"} onClick=${whole}>Whole window</button>
-        <button class="button small" disabled=${!seen} onClick=${follow}>Up to now</button>
-        <span class="soft num">${told && counted(told.total, "event")}</span>
+        <button class="button small" disabled=${!visible} onClick=${follow}>Up to now</button>
+        <span class="soft num">${counts && counted(counts.total, "event")}</span>
       </div>
       <${Trouble} error=${error} />
-      ${window_ && seen && html`<${Strip} window=${window_} seen=${seen} onMove=${move} />`}
-      ${seen && html`<${Chart} range=${seen} told=${told} single=${every ? page.events : null} phases=${phases} lanes=${lanes} onMove=${move} onWhole=${whole} onFollow=${follow} tell=${tell} />`}
-      <p class="heat-told">${pointed ?? html`<span class="soft">Drag to move, Ctrl and the wheel or two fingers to zoom. Bars are logarithmic.</span>`}</p>
-      <p class="hidden" role="status">${told && seen ? `${counted(told.total, "event")} from ${time(seen.from)} to ${time(seen.to)}` : ""}</p>
+      ${window_ && visible && html`<${Strip} window=${window_} visible=${visible} onMove=${move} />`}
+      ${visible && html`<${Chart} range=${visible} counts=${counts} single=${every ? page.events : null} phases=${phases} lanes=${lanes} onMove=${move} onWhole=${whole} onFollow=${follow} describe=${describe} />`}
+      <p class="heat-text">${pointed ?? html`<span class="soft">Drag to move, Ctrl and the wheel or two fingers to zoom. Bars are logarithmic.</span>`}</p>
+      <p class="hidden" role="status">${counts && visible ? `${counted(counts.total, "event")} from ${time(visible.from)} to ${time(visible.to)}` : ""}</p>
     <//>
     <${Panel} id="events" title="Events" note=${page && (every ? counted(page.events.length, "event") : `the newest ${count(page.events.length)}`)}>
       ${page?.events.length ? html`<${EventList} events=${page.events} label="Events, the newest first" />` : page && html`<p class="empty">No event here.</p>`}
@@ -110,25 +110,25 @@ export function Timeline({ cluster, eventsOf }) {
   </div>`;
 }
 
-function Tools({ lanes, setLanes, told, kind, setKind, broker, setBroker, brokers }) {
+function Tools({ lanes, setLanes, counts, kind, setKind, broker, setBroker, brokers }) {
   const toggle = (lane) => {
     const next = new Set(lanes);
     if (!next.delete(lane)) next.add(lane);
     setLanes(next.size ? next : new Set(LANES));
   };
-  const kinds = Object.entries(told?.kinds ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  const kinds = Object.entries(counts?.kinds ?? {}).sort(([a], [b]) => a.localeCompare(b));
   return html`<div class="tools" role="group" aria-label="Which events">
     <div class="chips">
       ${LANES.map(
         (lane) => html`<button key=${lane} class="chip" aria-pressed=${lanes.has(lane) ? "true" : "false"} onClick=${() => toggle(lane)}>
-          <i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]} <span class="num">${count(told?.lanes[lane] ?? 0)}</span>
+          <i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]} <span class="num">${count(counts?.lanes[lane] ?? 0)}</span>
         </button>`,
       )}
     </div>
     <select id="filter" aria-label="Kind of event" value=${kind} onChange=${(event) => setKind(event.target.value)}>
       <option value="">Every kind</option>
-      ${kind && !told?.kinds[kind] && html`<option value=${kind}>${words(kind)}</option>`}
-      ${kinds.map(([each, many]) => html`<option key=${each} value=${each}>${words(each)} (${count(many)})</option>`)}
+      ${kind && !counts?.kinds[kind] && html`<option value=${kind}>${spaced(kind)}</option>`}
+      ${kinds.map(([each, many]) => html`<option key=${each} value=${each}>${spaced(each)} (${count(many)})</option>`)}
     </select>
     <select aria-label="Broker" value=${broker} onChange=${(event) => setBroker(event.target.value)}>
       <option value="">Every broker</option>
@@ -138,24 +138,24 @@ function Tools({ lanes, setLanes, told, kind, setKind, broker, setBroker, broker
 }
 
 /** The whole window in small, with the visible range; a click or a drag moves the range. */
-function Strip({ window: whole, seen, onMove }) {
+function Strip({ window: whole, visible, onMove }) {
   const span = whole.to - whole.from;
-  const left = ((seen.from - whole.from) / span) * 100;
-  const width = Math.max(0.5, ((seen.to - seen.from) / span) * 100);
-  const counts = new Map();
-  for (const { at_ms: at, count: many } of whole.told.buckets) counts.set(at, (counts.get(at) ?? 0) + many);
-  const most = Math.log2(1 + Math.max(1, ...counts.values()));
-  const d = [...counts].map(([at, many]) => `M${(((at - whole.from) / span) * 1000).toFixed(1)} 20v${(-2 - (Math.log2(1 + many) / most) * 17).toFixed(1)}`).join("");
+  const left = ((visible.from - whole.from) / span) * 100;
+  const width = Math.max(0.5, ((visible.to - visible.from) / span) * 100);
+  const totals = new Map();
+  for (const { at_ms: at, count: many } of whole.counts.buckets) totals.set(at, (totals.get(at) ?? 0) + many);
+  const most = Math.log2(1 + Math.max(1, ...totals.values()));
+  const d = [...totals].map(([at, many]) => `M${(((at - whole.from) / span) * 1000).toFixed(1)} 20v${(-2 - (Math.log2(1 + many) / most) * 17).toFixed(1)}`).join("");
   const there = (event) => {
     if (event.type === "pointermove" && event.buttons !== 1) return;
     const box = event.currentTarget.getBoundingClientRect();
     const centre = whole.from + ((event.clientX - box.left) / box.width) * span;
-    const half = (seen.to - seen.from) / 2;
+    const half = (visible.to - visible.from) / 2;
     onMove({ from: centre - half, to: centre + half });
   };
   return html`<div class="strip" aria-hidden="true" onPointerDown=${there} onPointerMove=${there}>
     <svg viewBox="0 0 1000 20" preserveAspectRatio="none"><path d=${d} /></svg>
-    <span class="strip-seen" style=${{ left: `${left}%`, width: `${width}%` }} />
+    <span class="strip-range" style=${{ left: `${left}%`, width: `${width}%` }} />
   </div>`;
 }
 
@@ -163,15 +163,15 @@ function Strip({ window: whole, seen, onMove }) {
 function useLive(turn, load) {
   const latest = useRef(load);
   latest.current = load;
-  const seen = useRef(turn);
+  const known = useRef(turn);
   const timer = useRef(0);
   useEffect(() => {
-    if (seen.current === turn || timer.current) return;
+    if (known.current === turn || timer.current) return;
     timer.current = setTimeout(() => {
       timer.current = 0;
       latest.current();
     }, LIVE_MS);
-    seen.current = turn;
+    known.current = turn;
   }, [turn]);
   useEffect(() => () => clearTimeout(timer.current), []);
 }

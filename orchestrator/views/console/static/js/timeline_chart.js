@@ -2,7 +2,7 @@
 import { html, memo, useLayoutEffect, useRef, useState } from "./html.js";
 import { bars, panned, roomy, ticks, zoomed } from "./axis.js";
 import { LANES, LANE_WORDS, isGrave } from "./events.js";
-import { count, counted, time, words } from "./words.js";
+import { count, counted, time, spaced } from "./format.js";
 
 const LANE_PX = 46;
 const TOP_PX = 26;
@@ -22,14 +22,14 @@ function useWidth(element) {
 }
 
 /**
- * @param {{range: import("./axis.js").Range, told: import("./types.js").Timeline|null,
+ * @param {{range: import("./axis.js").Range, counts: import("./types.js").Timeline|null,
  *     single: readonly import("./types.js").TimelineEvent[]|null,
  *     phases: readonly import("./types.js").TimelineEvent[], lanes: ReadonlySet<string>,
  *     onMove: (range: import("./axis.js").Range) => void, onWhole: () => void,
- *     onFollow: () => void, tell: (text: string|null) => void}} properties
+ *     onFollow: () => void, describe: (text: string|null) => void}} properties
  *     `single`: every event in the range, if they are few enough to be drawn one by one
  */
-export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onFollow, tell }) {
+export function Chart({ range, counts, single, phases, lanes, onMove, onWhole, onFollow, describe }) {
   const frame = useRef(null);
   const width = useWidth(frame);
   const shown = LANES.filter((lane) => lanes.has(lane));
@@ -45,7 +45,7 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
     if (to) onMove(to);
   };
   useWheel(frame, (event) => onMove(zoomed(range, Math.exp(event.deltaY / 300), at(event))));
-  const point = (event) => !drag.active() && tell(pointed(told, single, shown, event, frame.current, range));
+  const point = (event) => !drag.active() && describe(pointed(counts, single, shown, event, frame.current, range));
   return html`<div
     ref=${frame}
     class="chart"
@@ -55,7 +55,7 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
     onKeyDown=${keys}
     onDblClick=${(event) => onMove(zoomed(range, 0.4, at(event)))}
     onPointerMove=${point}
-    onPointerLeave=${() => tell(null)}
+    onPointerLeave=${() => describe(null)}
     ...${drag.handlers}
   >
     ${width > 0 &&
@@ -65,7 +65,7 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
         const bottom = TOP_PX + (row + 1) * LANE_PX - 1;
         return single
           ? html`<${Signs} key=${lane} events=${single.filter((each) => each.lane === lane).sort((a, b) => a.at_ms - b.at_ms)} x=${x} end=${width} bottom=${bottom} lane=${lane} />`
-          : told && html`<${LaneBars} key=${lane} told=${told} lane=${lane} x=${x} bottom=${bottom} />`;
+          : counts && html`<${LaneBars} key=${lane} counts=${counts} lane=${lane} x=${x} bottom=${bottom} />`;
       })}
     </svg>`}
     <ul class="lane-names" aria-hidden="true">
@@ -96,10 +96,10 @@ function phaseOf(event) {
   return /\bnow=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
 }
 
-const LaneBars = memo(({ told, lane, x, bottom }) => {
-  const mine = told.buckets.filter((each) => each.lane === lane);
-  const most = Math.max(1, ...told.buckets.map((each) => each.count));
-  const width = Math.max(1.5, x(told.from_ms + told.width_ms) - x(told.from_ms) - 0.5);
+const LaneBars = memo(({ counts, lane, x, bottom }) => {
+  const mine = counts.buckets.filter((each) => each.lane === lane);
+  const most = Math.max(1, ...counts.buckets.map((each) => each.count));
+  const width = Math.max(1.5, x(counts.from_ms + counts.width_ms) - x(counts.from_ms) - 0.5);
   const grave = mine.filter((each) => Object.keys(each.kinds).some(isGrave));
   return html`<g class="lane-bars" data-lane=${lane}>
     <path d=${bars(mine, x, width, bottom, LANE_PX - 20, most)} />
@@ -120,7 +120,7 @@ function Signs({ events, x, end, bottom, lane }) {
       const left = x(each.at_ms);
       return html`<g key=${each.id} data-grave=${isGrave(each.kind)}>
         <path d=${isGrave(each.kind) ? sign(left, bottom - 12) : `M${left.toFixed(1)} ${bottom - 17}l5 5-5 5-5-5z`} />
-        ${room[i] && html`<text x=${left + 8} y=${bottom - 8}>${words(each.kind)}</text>`}
+        ${room[i] && html`<text x=${left + 8} y=${bottom - 8}>${spaced(each.kind)}</text>`}
       </g>`;
     })}
   </g>`;
@@ -208,7 +208,7 @@ function dragged({ range, xs }, now, moment) {
 }
 
 /** The description of the element under the pointer. */
-function pointed(told, single, shown, event, frame, range) {
+function pointed(counts, single, shown, event, frame, range) {
   const box = frame.getBoundingClientRect();
   const lane = shown[Math.floor((event.clientY - box.top - TOP_PX) / LANE_PX)];
   if (!lane) return null;
@@ -216,12 +216,12 @@ function pointed(told, single, shown, event, frame, range) {
   if (single) {
     const near = (8 / box.width) * (range.to - range.from);
     const hit = single.filter((each) => each.lane === lane && Math.abs(each.at_ms - ms) <= near);
-    return hit.length ? hit.map((each) => `${time(each.at_ms, { millis: true })} ${words(each.kind)} ${each.text}`).slice(0, 3).join("; ") : null;
+    return hit.length ? hit.map((each) => `${time(each.at_ms, { millis: true })} ${spaced(each.kind)} ${each.text}`).slice(0, 3).join("; ") : null;
   }
-  const found = told?.buckets.find((each) => each.lane === lane && each.at_ms <= ms && ms < each.at_ms + told.width_ms);
+  const found = counts?.buckets.find((each) => each.lane === lane && each.at_ms <= ms && ms < each.at_ms + counts.width_ms);
   if (!found) return null;
   const kinds = Object.entries(found.kinds).sort((a, b) => b[1] - a[1]);
-  const most = kinds.slice(0, 5).map(([kind, many]) => `${count(many)} ${words(kind)}`).join(", ");
-  const until = time(found.at_ms + told.width_ms, { date: false });
+  const most = kinds.slice(0, 5).map(([kind, many]) => `${count(many)} ${spaced(kind)}`).join(", ");
+  const until = time(found.at_ms + counts.width_ms, { date: false });
   return `${time(found.at_ms)} to ${until}, ${LANE_WORDS[lane]}: ${counted(found.count, "event")}: ${most}${kinds.length > 5 ? ", and others" : ""}`;
 }

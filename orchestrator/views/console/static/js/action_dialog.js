@@ -2,12 +2,13 @@
  * The operator's actions on the execution: approve, pause, resume, abort. The dialog names the
  * effect, the cluster and the checkpoint; the audit trail records the name and the reason.
  */
-import { html, useLayoutEffect, useRef, useState } from "./html.js";
-import { of, say, setToken, token } from "./api.js";
+import { html, useState } from "./html.js";
+import { of, post, setToken, token } from "./api.js";
 import { Icon } from "./icons.js";
-import { baseOf } from "./now.js";
+import { ACTIONS, baseOf } from "./now.js";
 import { Trouble } from "./parts.js";
 import { keepWho, lastWho } from "./prefs.js";
+import { useModal } from "./sheet.js";
 
 /** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").ExecutionState, at: object|null) => string[]>} */
 const EFFECTS = {
@@ -29,41 +30,34 @@ const EFFECTS = {
   ],
 };
 
-const TITLES = { approve: "Approve", pause: "Pause", resume: "Resume", abort: "Abort" };
-
 /**
- * @param {{what: "approve"|"pause"|"resume"|"abort", cluster: import("./store.js").Cluster,
- *     off: boolean, onClose: () => void, onDone: (words: string) => void}} properties
+ * @param {{action: "approve"|"pause"|"resume"|"abort", cluster: import("./store.js").Cluster,
+ *     off: boolean, onClose: () => void, onDone: (output: string) => void}} properties
  *     `off`: the shown state is not current
  */
-export function SayDialog({ what, cluster, off, onClose, onDone }) {
-  const dialog = useRef(null);
+export function ActionDialog({ action, cluster, off, onClose, onDone }) {
+  const dialog = useModal();
   const [opened] = useState(() => ({ checkpoint: cluster.walk.checkpoint, title: cluster.walk.title }));
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const [asksToken, setAsksToken] = useState(() => token() === null);
   const { walk, name } = cluster;
   const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
-  const moved = what === "approve" && walk.checkpoint !== opened.checkpoint;
-  const gone = !walk.can.includes(what);
-  const named = what === "abort" || (what === "approve" && (row?.irreversible === true || row?.destructive === true));
-  useLayoutEffect(() => {
-    const from = document.activeElement;
-    dialog.current.showModal();
-    return () => from?.isConnected && from.focus();
-  }, []);
+  const moved = action === "approve" && walk.checkpoint !== opened.checkpoint;
+  const gone = !walk.can.includes(action);
+  const named = action === "abort" || (action === "approve" && (row?.irreversible === true || row?.destructive === true));
 
   const submit = async (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
     const held = asksToken ? given.token.trim() : token();
     const body = { who: given.who.trim(), reason: given.reason.trim() };
-    if (what === "approve") body.checkpoint = opened.checkpoint;
-    if (what === "approve" && named) body.confirm = given.confirm;
+    if (action === "approve") body.checkpoint = opened.checkpoint;
+    if (action === "approve" && named) body.confirm = given.confirm;
     setBusy(true);
     setError(null);
     try {
-      const done = await say(of(name, what), body, held);
+      const done = await post(of(name, action), body, held);
       setToken(held);
       keepWho(body.who);
       onDone(done.said.join(" "));
@@ -76,24 +70,24 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
       setBusy(false);
     }
   };
-  const target = what === "approve" ? opened.checkpoint : "the execution";
-  const label = `${TITLES[what]} ${target} in ${name}`;
-  return html`<dialog ref=${dialog} class="say-dialog" aria-labelledby="say-title" aria-describedby="say-effects" onClose=${onClose}>
+  const target = action === "approve" ? opened.checkpoint : "the execution";
+  const label = `${ACTIONS[action].label} ${target} in ${name}`;
+  return html`<dialog ref=${dialog} class="action-dialog" aria-labelledby="action-title" aria-describedby="action-effects" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <h2 id="say-title">${TITLES[what]} ${what === "approve" ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
-      ${what === "approve" && opened.title && html`<p><b>${opened.title}</b></p>`}
-      <ul id="say-effects" class="effects">${EFFECTS[what](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
-      <label class="field">Who says it<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
-      <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="It is kept in the audit trail"></textarea></label>
+      <h2 id="action-title">${ACTIONS[action].label} ${action === "approve" ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
+      ${action === "approve" && opened.title && html`<p><b>${opened.title}</b></p>`}
+      <ul id="action-effects" class="effects">${EFFECTS[action](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
+      <label class="field">Your name<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
+      <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="Stored in the audit trail"></textarea></label>
       ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
       ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It is in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
       ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. Nothing was sent; close this and check again.</span></p>`}
       ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
-      ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>What is shown is not the present. Wait until it is.</span></p>`}
+      ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>The shown state is not current. Wait until it is.</span></p>`}
       <${Trouble} error=${error} />
       <p class="dialog-end">
         <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>
-        <button class=${`button primary ${what === "abort" ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Saying it…" : label}</button>
+        <button class=${`button primary ${action === "abort" ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Sending…" : label}</button>
       </p>
     </form>
   </dialog>`;

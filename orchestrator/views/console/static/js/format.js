@@ -74,7 +74,7 @@ export function zoneShift(ms) {
 }
 
 /** `log_dir_offline` as text with spaces. @param {string} name */
-export function words(name) {
+export function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
