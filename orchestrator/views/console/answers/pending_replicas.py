@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator
 
 from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState
@@ -12,7 +14,7 @@ from migration.what_if import Assignment
 from orchestrator.api.console.answers import PendingPage, PendingReplica
 from orchestrator.errors import NoDataError
 from orchestrator.run.reader import STORE_FILE
-from orchestrator.views.console.answers.bounds import bounded
+from orchestrator.views.console.answers.query import Limit, Number, Query, bounded
 from streams.log_dirs.places import places_of
 from streams.probe.assignments import assignments
 from streams.state.store import Store, StoreError
@@ -22,6 +24,29 @@ _KEPT_MAX: Final = 4
 PENDING: Final = frozenset({ReplicaState.MIGRATING, ReplicaState.UNASSIGNED})
 
 Assignments = Mapping[TopicPartition, Assignment]
+
+
+def partition_of(text: str) -> TopicPartition:
+    """Return the partition of a cursor.
+
+    Raises:
+        ValueError: the text is no cursor.
+    """
+    topic, _, number = text.rpartition("-")
+    return TopicPartition(topic, bounded(number))
+
+
+class ReplicaQuery(Query):
+    """A request for a page of a broker's replicas.
+
+    Attributes:
+        cursor: the partition behind which the page begins; None: at the start.
+    """
+
+    broker: Number
+    state: frozenset[ReplicaState] = PENDING
+    limit: Limit = 200
+    cursor: Annotated[TopicPartition | None, BeforeValidator(partition_of)] = None
 
 
 class Replicas:
@@ -35,31 +60,25 @@ class Replicas:
         self._one_at_a_time = Lock()
         self._kept: dict[tuple[str, int], tuple[list[str], Assignments]] = {}
 
-    def page(
-        self,
-        cluster: str,
-        broker: BrokerSummary,
-        states: frozenset[ReplicaState],
-        limit: int,
-        behind: TopicPartition | None,
-    ) -> PendingPage:
-        """Return a page of the broker's replicas in these states, by topic and partition.
+    def page(self, cluster: str, broker: BrokerSummary, asked: ReplicaQuery) -> PendingPage:
+        """Return a page of the broker's replicas in the requested states, by topic and partition.
 
         Raises:
             NoDataError: the transitions cannot be read.
         """
         known = self._assignments(cluster, broker.id)
-        found = sorted(at for at, each in known.items() if each.state in states)
+        found = sorted(at for at, each in known.items() if each.state in asked.state)
+        behind = asked.cursor
         rest = found if behind is None else [each for each in found if each > behind]
-        shown = rest[:limit]
+        shown = rest[: asked.limit]
         places = places_of(self._state_dir / "clusters" / cluster, broker.id)
         lie_in = {} if isinstance(places, Unknown) else places
         return PendingPage(
             broker=broker.id,
             total=len(found),
-            expected=sum(broker.replicas[each] for each in states),
+            expected=sum(broker.replicas[each] for each in asked.state),
             replicas=tuple(_pending_replica(at, known[at], lie_in.get(at)) for at in shown),
-            next=cursor(shown[-1]) if len(rest) > limit else None,
+            next=cursor(shown[-1]) if len(rest) > asked.limit else None,
             note=places.why if isinstance(places, Unknown) else None,
         )
 
@@ -82,16 +101,6 @@ class Replicas:
 def cursor(at: TopicPartition) -> str:
     """Return a partition as a cursor, which `partition_of` reads."""
     return f"{at.topic}-{at.number}"
-
-
-def partition_of(text: str) -> TopicPartition:
-    """Return the partition of a cursor.
-
-    Raises:
-        ValueError: the text is no cursor.
-    """
-    topic, _, number = text.rpartition("-")
-    return TopicPartition(topic, bounded(number))
 
 
 def _files(store: Path, cluster: str) -> list[str]:

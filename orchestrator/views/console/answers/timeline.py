@@ -6,9 +6,11 @@ Both are opened for one response and closed after it; nothing stays in memory.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator
 
 from migration.metadata.events import Event, Source
 from orchestrator.api.console.answers import Bucket, EventPage, Timeline
@@ -19,7 +21,7 @@ from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.errors import NoDataError
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.run.reader import STORE_FILE
-from orchestrator.views.console.answers.bounds import bounded
+from orchestrator.views.console.answers.query import Limit, Number, Query, Text, bounded
 from streams.state.timeline import EventCount, EventFilter, EventPosition, EventTimeline
 
 SOURCE_OF: Final[Mapping[Lane, Source]] = {
@@ -38,21 +40,37 @@ _SAID_ELSEWHERE: Final = frozenset({"at", "kind", "broker", "offset", "source"})
 Found = tuple[EventPosition, TimelineEvent]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineQuery:
-    """A request for a part of the timeline; a time of None: no limit."""
+def place_of(text: str) -> EventPosition:
+    """Return the place of a cursor.
 
-    cluster: str
-    from_ms: int | None
-    to_ms: int | None
-    lanes: frozenset[Lane]
-    kind: str | None
-    broker: int | None
+    Raises:
+        ValueError: the text is no cursor.
+    """
+    moment_ms, origin, sequence = map(bounded, text.split("."))
+    return EventPosition(moment_ms, origin, sequence)
+
+
+class TimelineQuery(Query):
+    """A request for a part of the timeline; a time of None: no limit.
+
+    Attributes:
+        cursor: the event behind which the page begins; None: at the start.
+    """
+
+    from_ms: Number | None = None
+    to_ms: Number | None = None
+    lane: frozenset[Lane] = frozenset(LANES.values())
+    kind: Text | None = None
+    broker: Number | None = None
+    buckets: Limit = 200
+    limit: Limit = 200
+    order: Literal["newest", "oldest"] = "newest"
+    cursor: Annotated[EventPosition | None, BeforeValidator(place_of)] = None
 
     @property
     def sources(self) -> set[Source]:
         """The sources of the store that were requested."""
-        return {SOURCE_OF[each] for each in self.lanes if each in SOURCE_OF}
+        return {SOURCE_OF[each] for each in self.lane if each in SOURCE_OF}
 
 
 class History:
@@ -62,10 +80,10 @@ class History:
         self._events = events
         self._decisions = decisions
 
-    def timeline(self, asked: TimelineQuery, buckets: int) -> Timeline:
-        """Return the counts by lane and kind in this number of buckets of equal length."""
-        window = self._window(asked)
-        width_ms = max(1, -(-(window.to_ms - window.from_ms) // buckets))
+    def timeline(self, cluster: str, asked: TimelineQuery) -> Timeline:
+        """Return the counts by lane and kind in buckets of equal length."""
+        window = self._window(cluster, asked)
+        width_ms = max(1, -(-(window.to_ms - window.from_ms) // asked.buckets))
         stretches: dict[tuple[int, Lane], dict[str, int]] = {}
         lanes: Counter[Lane] = Counter()
         kinds: Counter[str] = Counter()
@@ -92,18 +110,16 @@ class History:
             ),
         )
 
-    def page(
-        self, asked: TimelineQuery, limit: int, *, newest: bool, behind: EventPosition | None = None
-    ) -> EventPage:
-        """Return at most `limit` events of the requested lanes, in order."""
-        window = self._window(asked)
-        if behind is not None:  # the events on the other side of it need not be read
-            near_ms = behind.moment_ms
+    def page(self, cluster: str, asked: TimelineQuery) -> EventPage:
+        """Return a page of events of the requested lanes, in order."""
+        window, newest, limit = self._window(cluster, asked), asked.order == "newest", asked.limit
+        if asked.cursor is not None:  # the events on the other side of it need not be read
+            near_ms = asked.cursor.moment_ms
             if newest:
                 window = replace(window, to_ms=min(window.to_ms, near_ms + 1))
             else:
                 window = replace(window, from_ms=max(window.from_ms, near_ms))
-        found = [*self._rows(window, asked, limit + 1, newest=newest, behind=behind)]
+        found = [*self._rows(window, asked, limit + 1, newest=newest)]
         found.sort(key=lambda each: each[0], reverse=newest)
         shown = found[:limit]
         more = len(found) > limit
@@ -112,17 +128,17 @@ class History:
             next=cursor(shown[-1][0]) if more else None,
         )
 
-    def _window(self, asked: TimelineQuery) -> EventFilter:
+    def _window(self, cluster: str, asked: TimelineQuery) -> EventFilter:
         from_ms, to_ms = asked.from_ms, asked.to_ms
         if from_ms is None or to_ms is None:
-            spans = [each.span(asked.cluster) for each in (self._events, self._decisions) if each]
+            spans = [each.span(cluster) for each in (self._events, self._decisions) if each]
             known = [each for each in spans if each is not None]
             first = min((each[0] for each in known), default=0)
             last = max((each[1] for each in known), default=0)
             from_ms = first if from_ms is None else from_ms
             to_ms = last + 1 if to_ms is None else to_ms
         return EventFilter(
-            cluster=asked.cluster,
+            cluster=cluster,
             from_ms=from_ms,
             to_ms=max(from_ms, to_ms),
             kind=asked.kind,
@@ -134,22 +150,17 @@ class History:
     ) -> Iterator[EventCount]:
         if self._events is not None and asked.sources:
             yield from self._events.counts(window, width_ms, asked.sources)
-        if self._decisions is not None and "decisions" in asked.lanes:
+        if self._decisions is not None and "decisions" in asked.lane:
             yield from self._decisions.counts(window, width_ms)
 
     def _rows(
-        self,
-        window: EventFilter,
-        asked: TimelineQuery,
-        limit: int,
-        *,
-        newest: bool,
-        behind: EventPosition | None,
+        self, window: EventFilter, asked: TimelineQuery, limit: int, *, newest: bool
     ) -> Iterator[Found]:
+        behind = asked.cursor
         if self._events is not None and asked.sources:
             events = self._events.page(window, asked.sources, limit, newest=newest, behind=behind)
             yield from ((place, event_row(place.sequence, event)) for place, event in events)
-        if self._decisions is not None and "decisions" in asked.lanes:
+        if self._decisions is not None and "decisions" in asked.lane:
             entries = self._decisions.page(window, limit, newest=newest, behind=behind)
             yield from ((place, decision_row(entry)) for place, entry in entries)
 
@@ -212,16 +223,6 @@ def decision_row(entry: Entry) -> TimelineEvent:
 def cursor(place: EventPosition) -> str:
     """Return a place as a cursor, which `place_of` reads."""
     return ".".join(map(str, place))
-
-
-def place_of(text: str) -> EventPosition:
-    """Return the place of a cursor.
-
-    Raises:
-        ValueError: the text is no cursor.
-    """
-    moment_ms, origin, sequence = map(bounded, text.split("."))
-    return EventPosition(moment_ms, origin, sequence)
 
 
 def _bounded(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final, TypeVar, cast
 
 import anyio
 from anyio import CapacityLimiter, to_thread
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,16 +13,15 @@ from starlette.routing import Route
 from migration.image.summary import BrokerSummary
 from orchestrator.api.console.answers import (
     ActionRequest,
-    EventPage,
     Session,
-    Timeline,
     schema_text,
 )
 from orchestrator.views.console.access.refusals import Refused, json_response
 from orchestrator.views.console.answers.gate import gate_evidence
-from orchestrator.views.console.answers.timeline import history
+from orchestrator.views.console.answers.pending_replicas import ReplicaQuery
+from orchestrator.views.console.answers.query import checked
+from orchestrator.views.console.answers.timeline import History, TimelineQuery, history
 from orchestrator.views.console.feed.event_stream import EventStream
-from orchestrator.views.console.web import query as asked
 from orchestrator.views.console.web.actions import Action, act
 from orchestrator.views.console.web.context import Context
 
@@ -104,37 +103,28 @@ class Routes:
 
     async def timeline(self, request: Request) -> Response:
         """Return the counts for the axis of the timeline."""
-        wanted = asked.timeline_query(self._cluster(request), request.query_params)
-        buckets = asked.limit(request.query_params, "buckets")
-
-        def read() -> Timeline:
-            with history(self._at.config.state_dir) as opened:
-                return opened.timeline(wanted, buckets)
-
-        return self._json(await self._in_thread(read))
+        return await self._history(request, History.timeline)
 
     async def events(self, request: Request) -> Response:
         """Return a page of events."""
-        query = request.query_params
-        wanted = asked.timeline_query(self._cluster(request), query)
-        limit, behind = asked.limit(query), asked.behind_event(query)
-        newest = asked.is_newest_first(query)
+        return await self._history(request, History.page)
 
-        def read() -> EventPage:
+    async def _history(
+        self, request: Request, answer: Callable[[History, str, TimelineQuery], BaseModel]
+    ) -> Response:
+        cluster, wanted = self._cluster(request), TimelineQuery.of(request)
+
+        def read() -> BaseModel:
             with history(self._at.config.state_dir) as opened:
-                return opened.page(wanted, limit, newest=newest, behind=behind)
+                return answer(opened, cluster, wanted)
 
         return self._json(await self._in_thread(read))
 
     async def pending(self, request: Request) -> Response:
         """Return a page of a broker's replicas."""
-        cluster, query = self._cluster(request), request.query_params
-        broker = self._broker(cluster, asked.whole(request.path_params["broker"], "broker"))
-        states, limit = asked.states(query), asked.limit(query)
-        behind = asked.behind_partition(query)
-        page = await self._in_thread(
-            lambda: self._at.replicas.page(cluster, broker, states, limit, behind)
-        )
+        cluster, wanted = self._cluster(request), ReplicaQuery.of(request)
+        broker = self._broker(cluster, wanted.broker)
+        page = await self._in_thread(lambda: self._at.replicas.page(cluster, broker, wanted))
         return self._json(page)
 
     async def gate(self, request: Request) -> Response:
@@ -160,21 +150,12 @@ class Routes:
         return self._json(done)
 
     def _action(self, body: bytes) -> ActionRequest:
-        try:
-            wanted = ActionRequest.model_validate_json(body)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "the body"
-            raise Refused(400, "bad_request", f"{where}: {first['msg']}") from None
+        wanted = checked(ActionRequest, body)
         if any(
             self._at.token.is_in(text)
             for text in (wanted.who, wanted.reason, wanted.checkpoint or "")
         ):
-            raise Refused(
-                400,
-                "bad_request",
-                "the request contains the token: remove it",
-            )
+            raise Refused(400, "bad_request", "the request contains the token: remove it")
         return wanted
 
     def _cluster(self, request: Request) -> str:
