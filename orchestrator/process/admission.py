@@ -64,6 +64,14 @@ class Crowd:
             if guest is not None:
                 guest.rank = rank
 
+    def shut_down(self) -> bool:
+        """Shut down every open connection; return whether one was open."""
+        with self._mutex:
+            left = [e.connection for e in self._guests.values() if e.connection.fileno() != -1]
+        for connection in left:
+            _shut_down(connection)
+        return bool(left)
+
     def _admit(self, connection: socket.socket, client: Client) -> bool:
         self._guests = {
             key: each for key, each in self._guests.items() if each.connection.fileno() != -1
@@ -87,9 +95,13 @@ class Crowd:
         if guest.rank is Rank.TRUSTED:
             return False
         del self._guests[least]
-        with contextlib.suppress(OSError):  # the peer has closed it already
-            guest.connection.shutdown(socket.SHUT_RDWR)
+        _shut_down(guest.connection)
         return True
+
+
+def _shut_down(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the peer has closed it already
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class Door(socket.socket):

@@ -54,6 +54,7 @@ class Server:
                 timeout_graceful_shutdown=_GRACE_S,
             ),
             self._ready,
+            crowd,
         )
         self._thread = threading.Thread(target=self._run, name="console", daemon=True)
 
@@ -89,16 +90,29 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Sets an event when it serves."""
+    """Sets an event when it serves; closes every connection when it ends."""
 
-    def __init__(self, config: uvicorn.Config, ready: threading.Event) -> None:
+    def __init__(self, config: uvicorn.Config, ready: threading.Event, crowd: Crowd) -> None:
         super().__init__(config)
         self._ready = ready
+        self._crowd = crowd
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving and set the event."""
         await super().startup(sockets)
         self._ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End every response, then close the connections that uvicorn leaves open.
+
+        Their peers did not read the whole response, or did not confirm the end of TLS, within the
+        grace period.
+        """
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        while self._crowd.shut_down():
+            await asyncio.sleep(0)
 
 
 class _Impatient(H11Protocol):

@@ -1,6 +1,8 @@
 """Reads a console as a page does: JSON answers, and the event stream event by event."""
 
+import gc
 import json
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,3 +125,10 @@ def watching(served: Served, **headers: str) -> Iterator[Page]:
         assert answer.status_code == 200, answer.read()
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield Page(answer.iter_lines())
+
+
+def open_sockets(served: Served) -> list[socket.socket]:
+    """Return the open sockets of the console: the garbage of a stopped server has none."""
+    sockets = [each for each in gc.get_objects() if type(each) is socket.socket]
+    opened = [each for each in sockets if each.fileno() != -1 and each.family == socket.AF_INET]
+    return [each for each in opened if each.getsockname()[1] == served.console.at.port]

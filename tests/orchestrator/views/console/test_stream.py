@@ -16,7 +16,13 @@ from orchestrator.views.console.web import server
 from orchestrator.views.console.web.serving import READERS_MAX, READERS_RESERVED
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.conftest import Start
-from tests.orchestrator.views.console.reading import TIMEOUT_S, client, refused, watching
+from tests.orchestrator.views.console.reading import (
+    TIMEOUT_S,
+    client,
+    open_sockets,
+    refused,
+    watching,
+)
 from tests.orchestrator.views.console.serve import Served
 
 
@@ -155,11 +161,14 @@ def deaf(served: Served) -> Iterator[socket.socket]:
         yield asking
 
 
+MORE_THAN_THE_BUFFERS = sample.Shape(
+    brokers=200, directories=12, each=1_200, partitions=80_000, topics=9, racks=3
+)
+
+
 def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "UNREAD_S_MAX", 0.2)
-    served = start(shape=sample.Shape(
-        brokers=200, directories=12, each=1_200, partitions=80_000, topics=9, racks=3
-    ))  # fmt: skip
+    served = start(shape=MORE_THAN_THE_BUFFERS)
     served.advance()
     served.until_shown()
     with deaf(served) as asking:
@@ -167,6 +176,17 @@ def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPa
         closed.register(asking, 0)  # a reset comes unasked; nothing is taken off the buffer
         assert closed.poll(1000 * TIMEOUT_S)
         assert asking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET
+
+
+def test_a_response_that_is_not_read_does_not_outlive_the_server(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_GRACE_S", 0.1)
+    served = start(shape=MORE_THAN_THE_BUFFERS)
+    with deaf(served) as asking:
+        asking.recv(1, socket.MSG_PEEK)
+        served.end()
+    assert open_sockets(served) == []
 
 
 def test_the_end_is_told_and_everything_closes(

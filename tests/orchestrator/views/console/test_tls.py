@@ -10,8 +10,9 @@ import pytest
 
 from orchestrator.config.load import parse_config
 from orchestrator.errors import ConfigError
+from orchestrator.views.console.web import server
 from tests.orchestrator.views.console.conftest import Start
-from tests.orchestrator.views.console.reading import TIMEOUT_S
+from tests.orchestrator.views.console.reading import TIMEOUT_S, open_sockets
 from tests.orchestrator.views.console.serve import Served
 from tests.streams.zookeeper.certificates import Authority, Certificate
 
@@ -134,3 +135,15 @@ def test_a_certificate_that_cannot_be_used_is_one_clear_error(
         os.chmod(pair.key, 0o644)  # noqa: PTH101
     with pytest.raises(ConfigError, match=r"`console`?\.tls"):
         start(console=f"{{listen: '127.0.0.1:0', {TLS.format(pair)}}}")
+
+
+def test_a_connection_whose_peer_does_not_confirm_the_end_of_tls_is_closed(
+    start: Start, pair: Certificate, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_GRACE_S", 0.1)
+    served = start(console=f"{{listen: '127.0.0.1:0', {TLS.format(pair)}}}")
+    trusts = trusting(authority)
+    with httpx.Client(base_url=served.url, verify=trusts, timeout=TIMEOUT_S) as http:
+        assert http.get("/api/session").status_code == 200
+        served.end()
+    assert open_sockets(served) == []
