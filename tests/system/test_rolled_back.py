@@ -100,7 +100,7 @@ def _to_hybrid_and_one_broker_further(lab: Lab, run: Killed) -> None:
     lab.wait_copied()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
     # Every record of this log is time for the next one to be stopped in.
-    lab.create_topic("many", 60)
+    lab.create_topic("many", 150)
     lab.move_to_kraft(1)
     lab.create_topic("young", assignments=PLACED)
     lab.wait_in_sync()

@@ -1,9 +1,11 @@
 """Stand-ins and places that the lab's tests share."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from orchestrator.lab.cluster.layout import Layout
@@ -34,3 +36,18 @@ def fake_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         return program
 
     return make
+
+
+def wait_dead(processes: list[psutil.Process]) -> None:
+    """Wait until no process runs; one whose parent died stays a zombie if PID 1 does not reap."""
+    deadline = time.monotonic() + 120
+    while alive := [each for each in processes if _runs(each)]:
+        assert time.monotonic() < deadline, alive
+        time.sleep(0.02)
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

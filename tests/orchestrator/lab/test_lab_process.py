@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.lab.errors import BindRefusedError, ProcessDiedError, WrongStateError
 from orchestrator.lab.machine.process import Process
+from tests.orchestrator.lab.conftest import wait_dead
 
 _HOLDER = """
 import signal, sys, time
@@ -112,5 +113,4 @@ def test_they_die_with_their_lab_however_it_ends(tmp_path: Path, ending: signal.
     holder.send_signal(ending)
     holder.wait(90)
     holder.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=90)
-    assert alive == []
+    wait_dead(children)

@@ -18,6 +18,7 @@ import yaml
 
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import HomeInUseError, WrongStateError
+from tests.orchestrator.lab.conftest import wait_dead
 
 pytestmark = pytest.mark.lab
 
@@ -89,8 +90,7 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
     finally:
         holder.send_signal(ending)
         assert holder.wait(90) == code
-    _, alive = psutil.wait_procs(members, timeout=120)
-    assert alive == []
+    wait_dead(members)
     assert run(home, "status").returncode == 1
 
 
