@@ -11,7 +11,7 @@ class EventKind(enum.StrEnum):
     """What can happen: the name that is stored, how much it matters, and a sentence.
 
     Words in braces are fields of the event, or derived from them
-    (`orchestrator.views.report.accounts.event_sentences`).
+    (`orchestrator.views.report.accounts.timeline`).
     """
 
     weight: Weight

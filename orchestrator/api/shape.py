@@ -31,7 +31,7 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
 
     @classmethod
-    def from_facts(cls, source: object, **others: object) -> Self:
+    def from_facts(cls, source: object, /, **others: object) -> Self:
         """Return the shape with the attributes of `source` that have its names, and the others."""
         names = cls.model_fields.keys() - others.keys()
         found = {name: getattr(source, name) for name in names if hasattr(source, name)}

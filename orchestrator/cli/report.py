@@ -1,26 +1,29 @@
 """`kraftgate report`: a report of the window, from the state directory alone."""
 
+import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import click
 from pydantic import ValidationError
 
-from orchestrator.api.report.report import Report
-from orchestrator.api.report.schema import schema_text
+from orchestrator.api.report.report import Report, schema_text
 from orchestrator.cli.framework import cluster_option, config_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import Facts, gather
-from orchestrator.views.report.redaction import cleaned
 from streams.state.files import replace_file
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
+_TEXTS_KEPT: Final = 65_536
 _FORMATS: Final = {"json": json_text, "markdown": markdown_text, "html": html_text}
 
 
@@ -81,13 +84,37 @@ def report(
 
 def _built(state: Facts, config: Config) -> Report:
     try:
-        return cleaned(build(state), config)
+        return _redacted(build(state), config)
     except ValidationError as error:
         first = error.errors()[0]["msg"]
         raise AuditError(
             f"{state.audit_file} has entries that this version cannot read: use the version of"
             f" Kraftgate that wrote it ({error.error_count()} problems, the first: {first})"
         ) from error
+
+
+def _redacted(report: Report, config: Config) -> Report:
+    """Return the report without secrets, which are recognised by value or by pattern.
+
+    The trail was redacted when it was written; the store was not.
+
+    Raises:
+        SecretUnknown: a secret of the configuration cannot be read, so it cannot be removed.
+    """
+    redactor = Secrets(files=configured_files(config)).redactor(os.environ)
+    text = lru_cache(_TEXTS_KEPT)(redactor.text)
+
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, Mapping):
+            return {key: clean(each) for key, each in value.items()}
+        if isinstance(value, tuple | list):
+            return tuple(clean(each) for each in value)
+        return value
+
+    fields = {name: clean(value) for name, value in report.model_dump().items()}
+    return Report.model_validate(fields)
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -1,7 +1,8 @@
 """The whole report as JSON; `runbooks/report.schema.json` is generated from these models."""
 
+import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -9,6 +10,10 @@ from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.shape import Span
 from orchestrator.api.shape import Moment, Shape
+from orchestrator.runbook.schema import Plain
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_ID: Final = "urn:kraftgate:report:1"
 
 
 class AuditAccount(Shape):
@@ -170,3 +175,21 @@ class Report(Shape):
     kraftgate: str = Field(description="The version that wrote it.")
     audit: AuditAccount | None = Field(description="null: there is no audit trail.")
     clusters: tuple[ClusterReport, ...]
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema (2020-12) of the report."""
+    made = Report.model_json_schema(mode="serialization", schema_generator=Plain)
+    definitions = made.pop("$defs")
+    return {
+        "$schema": _DIALECT,
+        "$id": _ID,
+        **made,
+        "title": "Kraftgate report",
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as it is published."""
+    return json.dumps(schema(), indent=2) + "\n"

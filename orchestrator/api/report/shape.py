@@ -1,5 +1,7 @@
 """The times of the report."""
 
+from typing import Self
+
 from pydantic import Field
 
 from orchestrator.api.shape import Moment, Shape
@@ -18,13 +20,26 @@ class Span(Shape):
         description="false: its beginning or its end was not observed.",
     )
 
+    @classmethod
+    def lasting(
+        cls,
+        began_ms: int | None,
+        ended_ms: int | None,
+        as_of_ms: int,
+        *,
+        facts: object = None,
+        **others: object,
+    ) -> Self:
+        """Return a span with these fields, and those that `facts` has.
 
-def span(began_ms: int | None, ended_ms: int | None, as_of_ms: int, *, exact: bool = True) -> Span:
-    """Return a span; its duration is never negative, even if the clocks of two nodes differ."""
-    until_ms = as_of_ms if ended_ms is None else ended_ms
-    return Span(
-        began_at=began_ms,
-        ended_at=ended_ms,
-        duration_ms=None if began_ms is None else max(0, until_ms - began_ms),
-        exact=exact,
-    )
+        Its duration is never negative, even if the clocks of two nodes differ.
+        """
+        until_ms = as_of_ms if ended_ms is None else ended_ms
+        duration_ms = None if began_ms is None else max(0, until_ms - began_ms)
+        times = {"began_at": began_ms, "ended_at": ended_ms, "duration_ms": duration_ms}
+        return cls.from_facts(facts, **times, **others)
+
+    def cut(self, began_ms: int | None, ended_ms: int | None, as_of_ms: int) -> Self:
+        """Return it with another beginning and end."""
+        of = Span.lasting(began_ms, ended_ms, as_of_ms, exact=self.exact)
+        return self.model_copy(update=of.model_dump())

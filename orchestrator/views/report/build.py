@@ -4,16 +4,15 @@ It reads no clock: `as_of` is the last moment that the state directory has, and 
 end lasts until then.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from migration.assessment.assess import assess
 from migration.assessment.hazards import Hazard
-from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.versions import name_of
 from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
-from orchestrator.api.report.brokers import BrokerAccount, Incarnation, Series
+from orchestrator.api.report.brokers import Series
 from orchestrator.api.report.report import AuditAccount, ClusterReport, Report, Window
 from orchestrator.audit import Entry
 from orchestrator.audit.run_spans import periods
@@ -27,10 +26,8 @@ from orchestrator.views.report.accounts import (
     summary,
     timeline,
 )
-from orchestrator.views.report.accounts.assignments import Assigned, series
-from orchestrator.views.report.accounts.attempts import attempts_of
-from orchestrator.views.report.accounts.incarnations import Registration
-from orchestrator.views.report.accounts.phases import phases_of, window_of
+from orchestrator.views.report.accounts.assignments import series
+from orchestrator.views.report.accounts.phases import attempts_of, phases_of, window_of
 from orchestrator.views.report.gather import ClusterFacts, Facts
 
 
@@ -42,13 +39,11 @@ def build(facts: Facts) -> Report:
     """
     audit = None
     if facts.audit is not None:
-        audit = AuditAccount(
+        audit = AuditAccount.from_facts(
+            facts.audit,
             file=facts.audit_file.name,
             intact=facts.audit.ok,
             entries=facts.audit.count,
-            head=facts.audit.head,
-            first_bad=facts.audit.first_bad,
-            why=facts.audit.why,
         )
     return Report(
         kraftgate=version("kraftgate"),
@@ -70,7 +65,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     )
     phases = phases_of(events, now.phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
-    brokers = tuple(_brokers(registrations, now, found.assigned, until_ms))
+    brokers = tuple(incarnations.accounts(registrations, now, found.assigned, until_ms))
     window = window_of(accounts, phases, brokers, _first(one, found.entries), as_of_ms)
     hazards = sorted(
         spans.hazards(
@@ -156,63 +151,3 @@ def _as_of(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
 def _first(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
     known = [*(event.moment_ms for _, event in one.events), *(each.at_ms for each in entries)]
     return min((within(each) for each in known if each is not None), default=None)
-
-
-def _brokers(
-    registrations: Mapping[int, Sequence[Registration]],
-    now: ClusterSummary,
-    assigned: Assigned | None,
-    as_of_ms: int,
-) -> Iterator[BrokerAccount]:
-    known: Mapping[int, BrokerSummary] = {each.id: each for each in now.brokers}
-    for id_ in sorted(registrations.keys() | known.keys()):
-        broker = known.get(id_)
-        known_as = tuple(
-            _incarnation(each, assigned, as_of_ms) for each in registrations.get(id_, ())
-        )
-        holds = [each.held for each in known_as if each.held is not None]
-        yield BrokerAccount(
-            id=id_,
-            host=None if broker is None else broker.host,
-            rack=None if broker is None else broker.rack,
-            mode="gone" if broker is None else str(broker.mode),
-            held=broker is not None and broker.held,
-            fenced=broker is not None and broker.fenced,
-            held_ms=sum(each.duration_ms or 0 for each in holds),
-            fenced_ms=sum(each.duration_ms or 0 for one in known_as for each in one.fenced),
-            exposed_ms=sum(each.duration_ms or 0 for one in known_as for each in one.exposed),
-            assigned=sum(
-                one.assignments.assigned for one in known_as if one.assignments is not None
-            ),
-            incarnations=known_as,
-        )
-
-
-def _incarnation(reg: Registration, assigned: Assigned | None, as_of_ms: int) -> Incarnation:
-    found = None
-    if assigned is not None and reg.held is not None and reg.registered_offset is not None:
-        found = assigned.of(
-            reg.broker,
-            reg.log,
-            reg.registered_offset,
-            reg.held_before,
-        )
-    return Incarnation(
-        metadata_log=reg.log,
-        registered_at=reg.registered_ms,
-        registered_offset=reg.registered_offset,
-        epoch=reg.epoch,
-        mode=reg.mode,
-        log_dirs=reg.log_dirs,
-        pending=reg.pending,
-        held=None if reg.held is None else reg.held.span(as_of_ms),
-        completed_offset=reg.completed_offset,
-        unfenced_at=reg.unfenced_ms,
-        unfenced_offset=reg.unfenced_offset,
-        fenced=tuple(each.span(as_of_ms) for each in reg.fenced),
-        exposed=tuple(each.exposure(as_of_ms) for each in reg.exposed),
-        shut_down_at=reg.shut_down_ms,
-        directories_lost=reg.directories_lost,
-        ended_at=reg.ended_ms,
-        assignments=found,
-    )

@@ -1,12 +1,13 @@
-"""Every registration of every broker, with its course: a fold over the events."""
+"""Every broker and every registration of it, with its course: a fold over the events."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from migration.image.summary import BrokerSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.events import Event
-from orchestrator.api.report.brokers import Exposure
-from orchestrator.api.report.shape import Span, span
+from orchestrator.api.report.brokers import BrokerAccount, Exposure, Incarnation
+from orchestrator.api.report.shape import Span
+from orchestrator.views.report.accounts.assignments import Assigned
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,11 +20,10 @@ class _Open:
     exact: bool = True
 
     def span(self, as_of_ms: int) -> Span:
-        return span(self.began_ms, self.ended_ms, as_of_ms, exact=self.exact)
+        return Span.lasting(self.began_ms, self.ended_ms, as_of_ms, exact=self.exact)
 
     def exposure(self, as_of_ms: int) -> Exposure:
-        of = self.span(as_of_ms)
-        return Exposure(**of.model_dump(), pending=self.pending)
+        return Exposure.lasting(self.began_ms, self.ended_ms, as_of_ms, facts=self)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,22 +31,22 @@ class Registration:
     """One registration by its events; `ended_offset`: the ending record's, -1: the log ended."""
 
     broker: int
-    log: int
+    metadata_log: int
     epoch: int | None
     mode: str
     log_dirs: int
-    registered_ms: int | None
+    registered_at: int | None
     registered_offset: int | None
     pending: int
     held: _Open | None = None
     completed_offset: int | None = None
-    unfenced_ms: int | None = None
+    unfenced_at: int | None = None
     unfenced_offset: int | None = None
     fenced: list[_Open] = field(default_factory=list)
     exposed: list[_Open] = field(default_factory=list)
-    shut_down_ms: int | None = None
+    shut_down_at: int | None = None
     directories_lost: int = 0
-    ended_ms: int | None = None
+    ended_at: int | None = None
     ended_offset: int | None = None
 
     @property
@@ -62,7 +62,7 @@ class Registration:
 
     def close(self, at_ms: int | None, offset: int | None) -> None:
         """Record the end of the registration and of everything that still lasts in it."""
-        self.ended_ms, self.ended_offset = at_ms, offset
+        self.ended_at, self.ended_offset = at_ms, offset
         self.fence_ends(at_ms)
         self.exposure_ends(at_ms)
         if self.held is not None and self.held.ended_ms is None:
@@ -146,11 +146,11 @@ class _Registrations:
         fields = event.fields
         reg = Registration(
             broker=broker,
-            log=self._log,
+            metadata_log=self._log,
             epoch=_number(fields.get("epoch")),
             mode=str(fields.get("mode")),
             log_dirs=len(_listed(fields.get("log_dirs"))),
-            registered_ms=event.moment_ms,
+            registered_at=event.moment_ms,
             registered_offset=event.offset,
             pending=_number(fields.get("pending")) or 0,
         )
@@ -199,7 +199,7 @@ def _apply(reg: Registration, event: Event) -> None:  # noqa: C901  # a case an 
         case "broker_unfenced":
             reg.fence_ends(at_ms)
             if reg.unfenced_offset is None:
-                reg.unfenced_ms, reg.unfenced_offset = at_ms, event.offset
+                reg.unfenced_at, reg.unfenced_offset = at_ms, event.offset
         case "broker_unfenced_early":
             pending = _number(event.fields.get("pending")) or 0
             reg.exposed.append(_Open(began_ms=at_ms, pending=pending))
@@ -210,7 +210,7 @@ def _apply(reg: Registration, event: Event) -> None:  # noqa: C901  # a case an 
         case "broker_amended":
             reg.epoch = _number(event.fields.get("epoch"))
         case "broker_controlled_shutdown":
-            reg.shut_down_ms = at_ms
+            reg.shut_down_at = at_ms
         case "log_dirs_lost":
             reg.directories_lost += len(_listed(event.fields.get("directories")))
         case "broker_unregistered":
@@ -223,14 +223,14 @@ def _of_summary(broker: BrokerSummary, log: int) -> Registration:
     assigned = 0 if progress is None else progress.assigned
     reg = Registration(
         broker=broker.id,
-        log=log,
+        metadata_log=log,
         epoch=broker.epoch,
         mode=str(broker.mode),
         log_dirs=len(broker.log_dirs),
-        registered_ms=began_ms,
+        registered_at=began_ms,
         registered_offset=broker.registered_offset,
         pending=broker.pending + assigned if broker.held else 0,
-        unfenced_ms=broker.unfenced_ms,
+        unfenced_at=broker.unfenced_ms,
         unfenced_offset=broker.unfenced_offset,
         completed_offset=broker.assignments_complete_offset,
     )
@@ -245,6 +245,50 @@ def _of_summary(broker: BrokerSummary, log: int) -> Registration:
             _Open(began_ms=at_ms, ended_ms=ended_ms, pending=early.pending, exact=False)
         )
     return reg
+
+
+def accounts(
+    registrations: Mapping[int, Sequence[Registration]],
+    now: ClusterSummary,
+    assigned: Assigned | None,
+    as_of_ms: int,
+) -> Iterator[BrokerAccount]:
+    """Yield every broker with its registrations; `assigned` None: no transitions are stored."""
+    known = {each.id: each for each in now.brokers}
+    for id_ in sorted(registrations.keys() | known.keys()):
+        broker = known.get(id_)
+        known_as = tuple(
+            _incarnation(each, assigned, as_of_ms) for each in registrations.get(id_, ())
+        )
+        holds = [each.held for each in known_as if each.held is not None]
+        yield BrokerAccount(
+            id=id_,
+            host=None if broker is None else broker.host,
+            rack=None if broker is None else broker.rack,
+            mode="gone" if broker is None else str(broker.mode),
+            held=broker is not None and broker.held,
+            fenced=broker is not None and broker.fenced,
+            held_ms=sum(each.duration_ms or 0 for each in holds),
+            fenced_ms=sum(each.duration_ms or 0 for one in known_as for each in one.fenced),
+            exposed_ms=sum(each.duration_ms or 0 for one in known_as for each in one.exposed),
+            assigned=sum(
+                one.assignments.assigned for one in known_as if one.assignments is not None
+            ),
+            incarnations=known_as,
+        )
+
+
+def _incarnation(reg: Registration, assigned: Assigned | None, as_of_ms: int) -> Incarnation:
+    found = None
+    if assigned is not None and reg.held is not None and reg.registered_offset is not None:
+        found = assigned.of(reg.broker, reg.metadata_log, reg.registered_offset, reg.held_before)
+    return Incarnation.from_facts(
+        reg,
+        held=None if reg.held is None else reg.held.span(as_of_ms),
+        fenced=tuple(each.span(as_of_ms) for each in reg.fenced),
+        exposed=tuple(each.exposure(as_of_ms) for each in reg.exposed),
+        assignments=found,
+    )
 
 
 def _number(value: object) -> int | None:

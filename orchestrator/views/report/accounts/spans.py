@@ -6,7 +6,7 @@ from migration.assessment.hazards import Hazard, HazardKind
 from migration.metadata.events import Event
 from migration.values.severity import Severity
 from orchestrator.api.report.report import AlertAccount, HazardAccount, LossAccount, RunAccount
-from orchestrator.api.report.shape import span
+from orchestrator.audit.run_entries import HazardBegan
 from orchestrator.audit.run_spans import HazardSpan, Periods
 from orchestrator.views.report.accounts.incarnations import Registration
 
@@ -31,16 +31,14 @@ def hazards(
 
 
 def _recorded(each: HazardSpan, as_of_ms: int) -> HazardAccount:
-    return HazardAccount(
-        **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
-        hazard=each.first.hazard,
-        broker=each.first.broker,
-        severity=each.latest.severity,
-        blocks=each.latest.blocks,
+    return HazardAccount.lasting(
+        each.began_ms,
+        each.ended_ms,
+        as_of_ms,
+        facts=each.latest,
         text=each.first.text,
         last_text=each.last_text,
         evidence=each.last_evidence,
-        way_out=each.latest.way_out,
         since_at=each.first.since_ms,
         last_seen_at=each.last_seen_ms,
         known_by="looks",
@@ -62,8 +60,11 @@ def _unpolled(
         if (is_reported and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
             continue
         text = f"broker {reg.broker} was unfenced while {one.pending} of its replicas had no known"
-        yield HazardAccount(
-            **one.span(as_of_ms).model_dump(),
+        yield HazardAccount.lasting(
+            began_ms,
+            ended_ms,
+            as_of_ms,
+            exact=one.exact,
             hazard=str(kind),
             broker=reg.broker,
             severity=str(Severity.WARNING),
@@ -89,16 +90,13 @@ def _meet(each: HazardSpan, began_ms: int | None, ended_ms: int | None) -> bool:
 
 
 def _from_store(one: Hazard, as_of_ms: int) -> HazardAccount:
-    return HazardAccount(
-        **span(one.since_ms, None, as_of_ms, exact=False).model_dump(),
-        hazard=str(one.kind),
-        broker=one.broker,
-        severity=str(one.severity),
-        blocks=None if one.blocks is None else str(one.blocks),
-        text=one.text,
+    return HazardAccount.lasting(
+        one.since_ms,
+        None,
+        as_of_ms,
+        facts=HazardBegan.of(one),
+        exact=False,
         last_text=one.text,
-        evidence=one.evidence,
-        way_out=one.way_out,
         since_at=one.since_ms,
         last_seen_at=None,
         known_by="store",
@@ -128,8 +126,10 @@ def alerts(found: Periods, as_of_ms: int) -> Iterator[AlertAccount]:
     for each in found.alerts:
         labels = dict(each.alert.labels)
         labels.pop("cluster", None)
-        yield AlertAccount(
-            **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
+        yield AlertAccount.lasting(
+            each.began_ms,
+            each.ended_ms,
+            as_of_ms,
             name=each.alert.alert,
             severity=labels.pop("severity", "info"),
             labels=labels,
@@ -143,12 +143,8 @@ def runs(found: Periods, as_of_ms: int) -> Iterator[RunAccount]:
     """Yield every `kraftgate run`; one without an end still runs, unless another one followed."""
     for each in found.runs:
         ended_ms = each.ended_ms if each.ended_ms is not None else each.last_seen_ms
-        yield RunAccount(
-            **span(each.began_ms, ended_ms, as_of_ms).model_dump(),
-            version=each.version,
-            owner=each.owner,
-            killed=each.ended_ms is None and each.last_seen_ms is not None,
-        )
+        killed = each.ended_ms is None and each.last_seen_ms is not None
+        yield RunAccount.lasting(each.began_ms, ended_ms, as_of_ms, facts=each, killed=killed)
 
 
 def _int(value: object) -> int:

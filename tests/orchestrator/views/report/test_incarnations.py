@@ -60,7 +60,7 @@ def test_held_until_complete_and_fenced_until_unfenced() -> None:
     assert (
         reg.completed_offset,
         reg.unfenced_offset,
-        reg.unfenced_ms,
+        reg.unfenced_at,
     ) == (680, 681, 2_151)
     assert (reg.log_dirs, reg.pending, reg.epoch) == (2, 12, 645)
 
@@ -86,7 +86,7 @@ def test_while_it_is_fenced_it_is_not_exposed() -> None:
     assert spans(reg, "exposed") == [(1_100, 1_300), (1_500, 1_900)]
     assert [each.pending for each in reg.exposed] == [12, 7]
     assert spans(reg, "fenced") == [(1_000, 1_100), (1_300, 1_500)]
-    assert reg.unfenced_ms == 1_100
+    assert reg.unfenced_at == 1_100
 
 
 def test_the_next_registration_ends_all_that_lasted() -> None:
@@ -94,11 +94,11 @@ def test_the_next_registration_ends_all_that_lasted() -> None:
     log.tell("broker_unfenced_early", 1_100, 646, pending=12)
     log.registered(5_000, 700, pending=3)
     first, second = log.registrations()
-    assert (first.ended_ms, first.ended_offset) == (5_000, 700)
+    assert (first.ended_at, first.ended_offset) == (5_000, 700)
     assert first.held is not None
     assert first.held.ended_ms == 5_000
     assert spans(first, "exposed") == [(1_100, 5_000)]
-    assert second.ended_ms is None
+    assert second.ended_at is None
     assert second.held is not None
     assert second.held.ended_ms is None
     assert second.held.span(AS_OF).duration_ms == AS_OF - 5_000
@@ -110,7 +110,7 @@ def test_fenced_until_it_comes_back_or_is_unregistered() -> None:
     log.tell("broker_fenced", 3_500, 651).tell("broker_unregistered", 9_000, 700)
     (reg,) = log.registrations()
     assert spans(reg, "fenced") == [(1_000, 1_200), (3_500, 9_000)]
-    assert (reg.shut_down_ms, reg.ended_ms) == (3_000, 9_000)
+    assert (reg.shut_down_at, reg.ended_at) == (3_000, 9_000)
     assert reg.held is None
 
 
@@ -150,7 +150,7 @@ def test_what_a_snapshot_says_is_held_lasts_on() -> None:
 def test_a_broker_that_a_snapshot_has_no_more_is_over() -> None:
     log = Log().registered(1_000, 645)
     log.tell("snapshot_loaded", 60_000, 900, None, held=[], unregistered=[1], skipped=240)
-    assert log.registrations()[0].ended_ms == 60_000
+    assert log.registrations()[0].ended_at == 60_000
 
 
 def test_another_metadata_log_ends_every_registration() -> None:
@@ -160,15 +160,15 @@ def test_another_metadata_log_ends_every_registration() -> None:
     )
     log.registered(60_000, 10)
     first, second = log.registrations()
-    assert (first.log, first.ended_ms) == (1, 50_000)
-    assert (second.log, second.registered_offset) == (2, 10)
+    assert (first.metadata_log, first.ended_at) == (1, 50_000)
+    assert (second.metadata_log, second.registered_offset) == (2, 10)
 
 
 def test_a_roll_back_ends_holds_and_fences_but_no_registration() -> None:
     log = Log().registered(1_000, 645)
     log.tell("phase_changed", 9_000, 700, None, was="hybrid", now="rolled-back")
     (reg,) = log.registrations()
-    assert reg.ended_ms is None
+    assert reg.ended_at is None
     assert reg.held is not None
     assert (reg.held.ended_ms, reg.held.exact) == (9_000, False)
     assert spans(reg, "fenced") == [(1_000, 9_000)]
@@ -177,7 +177,7 @@ def test_a_roll_back_ends_holds_and_fences_but_no_registration() -> None:
 def test_of_a_broker_that_no_event_registered_the_summary_tells() -> None:
     known = held(1, registered_ms=None)
     (reg,) = Log().registrations([known])
-    assert (reg.registered_ms, reg.epoch, reg.mode) == (
+    assert (reg.registered_at, reg.epoch, reg.mode) == (
         None,
         known.epoch,
         "kraft",

@@ -72,7 +72,7 @@ def test_registrations_and_their_spans_are_the_witness_s(both: Both) -> None:
     assert ours
     for theirs in both.witnessed:
         reg = ours[theirs.broker, theirs.registered_offset]
-        assert (reg.registered_ms, reg.mode) == (
+        assert (reg.registered_at, reg.mode) == (
             theirs.registered_ms,
             theirs.mode,
         )

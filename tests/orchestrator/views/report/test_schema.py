@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from orchestrator.api.report.schema import schema, schema_text
+from orchestrator.api.report.report import schema, schema_text
 from orchestrator.cli.program import main
 from tests.orchestrator.views.report.making import Made
 from tests.orchestrator.views.report.night import night
