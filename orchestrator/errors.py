@@ -1,24 +1,25 @@
-"""Everything a command can end with: one tree of errors, one table of exit codes.
+"""The errors with which a command ends: one tree of errors, one table of exit codes.
 
     KraftgateError            1 FAILED
-    |- ProblemsError          2 USAGE       a file is wrong, with every problem and its line
+    |- ProblemsError          2 USAGE       a file is invalid, with every problem and its line
     |  |- ConfigError                       kraftgate.yaml
     |  `- RunbookError                      a runbook, or a file of hooks
+    |- ExecutionError         2 USAGE       the state of the execution does not allow the request
     |- UnknownIdError         2 USAGE       there is no such cluster, broker, controller, checkpoint
     |- PathError              2 USAGE       there is no metadata log at the path
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
-    |- FollowingError         1 FAILED      the query that follows the clusters died
-    |- AuditError             1 FAILED      the audit log cannot be used, or is not intact
-    |  |- BodyRefused                       what an entry should hold is too long, or no JSON
-    |  |- SecretUnknown                     a secret cannot be read, so it could not be taken out
+    |- FollowingError         1 FAILED      the query that follows the clusters ended
+    |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
+    |  |- BodyRefused                       the body of an entry is too long, or is not JSON
+    |  |- SecretUnknown                     a secret cannot be read, so it cannot be redacted
     |  `- FencedOff                         another orchestrator took over
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  |- LockHeld                          another process has it; the message names it
     |  `- LockUnreachable                   ZooKeeper does not answer
     |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
-    |- HookError              1 FAILED      an operator's command cannot be started or looked at
+    |- HookError              1 FAILED      a hook cannot be started, or its run cannot be read
     |- GateNotMetError        3 GATE_NOT_MET
-    |- NoDataError            4 NO_DATA     nothing was observed, or it is too old to be shown
+    |- NoDataError            4 NO_DATA     there is no data, or it is stale
     `- HazardError            5 HAZARD      a hazard blocks the step
 
 click's own usage errors end with 2 as well.
@@ -49,13 +50,13 @@ class ExitCode(enum.IntEnum):
 
 
 class KraftgateError(Exception):
-    """A command cannot go on; the message is for the person who gave it."""
+    """A command failed; the message is for the operator who ran it."""
 
     code: ClassVar[ExitCode] = ExitCode.FAILED
 
 
 class ProblemsError(KraftgateError):
-    """A file that a person wrote cannot be used.
+    """A file that an operator wrote cannot be used.
 
     Attributes:
         problems: one line each: file, line, what is wrong, how to fix it.
@@ -99,27 +100,27 @@ class DamagedFileError(KraftgateError):
 
 
 class FollowingError(KraftgateError):
-    """The query that follows the clusters died."""
+    """The query that follows the clusters ended."""
 
 
 class AuditError(KraftgateError):
-    """The audit log cannot be read or written, or it is not as it was left."""
+    """The audit trail cannot be read or written, or was changed."""
 
 
 class BodyRefused(AuditError):
-    """What an audit entry should hold is too long, or has no canonical JSON."""
+    """The body of an audit entry is too long, or has no canonical JSON."""
 
 
 class SecretUnknown(AuditError):
-    """A secret is named and cannot be read, so it could not be kept out of what is written."""
+    """A named secret cannot be read, so it cannot be redacted."""
 
 
 class FencedOff(AuditError):
-    """Another orchestrator has taken over since; this one must not go on."""
+    """Another orchestrator took over; this one must stop."""
 
 
 class LockError(KraftgateError):
-    """The lock by which one orchestrator at a time acts on a cluster cannot be had."""
+    """The lock that lets one orchestrator at a time act on a cluster cannot be acquired."""
 
 
 class LockHeld(LockError):
@@ -127,7 +128,7 @@ class LockHeld(LockError):
 
 
 class LockUnreachable(LockError):
-    """Where it is kept does not answer."""
+    """ZooKeeper, which keeps the lock, does not answer."""
 
 
 class ThirdPartyError(KraftgateError):
@@ -135,17 +136,17 @@ class ThirdPartyError(KraftgateError):
 
 
 class HookError(KraftgateError):
-    """An operator's command could not be started, or its run cannot be looked at."""
+    """A hook cannot be started, or its run cannot be read."""
 
 
 class GateNotMetError(KraftgateError):
-    """The condition did not come to hold within its time."""
+    """The condition did not hold within its timeout."""
 
     code = ExitCode.GATE_NOT_MET
 
 
 class NoDataError(KraftgateError):
-    """There is nothing to show, or it is older than what may be shown as the present."""
+    """There is no data, or it is stale."""
 
     code = ExitCode.NO_DATA
 

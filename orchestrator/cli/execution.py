@@ -46,6 +46,11 @@ def _requested(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _control(act: Callable[[OperatorRequest], None], summary: str) -> click.Command:
+    """Return the command that passes the request on."""
+    return click.command(act.__name__, help=summary)(_requested(act))
+
+
 @click.command()
 @click.argument("checkpoint")
 @click.option(
@@ -74,27 +79,6 @@ def _typed(cluster: str) -> str | None:
         return None
     question = f"This cannot be undone. Type the cluster's name, {cluster}, to confirm"
     return ask(question)
-
-
-@click.command()
-@_requested
-def pause(request: OperatorRequest) -> None:
-    """Begin no further step; the current one continues to its end."""
-    control.pause(request)
-
-
-@click.command()
-@_requested
-def resume(request: OperatorRequest) -> None:
-    """Resume the execution after `pause`."""
-    control.resume(request)
-
-
-@click.command()
-@_requested
-def abort(request: OperatorRequest) -> None:
-    """End the execution where it is; nothing is undone."""
-    control.abort(request)
 
 
 @click.command()
@@ -145,15 +129,8 @@ def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> N
         decision_on.decide(request, checkpoint, cast("Decision", decision))
 
 
-@click.command()
-@_requested
-def rollback(request: OperatorRequest) -> None:
-    """Start the rollback of the current checkpoint."""
-    control.rollback(request)
-
-
-@click.command()
-@_requested
-def begin(request: OperatorRequest) -> None:
-    """Begin a new execution after the last one has ended."""
-    control.begin(request)
+pause = _control(control.pause, "Begin no further step; the current one continues to its end.")
+resume = _control(control.resume, "Resume the execution after `pause`.")
+abort = _control(control.abort, "End the execution where it is; nothing is undone.")
+rollback = _control(control.rollback, "Start the rollback of the current checkpoint.")
+begin = _control(control.begin, "Begin a new execution after the last one has ended.")

@@ -41,7 +41,7 @@ def _split(text: str) -> SplitResult | None:
 def _server(value: object) -> str:
     text = _url(value)
     if urlsplit(text).query:
-        raise ValueError("has a query (from ? on): write where Prometheus is, and no more")
+        raise ValueError("has a query: remove the part from `?` on")
     return text.rstrip("/")
 
 
@@ -141,8 +141,8 @@ class Prometheus(Strict):
     def _names_nodes(self) -> "Prometheus":
         if (self.node_label is None) == (self.instances is None):
             raise ValueError(
-                "needs to know which series is of which node: write `node_label` (the label that"
-                " holds the node id) or `instances` (node ids by `instance`), and not both"
+                "needs `node_label` (the label with the node id) or `instances` (node ids by"
+                " `instance`), and not both"
             )
         return self
 

@@ -242,8 +242,8 @@ class Stall(Strict):
     def _is_longer_than_kafkas_own(self) -> Self:
         if self.after <= KAFKA_SILENT and not self.trial:
             raise ValueError(
-                "`after` must be longer than 2m: so long Kafka itself repeats a request that fails"
-                " and says nothing (`trial: true` allows it on a cluster to try it on)"
+                "`after` must be longer than 2m, because Kafka retries a failed request for that"
+                " long without a message; `trial: true` allows a shorter one on a test cluster"
             )
         return self
 

@@ -125,17 +125,13 @@ def test_prometheus_names_its_nodes_by_a_label_or_by_instance() -> None:
         (
             '{prometheus: {url: "http://p:9090"}}',
             (
-                "`jmx.prometheus`: needs to know which series is of which node: write `node_label`"
-                " (the label that holds the node id) or `instances` (node ids by `instance`),"
-                " and not both"
+                "`jmx.prometheus`: needs `node_label` (the label with the node id) or `instances`"
+                " (node ids by `instance`), and not both"
             ),
         ),
         (
             '{prometheus: {url: "http://p:9090/?x=1", node_label: n}}',
-            (
-                "`jmx.prometheus.url`: has a query (from ? on):"
-                " write where Prometheus is, and no more"
-            ),
+            "`jmx.prometheus.url`: has a query: remove the part from `?` on",
         ),
         (
             '{prometheus: {url: "http://p:9090", node_label: node-id}}',
