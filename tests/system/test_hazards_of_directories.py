@@ -15,7 +15,7 @@ from migration.assessment.hazards import HazardKind
 from migration.image.summary import BrokerSummary, Phase
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError
+from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.system.asking import all_hazards, asked, directory_id, of, on_disk
 from tests.system.killing import Killed
@@ -137,6 +137,9 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     lab.heal_directory(2, 1)
     lab.start("broker-2")
     lab.wait_in_sync()
+    assert lab.failed_directories("broker-2") == ()
+    with pytest.raises(WrongStateError, match="runs already"):
+        lab.start("broker-2")
     run.wait_for_event(of("log_dir_online", 2, path=str(lab.directory(2, 1))))
     for partition in doomed["old"]:
         assert lab.watermarks("old", partition) == (0, RECORDS)

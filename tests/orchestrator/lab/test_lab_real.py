@@ -1,6 +1,7 @@
-"""The lab against real Kafka: a failed directory, and nothing left behind.
+"""The lab against real Kafka: nothing is left behind.
 
-A whole migration by the lab is in tests/migration/assessment/checks/test_real_phases.py.
+A whole migration by the lab is in tests/migration/assessment/checks/test_real_phases.py, a failed
+directory that is noticed and healed in tests/system/test_hazards_of_directories.py.
 """
 
 import json
@@ -9,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -25,38 +25,12 @@ pytestmark = pytest.mark.lab
 _KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.cli.lab import lab; lab()"]
 
 
-@pytest.fixture
-def kraft() -> Iterator[Lab]:
-    """A native cluster: one controller, two brokers with two directories."""
-    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
-        lab.start_kraft()
-        yield lab
-
-
-def test_a_failed_directory_is_noticed_and_healed(kraft: Lab) -> None:
-    kraft.create_topic("orders", 8, 2)
-    kraft.fail_directory(2, 1)
-    assert kraft.wait_directory_noticed(2, 1) is True
-    kraft.stop(2)
-    kraft.heal_directory(2, 1)
-    kraft.start(2)
-    kraft.wait_in_sync()
-    assert kraft.failed_directories("broker-2") == ()
-    with pytest.raises(WrongStateError, match="runs already"):
-        kraft.start(2)
-    with pytest.raises(WrongStateError, match="no ZooKeeper"):
-        kraft.wait_copied()
-
-
-def test_three_controllers_survive_the_loss_of_the_active_one() -> None:
-    with Lab(LabSpec(brokers=0, controllers=3)) as lab:
-        lab.start_kraft()
-        first = lab.active_controller()
-        lab.freeze(f"controller-{first}")
-        second = lab.active_controller()
-        assert second != first
-        lab.thaw(f"controller-{first}")
-        lab.wait_quorum_caught_up()
+def test_a_lab_without_zookeeper_says_so(tmp_path: Path) -> None:
+    with (
+        Lab(LabSpec(), tmp_path / "home") as lab,
+        pytest.raises(WrongStateError, match="no ZooKeeper"),
+    ):
+        lab.wait_copied()
 
 
 def test_a_home_serves_one_lab(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
                 follower,
                 lambda s: (s.leader_epoch or 0) > epoch and s.endpoint is not None,
             )
+            assert frozen != f"controller-{lab.active_controller()}"
             assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.thaw(frozen)

@@ -136,8 +136,13 @@ class Night:
 
 
 @contextmanager
-def night(folder: Path, *, brokers: int = 2, directories: int = 2) -> Iterator[Night]:
-    """Brokers in ZooKeeper mode, and Kraftgate that waits for the controllers."""
+def night(
+    folder: Path, more: str = "", *, brokers: int = 2, directories: int = 2
+) -> Iterator[Night]:
+    """Brokers in ZooKeeper mode, and Kraftgate that waits for the controllers.
+
+    `more`: of its configuration.
+    """
     with closing(Ports()) as ports, HeldRequests(ASSIGN_REPLICAS_TO_DIRS) as held:
         between = {"controller.quorum.voters": f"3000@{held.address}"}
         spec = LabSpec(
@@ -149,12 +154,13 @@ def night(folder: Path, *, brokers: int = 2, directories: int = 2) -> Iterator[N
             for name, partitions, factor in TOPICS:
                 lab.create_topic(name, partitions, factor)
             at = f"{LOOPBACK}:{ports.take()}"
-            more = _configured(lab, folder, at)
+            more = _configured(lab, folder, at) + more
             with Killed(folder, lab.controller_bootstrap, lab.cluster_id, more) as run:
                 run.start("--console")
                 _wait_served(f"http://{at}")
                 yield Night(lab, run, held, f"http://{at}")
                 assert run.interrupt() == 0
+                assert not run.leftovers()
 
 
 def _configured(lab: Lab, folder: Path, at: str) -> str:

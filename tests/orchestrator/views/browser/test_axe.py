@@ -1,42 +1,47 @@
 """axe finds nothing: every view, both themes, both sizes, and when it is not the present."""
 
 import re
-from typing import get_args
+from itertools import product
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
 from tests.orchestrator.views.browser.conftest import Start
-from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk, Size, Theme
+from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=1)]
 
-SIZES = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
-THEMES = pytest.mark.parametrize("theme", get_args(Theme))
 # Those of WCAG 2.2 AA, and what axe calls best practice.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RULES = {
+    "dark": ({"type": "tag", "values": TAGS}, 20),
+    # Its style differs in colors.
+    "light": ({"type": "rule", "values": ["color-contrast"]}, 0),
+}
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def _no_violation(page: Page, where: str, theme: Theme = "dark") -> None:
-    """All rules in the dark theme; in the light one, whose style differs in colors, contrast."""
-    only = {"type": "tag", "values": TAGS}
-    if theme == "light":
-        only = {"type": "rule", "values": ["color-contrast"]}
-    found = Axe().run(page, options={"runOnly": only, "resultTypes": ["violations"]})
-    said = [
-        f"{where}: {each['id']}: {node['html'][:200]}: {node['failureSummary']}"
-        for each in found.response["violations"]
-        for node in each["nodes"][:3]
-    ]
-    assert not said, "\n".join(said)
-    assert len(found.response["passes"]) > (20 if theme == "dark" else 0), "it looked"
+def _no_violation(desk: Desk, page: Page, where: str) -> None:
+    """In either size and theme; loading the page for each would take most of the time."""
+    for size, (theme, (only, passes)) in product((LAPTOP, PHONE), RULES.items()):
+        desk.refresh()
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        page.evaluate(DRAWN)
+        found = Axe().run(page, options={"runOnly": only, "resultTypes": ["violations"]})
+        said = [
+            f"{where}, {theme}, {size}: {each['id']}: {node['html'][:200]}: "
+            f"{node['failureSummary']}"
+            for each in found.response["violations"]
+            for node in each["nodes"][:3]
+        ]
+        assert not said, "\n".join(said)
+        assert len(found.response["passes"]) > passes, "it looked"
 
 
-@SIZES
-@THEMES
-def test_every_view(desk: Desk, theme: Theme, size: Size) -> None:
-    page = desk.open(theme=theme, size=size)
+def test_every_view(desk: Desk) -> None:
+    page = desk.open()
     for view in VIEWS:
         desk.refresh()
         page.goto(f"{desk.served.url}/#/prod/{view}")
@@ -44,54 +49,47 @@ def test_every_view(desk: Desk, theme: Theme, size: Size) -> None:
         if view == "timeline":
             page.wait_for_selector(".chart svg")
         expect(page.locator(".old-band")).to_have_count(0)
-        _no_violation(page, view, theme)
+        _no_violation(desk, page, view)
 
 
-@SIZES
-@THEMES
-def test_the_sheets(desk: Desk, theme: Theme, size: Size) -> None:
-    page = desk.open("brokers?broker=2", theme=theme, size=size)
+def test_the_sheets(desk: Desk) -> None:
+    page = desk.open("brokers?broker=2")
     page.wait_for_selector("table.pending")
-    _no_violation(page, "broker", theme)
+    _no_violation(desk, page, "broker")
     page.keyboard.press("Escape")
     page.get_by_test_id("checkpoint").click()
     page.wait_for_selector(".decisions, .evaluation")
-    _no_violation(page, "gate", theme)
+    _no_violation(desk, page, "gate")
 
 
-@SIZES
-@THEMES
-def test_a_dialog_and_its_refusal(desk: Desk, theme: Theme, size: Size) -> None:
+def test_a_dialog_and_its_refusal(desk: Desk) -> None:
     desk.expected = ["401"]
-    page = desk.open(theme=theme, size=size)
+    page = desk.open()
     page.get_by_role("button", name="Abort").click()
     dialog = page.locator("dialog.action-dialog")
-    _no_violation(page, "dialog", theme)
+    _no_violation(desk, page, "dialog")
     dialog.get_by_label("Your name").fill("anna")
     dialog.get_by_label("Why").fill("why not")
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_label("Token").fill("wrong-wrong-wrong-wrong")
     dialog.get_by_role("button", name="Abort the execution").click()
     expect(dialog.get_by_role("alert")).to_be_visible()
-    _no_violation(page, "refused", theme)
+    _no_violation(desk, page, "refused")
 
 
-@SIZES
-@THEMES
-def test_what_is_not_the_present(desk: Desk, start: Start, theme: Theme, size: Size) -> None:
+def test_what_is_not_the_present(desk: Desk, start: Start) -> None:
     desk.served = start()
     desk.expected = ["Failed to load resource"]
-    page = desk.open(theme=theme, size=size)
+    page = desk.open()
     desk.served.end()
     expect(page.locator(".old-band")).to_be_visible()
     for view in ("overview", "brokers", "directories"):
         page.evaluate("view => (location.hash = `#/prod/${view}`)", view)
         page.wait_for_selector("main .panel")
-        _no_violation(page, f"old {view}", theme)
+        _no_violation(desk, page, f"old {view}")
 
 
-@THEMES
-def test_the_settings(desk: Desk, theme: Theme) -> None:
-    page = desk.open(theme=theme)
+def test_the_settings(desk: Desk) -> None:
+    page = desk.open()
     page.get_by_role("button", name="Settings").click()
-    _no_violation(page, "settings", theme)
+    _no_violation(desk, page, "settings")

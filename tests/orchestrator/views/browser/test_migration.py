@@ -1,4 +1,4 @@
-"""The page beside a real migration: it shows what the cluster does, as it does it."""
+"""A real migration: the page shows what the cluster does, and a broker's stall is told once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,23 +8,36 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from migration.image.summary import Mode
 from migration.metadata.replica_state import ReplicaState
+from tests.orchestrator.notify.frozen_broker import freezes_and_is_told_once, watching
 from tests.orchestrator.views.browser.desk import LAPTOP
 from tests.orchestrator.views.browser.night import Night, Scene, night
 from tests.support.approving import BORIS, REASON
 from tests.system.killing import CLUSTER
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long(minutes=3)]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.spark,
+    pytest.mark.prometheus,
+    pytest.mark.browser,
+    pytest.mark.long(minutes=3),
+]
 
 SEEN_MS = 60_000
 
 
-def test_the_page_follows_a_real_migration(browser: Browser, tmp_path: Path) -> None:
-    with night(tmp_path) as now:
+def test_the_page_follows_and_a_frozen_broker_is_told_once(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with watching(tmp_path) as watchers, night(tmp_path, watchers.configuration) as now:
         page = _page(browser, now)
         for scene in now.scenes():
             _is_present(page, "by ZooKeeper" if scene == "zookeeper" else "current")
             SHOWN[scene](page, now)
             page.screenshot(path=tmp_path / f"{scene}.png")
+            if scene == "held":
+                freezes_and_is_told_once(
+                    now.lab, now.run, now.assignments, watchers, tmp_path, _held_one(now)
+                )
         _the_whole_night_is_on_the_timeline(page)
         page.close()
 

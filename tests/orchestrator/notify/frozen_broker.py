@@ -1,22 +1,20 @@
 """A broker freezes with replicas pending, for real: told once, and once that it is over.
 
-In a migration of a real cluster, by both ways at once: a real Prometheus scrapes `kraftgate run`
-and evaluates the shipped rules, and Kraftgate judges and sends itself; both tell one Alertmanager,
-and Kraftgate also a webhook. `stall.after` is half a minute here; the rules are as shipped.
+In a migration of a real cluster (tests/orchestrator/views/browser/test_migration.py), by both ways
+at once: a real Prometheus scrapes `kraftgate run` and evaluates the shipped rules, and Kraftgate
+judges and sends itself; both tell one Alertmanager, and Kraftgate also a webhook. `stall.after` is
+half a minute here; the rules are as shipped.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-import pytest
-
-from migration.image.summary import ClusterSummary, Phase
-from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab import Lab
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
 from tests.orchestrator.notify.scraped_status import (
@@ -25,21 +23,13 @@ from tests.orchestrator.notify.scraped_status import (
     until,
 )
 from tests.support import alertmanager, prometheus
-from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.support.held_requests import HeldRequests
 from tests.support.receiver import Receiver, receiving
 from tests.system.asking import of
 from tests.system.killing import Killed
 
-pytestmark = [
-    pytest.mark.lab,
-    pytest.mark.spark,
-    pytest.mark.prometheus,
-    pytest.mark.long(minutes=3),
-]
-
 STALLED: Final = "KraftgateAssignmentStalled"
 AFTER_S: Final = 30
-BROKER: Final = 2
 
 
 @dataclass(frozen=True)
@@ -71,23 +61,6 @@ def heard_of(receiver: Receiver) -> list[Told]:
     ]
 
 
-@pytest.fixture
-def assignments() -> Iterator[HeldRequests]:
-    with HeldRequests(ASSIGN_REPLICAS_TO_DIRS) as held:
-        yield held
-
-
-@pytest.fixture
-def lab(assignments: HeldRequests) -> Iterator[Lab]:
-    between = {"controller.quorum.voters": f"3000@{assignments.address}"}
-    spec = LabSpec(brokers=2, directories=2, controllers=1, broker_properties=between)
-    with Lab(spec) as lab:
-        lab.start_zookeeper()
-        lab.start_brokers()
-        lab.create_topic("orders", 6, 2)
-        yield lab
-
-
 @dataclass(frozen=True)
 class Watchers:
     """Who is told.
@@ -104,62 +77,49 @@ class Watchers:
     alertmanager: str
     metrics: str
 
+    @property
+    def configuration(self) -> str:
+        """The keys with which Kraftgate tells them."""
+        return (
+            f'metrics: {{listen: "{self.metrics}"}}\n'
+            f"stall: {{after: {AFTER_S}s, trial: true}}\n"
+            "alerts:\n"
+            "  runbook_url: https://wiki.example.com/kraftgate\n"
+            f"  alertmanager: [{{url: 'http://{self.alertmanager}'}}]\n"
+            f"  webhook: [{{url: '{self.direct.url}/hook'}}]\n"
+        )
 
-@pytest.fixture
-def watchers(tmp_path: Path) -> Iterator[Watchers]:
+
+@contextmanager
+def watching(folder: Path) -> Iterator[Watchers]:
+    """Run both webhooks and an Alertmanager."""
     with ExitStack() as stack:
         behind = stack.enter_context(receiving())
         direct = stack.enter_context(receiving())
         ports = Ports()
         stack.callback(ports.close)
         address = stack.enter_context(
-            alertmanager.running(tmp_path / "alertmanager", f"{behind.url}/heard")
+            alertmanager.running(folder / "alertmanager", f"{behind.url}/heard")
         )
         yield Watchers(behind, direct, address, f"{LOOPBACK}:{ports.take()}")
 
 
-@pytest.fixture
-def run(lab: Lab, watchers: Watchers, tmp_path: Path) -> Iterator[Killed]:
-    more = (
-        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
-        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
-        f'metrics: {{listen: "{watchers.metrics}"}}\n'
-        f"stall: {{after: {AFTER_S}s, trial: true}}\n"
-        "alerts:\n"
-        "  runbook_url: https://wiki.example.com/kraftgate\n"
-        f"  alertmanager: [{{url: 'http://{watchers.alertmanager}'}}]\n"
-        f"  webhook: [{{url: '{watchers.direct.url}/hook'}}]\n"
-    )
-    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, more) as run:
-        run.start()
-        yield run
-
-
-def test_a_frozen_broker_is_told_once_and_once_that_it_is_over(
-    lab: Lab, run: Killed, watchers: Watchers, assignments: HeldRequests, tmp_path: Path
+def freezes_and_is_told_once(
+    lab: Lab, run: Killed, assignments: HeldRequests, watchers: Watchers, folder: Path, broker: int
 ) -> None:
-    lab.start_controllers()
-    assignments.target = lab.controller_bootstrap
-    for broker in lab.spec.broker_ids:
-        lab.enter_migration(broker)
-    lab.wait_copied()
-    lab.wait_in_sync()
-    run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    """Freeze a held broker, and let it go on once everybody has been told."""
     with prometheus.running(
-        tmp_path / "prometheus",
+        folder / "prometheus",
         kraftgate=watchers.metrics,
         rules=RULES.read_text("utf-8"),
         alertmanager=watchers.alertmanager,
     ) as server:
-        assignments.hold()
-        lab.move_to_kraft(BROKER)
-        run.wait_for(_is_held)
-        lab.freeze(f"broker-{BROKER}")
+        lab.freeze(f"broker-{broker}")
         until(lambda: len(heard_of(watchers.behind)) >= 2, "Alertmanager tells it by both ways")
         until(lambda: heard_of(watchers.direct), "Kraftgate tells it itself")
-        lab.thaw(f"broker-{BROKER}")
+        lab.thaw(f"broker-{broker}")
         assignments.let_go()
-        run.wait_for_event(of("assignments_complete", BROKER))
+        run.wait_for_event(of("assignments_complete", broker))
         until(lambda: len(heard_of(watchers.behind)) >= 4, "its end is told by both ways")
         until(lambda: len(heard_of(watchers.direct)) >= 2, "its end is told by Kraftgate")
         lab.wait_in_sync()
@@ -167,15 +127,9 @@ def test_a_frozen_broker_is_told_once_and_once_that_it_is_over(
         assert _firing(server) == set()
         up = prometheus.ask(server, "min_over_time(up[10m])")
         assert set(up.values()) == {1.0}, "every scrape could be read"
-    _each_way_told_it_once(watchers)
+    _each_way_told_it_once(watchers, broker)
     _it_was_told_behind_its_threshold(watchers.direct)
     assert [e["name"] for e in status_of(run)["alerts"] if e["name"] == STALLED] == []
-    assert run.interrupt() == 0
-    assert not run.leftovers()
-
-
-def _is_held(now: ClusterSummary) -> bool:
-    return any(each.id == BROKER and each.held for each in now.brokers)
 
 
 def _firing(server: str) -> set[str]:
@@ -183,7 +137,7 @@ def _firing(server: str) -> set[str]:
     return {dict(labels)["severity"] for labels in prometheus.ask(server, expr)}
 
 
-def _each_way_told_it_once(watchers: Watchers) -> None:
+def _each_way_told_it_once(watchers: Watchers, broker: int) -> None:
     ways: dict[tuple[str, bool], list[Told]] = defaultdict(list)
     for where, receiver in (("alertmanager", watchers.behind), ("webhook", watchers.direct)):
         for each in heard_of(receiver):
@@ -199,7 +153,7 @@ def _each_way_told_it_once(watchers: Watchers) -> None:
     own = dict(ways["alertmanager", False][0].labels)
     assert own == {
         "alertname": STALLED,
-        "broker": str(BROKER),
+        "broker": str(broker),
         "cluster": "lab",
         "severity": "warning",
     }
