@@ -1,4 +1,7 @@
-"""Predictions for real brokers, compared with the result of the actual failures."""
+"""Predictions for real brokers, compared with the result of the actual failures.
+
+The failures are also what preflight and the conditions must see: they are asked here, too.
+"""
 
 import json
 import time
@@ -10,12 +13,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from migration.assessment.conditions import PreflightSeen, SettingsSeen, TopicsSeen
+from migration.image.summary import Mode
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
+from streams.probe.gather import Target, ask_checks
+from streams.probe.settings import ask_settings
+from streams.probe.topics import ask_topics
+from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
+from tests.streams.log_dirs.journal import now_ms
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
@@ -32,7 +42,7 @@ QUICK = {
 
 
 @dataclass(frozen=True)
-class Told:
+class Predicted:
     """The output of one run of the command."""
 
     exit_code: int
@@ -53,13 +63,13 @@ class Real:
     lab: Lab
     file: Path
 
-    def what_if(self, broker: int, log_dir: Path | None = None) -> Told:
+    def what_if(self, broker: int, log_dir: Path | None = None) -> Predicted:
         arguments = ["what-if", "--config", str(self.file), "--broker", str(broker), "--json"]
         if log_dir is not None:
             arguments += ["--log-dir", str(log_dir)]
         result = CliRunner().invoke(main, arguments)
         assert result.stdout, result.stderr
-        return Told(result.exit_code, json.loads(result.stdout))
+        return Predicted(result.exit_code, json.loads(result.stdout))
 
     def views(self) -> list[Partitions]:
         """Return the metadata of each running broker; one may lag behind the others."""
@@ -76,7 +86,7 @@ class Real:
         until(alike)
         return shown[0]
 
-    def wait_as_told(self, told: Told, before: Partitions, broker: int) -> None:
+    def wait_as_told(self, told: Predicted, before: Partitions, broker: int) -> None:
         """Wait until every broker shows each partition as predicted, or unchanged."""
         deadline_s = time.monotonic() + PATIENCE_S
         while wrong := [each for one in self.views() for each in _wrong(one, told, before, broker)]:
@@ -95,7 +105,7 @@ def _view(address: str) -> Partitions:
     return {at: (each.leader, frozenset(each.isr)) for at, each in found}
 
 
-def _wrong(view: Partitions, told: Told, before: Partitions, broker: int) -> list[str]:
+def _wrong(view: Partitions, told: Predicted, before: Partitions, broker: int) -> list[str]:
     wrong = []
     for at, (leader, isr) in before.items():
         line = told.lines.get(at)
@@ -134,7 +144,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         yield Real(lab, write_config(tmp_path_factory.mktemp("what-if"), lab))
 
 
-def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
+def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path) -> None:
     """A directory fails, then a broker, then some partitions have no eligible leader."""
     lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
     before = zookeeper.now(IN_ZOOKEEPER)
@@ -149,6 +159,8 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
     lab.fail_directory(1, 0)
     assert lab.wait_directory_noticed(1, 0)
     zookeeper.wait_as_told(told, before, 1)
+    checked = configured(tmp_path, lab)
+    _preflight_of_a_failed_directory(preflight(checked), d0, lying)
 
     last = zookeeper.what_if(1, lab.directory(1, 1))
     assert last.answer["halts"] is True
@@ -167,11 +179,48 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
     assert "under_min_isr" in told.fates("three"), "the ISR has one less since the directory failed"
     lab.kill("broker-2")
     zookeeper.wait_as_told(told, before, 2)
+    _preflight_of_a_dead_broker(preflight(checked))
+    _conditions_without_a_broker(target(checked))
 
     down = zookeeper.what_if(2)
     assert "not among those alive" in down.answer["notes"][0]
     refused = ["what-if", "--config", str(zookeeper.file), "--broker", "2", "--log-dir", str(d0)]
     assert CliRunner().invoke(main, refused).exit_code == ExitCode.NO_DATA
+
+
+def _preflight_of_a_failed_directory(failed: Told, path: Path, lay: set[str]) -> None:
+    alone = sorted(name for name in lay if name.startswith("one-"))
+    assert alone, "the lab places RF=1 replicas in both directories"
+    assert failed.exit_code == ExitCode.HAZARD
+    assert {"log-dirs-online", "replicas-accounted", "one-directory-left"} <= failed.blocking()
+    assert f"broker 1: {path} is offline (KAFKA_STORAGE_ERROR 56)" in failed.of("log-dirs-online")
+    for name in alone:
+        assert f"broker 1: {name}, the only copy ({path})" in failed.of("replicas-accounted")
+    assert "would be recreated, empty" in failed.of("replicas-accounted")
+
+
+def _preflight_of_a_dead_broker(down: Told) -> None:
+    assert down.exit_code == ExitCode.HAZARD
+    assert down.of("brokers-reachable").startswith("unknown\n")
+    assert "broker 2" in down.of("brokers-reachable")
+    assert "brokers-reachable" in down.blocking()
+    assert "unknown: the directories of broker 2" in down.of("log-dirs-online")
+
+
+def _conditions_without_a_broker(asked: Target) -> None:
+    """Broker 2 was killed, and broker 1 lost a directory."""
+    topics = ask_topics(asked, now_ms)
+    assert isinstance(topics, TopicsSeen), topics
+    assert topics.missing[1] >= 1
+    assert topics.missing[2] >= 1
+    assert topics.leaderless >= 1
+    assert any(line.startswith(("one-", "two-")) for line in topics.named)
+    settings = ask_settings(asked, now_ms)
+    assert isinstance(settings, SettingsSeen), settings
+    assert settings.modes == {1: Mode.ZOOKEEPER, 3: Mode.ZOOKEEPER}
+    checks = ask_checks(asked, now_ms)
+    assert isinstance(checks, PreflightSeen), checks
+    assert "brokers-reachable" in {each.id for each in checks.blocking}
 
 
 @pytest.fixture
@@ -226,7 +275,7 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
         following.start()
         following.wait_for(lambda summary: summary.partitions == IN_KRAFT)
         followed = Real(lab, following.config)
-        answers: list[Told] = []
+        answers: list[Predicted] = []
 
         def answered() -> bool:
             answers.append(followed.what_if(1, d1))
@@ -255,7 +304,7 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     kraft.wait_as_told(halted, before, 1)
 
 
-def blind_to_the_log(told: Told) -> bool:
+def blind_to_the_log(told: Predicted) -> bool:
     return any("leader_not_moved cannot be excluded" in each for each in told.answer["notes"])
 
 

@@ -1,27 +1,52 @@
-"""The lab's own migration reaches its end, and preflight names each phase.
+"""Preflight of a real cluster before its migration, and in each phase of it.
 
-Preflight determines the phase from the cluster's answers, and gives no advice for another phase.
+One cluster for all: the lab's own migration reaches its end, and preflight determines the phase
+from the cluster's answers, and gives no advice for another phase. A failed directory and a dead
+broker are in tests/migration/what_if/test_real_cluster.py.
 """
 
 import json
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
 
 from migration.assessment.checks.phase import OVER, UNDER_WAY
+from migration.assessment.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
 from migration.image.summary import Mode, Phase
+from migration.observed.probed import Unknown
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from tests.support.cli import kraftgate
+from streams.probe.gather import ask_checks
+from streams.probe.quorum import ask_quorum
+from streams.probe.settings import ask_settings
+from streams.probe.topics import ask_topics
+from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
 
+HONEST = {"replication-factor-one", "min-insync-replicas", "quorum-reachable"}
+"""What a clean cluster is warned of: its topics are made so, and its controllers do not exist."""
+COPIED = (
+    b'{"version":0,"kraft_metadata_offset":283,"kraft_controller_id":3000,'
+    b'"kraft_metadata_epoch":1,"kraft_controller_epoch":1}'
+)
+SECRET = b'{"version":1,"config":{"listener.name.x.ssl.key.password":"TopSecret"}}'
+ZNODES = {
+    "stale": {"/migration": COPIED},
+    "empty": {"/migration": b""},
+    "odd": {"/config/topics/odd": b"\xff{nope", "/config/brokers/9": b""},
+    "secret": {"/config/brokers/8": SECRET},
+}
+"""What somebody left there, one after the other."""
+CONTROLLERS = "restarting broker 1 with the migration"
 PHASES = {
     "starting the controllers": Phase.ZOOKEEPER,
-    "restarting broker 1 with the migration": Phase.PRE_MIGRATION,
+    CONTROLLERS: Phase.PRE_MIGRATION,
     "copied": Phase.HYBRID,
     "restarting broker 2 in KRaft": Phase.HYBRID,
     "finalizing": Phase.DUAL_WRITE,
@@ -29,23 +54,54 @@ PHASES = {
 }
 """Where the cluster is when the lab says this, by how that begins."""
 
+Tree = dict[str, tuple[int, int]]
+
 
 @dataclass
 class Migrated:
-    """The output of the migration, and of preflight in each phase."""
+    """The output of the migration, and of preflight before it and in each phase."""
 
     lab: Lab
     config: Path
     said: list[str] = field(default_factory=list)
-    told: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    told: dict[str, Told] = field(default_factory=dict)
+    trees: list[Tree] = field(default_factory=list)
+    quorum: QuorumSeen | Unknown | None = None
+
+    def look_before(self) -> None:
+        client = KazooClient(hosts=self.lab.zookeeper_connect)
+        client.start(timeout=60)
+        try:
+            self.trees.append(_tree(client, "/"))
+            self.told["clean"] = preflight(self.config)
+            self.trees.append(_tree(client, "/"))
+            for name, znodes in ZNODES.items():
+                with _znodes(client, znodes):
+                    self.told[name] = preflight(self.config)
+        finally:
+            client.stop()
+            client.close()
 
     def progress(self, step: str) -> None:
         self.said.append(step)
         for begins in PHASES:
             if step.startswith(begins):
                 self.lab.wait_in_sync()
-                done = kraftgate(self.config, "preflight", "--json")
-                self.told[begins] = done.returncode, json.loads(done.stdout)
+                self.told[begins] = preflight(self.config)
+        if step.startswith(CONTROLLERS):
+            self.quorum = ask_quorum(target(self.config), now_ms)
+
+
+@contextmanager
+def _znodes(client: KazooClient, znodes: dict[str, bytes]) -> Iterator[None]:
+    """Put znodes there as long as the block lasts."""
+    for path, data in znodes.items():
+        client.create(path, data, makepath=True)
+    try:
+        yield
+    finally:
+        for path in znodes:
+            client.delete(path)
 
 
 @pytest.fixture(scope="module")
@@ -53,37 +109,117 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrated]:
     with Lab(LabSpec(brokers=2, directories=2, zookeeper_chroot="/kafka")) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
-        lab.create_topic("orders", 4, 2)
+        lab.create_topic("orders", 4, 2, config={"min.insync.replicas": "2"})
         lab.create_topic("placed", assignments=[[1], [2]])
         lab.produce("placed", 0, 100)
-        file = tmp_path_factory.mktemp("preflight") / "kraftgate.yaml"
-        file.write_text(
-            "cluster: {name: prod}\n"
-            f"zookeeper: {{connect: {json.dumps(lab.zookeeper_connect)}}}\n"
-            f"brokers: {{bootstrap: {json.dumps(lab.broker_bootstrap)}}}\n"
-            f"controllers: {{bootstrap: {json.dumps(lab.controller_bootstrap)}}}\n"
-        )
-        made = Migrated(lab, file)
+        lab.wait_in_sync()
+        made = Migrated(lab, configured(tmp_path_factory.mktemp("preflight"), lab))
+        _what_conditions_ask_for(made)
+        made.look_before()
         lab.migrate(made.progress)
         yield made
         home = lab.home
     assert not home.exists()
 
 
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _what_conditions_ask_for(made: Migrated) -> None:
+    """By brokers in ZooKeeper mode, before there is a controller to ask."""
+    asked, begun_ms = target(made.config), now_ms()
+    topics = ask_topics(asked, now_ms)
+    assert isinstance(topics, TopicsSeen), topics
+    assert topics.at_ms >= begun_ms
+    assert topics.partitions >= 6
+    assert (topics.under_replicated, topics.missing, topics.leaderless) == (0, {}, 0)
+    assert topics.reassigning == 0
+    settings = ask_settings(asked, now_ms)
+    assert isinstance(settings, SettingsSeen), settings
+    assert settings.modes == {1: Mode.ZOOKEEPER, 2: Mode.ZOOKEEPER}
+    quorum = ask_quorum(asked, now_ms)
+    assert isinstance(quorum, QuorumSeen), quorum
+    assert (quorum.leader, quorum.answering) == (None, 0)
+    assert quorum.refused == (made.lab.controller_bootstrap,)
+    checks = ask_checks(asked, now_ms)
+    assert isinstance(checks, PreflightSeen), checks
+    assert checks.checks >= 30
+    assert checks.blocking == ()
+    other = ask_topics(replace(asked, cluster_id="AAAAAAAAAAAAAAAAAAAAAA"), now_ms)
+    assert isinstance(other, Unknown)
+    assert f"the brokers belong to cluster {made.lab.cluster_id}" in other.why
+
+
+def test_a_clean_cluster_passes(migrated: Migrated) -> None:
+    clean = migrated.told["clean"]
+    assert (clean.exit_code, clean.outcome) == (ExitCode.DONE, "warn"), clean.blocking()
+    assert clean.warned() == HONEST
+    assert clean.phase == Phase.ZOOKEEPER
+    assert clean.of("directory-ids").startswith("pass\n4 meta.properties")
+    assert "orders: min.insync.replicas 2 of 2 replicas" in clean.of("min-insync-replicas")
+    before, after = migrated.trees
+    assert before == after, "preflight only reads"
+
+
+def test_controllers_that_fit_pass_every_check_of_theirs(migrated: Migrated) -> None:
+    told, quorum = migrated.told[CONTROLLERS], migrated.quorum
+    assert told.of("quorum-reachable").startswith("pass\ncontroller 3000 leads")
+    assert told.of("metadata-version").startswith("pass\n3.9-IV0")
+    for id_ in ("quorum-rights", "controller-versions", "migration-enabled-everywhere",
+                "inter-broker-listener", "controller-ids-distinct", "cluster-id-agrees",
+                "migration-znode-stale"):  # fmt: skip
+        assert told.of(id_).startswith("pass"), told.of(id_)
+    assert told.of("quorum-redundancy").startswith("warn\nthe quorum has 1 voter")
+    assert isinstance(quorum, QuorumSeen), quorum
+    assert (quorum.leader, quorum.answering, quorum.refused, quorum.silent) == (3000, 1, (), {})
+    (voter,) = quorum.voters
+    assert voter.id == 3000
+    assert voter.log_end_offset >= (quorum.high_watermark or 0) > 0
+    assert voter.last_caught_up_ms is not None
+
+
+def test_a_stale_migration_znode_blocks(migrated: Migrated) -> None:
+    told = migrated.told["stale"]
+    assert told.exit_code == ExitCode.HAZARD
+    assert told.phase == Phase.ROLLED_BACK
+    assert "migration-znode-stale" in told.blocking()
+    assert "kraft_metadata_offset 283" in told.of("migration-znode-stale")
+    assert "delete /migration" in told.of("migration-znode-stale")
+
+
+def test_an_empty_migration_znode_blocks(migrated: Migrated) -> None:
+    assert "KAFKA-19480" in migrated.told["empty"].of("migration-znode-stale")
+
+
+def test_payloads_that_are_not_json_are_reported_and_not_fatal(migrated: Migrated) -> None:
+    told = migrated.told["odd"]
+    said = told.of("znode-payloads")
+    assert "/config/topics/odd: its content is not JSON" in said
+    assert "/config/brokers/9: it is empty" in said
+    assert told.of("zookeeper-reachable").startswith("pass")
+
+
+def test_no_secret_that_was_set_dynamically_is_printed(migrated: Migrated) -> None:
+    told = migrated.told["secret"]
+    assert "listener.name.x.ssl.key.password" in told.of("dynamic-secrets")
+    assert "TopSecret" not in json.dumps(told.checks)
+
+
 @pytest.mark.parametrize(("at", "phase"), PHASES.items())
 def test_each_phase_is_told_and_none_gets_the_advice_of_another(
     migrated: Migrated, at: str, phase: Phase
 ) -> None:
-    code, told = migrated.told[at]
-    assert told["phase"] == phase, told
-    advice = [each["what_to_do"] or "" for each in told["checks"]]
+    told = migrated.told[at]
+    assert told.phase == phase, told
+    advice = [each["what_to_do"] or "" for each in told.checks.values()]
     if phase in UNDER_WAY:
         assert not [each for each in advice if "format" in each or "delete" in each], advice
     if phase in OVER:
-        assert {each["summary"] for each in told["checks"]} == {OVER[phase]}
+        assert {each["summary"] for each in told.checks.values()} == {OVER[phase]}
         assert set(advice) == {""}
     if at not in ("restarting broker 2 in KRaft", "finalizing"):
-        assert code == ExitCode.DONE, told
+        assert told.exit_code == ExitCode.DONE, told
 
 
 def test_the_lab_goes_the_whole_way(migrated: Migrated) -> None:
@@ -98,3 +234,12 @@ def test_the_lab_goes_the_whole_way(migrated: Migrated) -> None:
     lines = [line for line in shown.splitlines() if "ZK_MIGRATION_STATE_RECORD" in line]
     states = [line.split('"zkMigrationState":')[1][0] for line in lines]
     assert states == ["2", "1", "3"]
+
+
+def _tree(client: KazooClient, path: str) -> Tree:
+    """Every znode with the transactions that last wrote it and its children."""
+    _, stat = client.get(path)
+    found = {path: (stat.mzxid, stat.pzxid)}
+    for name in client.get_children(path):
+        found |= _tree(client, f"{path.rstrip('/')}/{name}")
+    return found
