@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -105,9 +105,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     found = {
-        each.name: alert_file.read(
-            config.state_dir / "clusters" / each.name / alert_file.ALERTS_FILE
-        )
+        each.name: alert_file.read(alert_file.file_of(config, each.name))
         for each in config.clusters
     }
     active = [each for now in found.values() for each in now.active()]
@@ -138,10 +136,10 @@ def send_test_alert(
         active_since_ms=now_ms,
         resolved_ms=now_ms if resolve else None,
     )
-    for name, (_, channel) in channels(config.alerts).items():
-        yield _sent(name, channel, (notification,), now_ms)
+    for channel in channels(config.alerts):
+        yield _sent(channel, (notification,), now_ms)
     for name, heartbeat in config.alerts.heartbeats().items():
-        yield _sent(name, HeartbeatChannel(heartbeat), (), now_ms)
+        yield _sent(HeartbeatChannel(name, heartbeat), (), now_ms)
 
 
 def _test_alert(config: Config, severity: Severity) -> Alert:
@@ -159,13 +157,13 @@ def _test_alert(config: Config, severity: Severity) -> Alert:
 
 
 def _sent(
-    name: str, channel: Channel, notifications: tuple[Notification, ...], now_ms: int
+    channel: Channel[Any], notifications: tuple[Notification, ...], now_ms: int
 ) -> ReceiverTest:
     try:
         response = channel.notify(notifications, now_ms)
-        return ReceiverTest(receiver=name, accepted=True, response=response)
+        return ReceiverTest(receiver=channel.name, accepted=True, response=response)
     except Undelivered as error:
-        return ReceiverTest(receiver=name, accepted=False, response=str(error))
+        return ReceiverTest(receiver=channel.name, accepted=False, response=str(error))
     finally:
         channel.close()
 

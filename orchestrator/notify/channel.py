@@ -4,10 +4,10 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from orchestrator.config.alerts import Destination
+from orchestrator.config.alerts import RUNBOOK_URL, Destination
 from orchestrator.notify.http_post import (
     Poster,
     Request,
@@ -20,11 +20,14 @@ from orchestrator.notify.notification import Notification
 from orchestrator.redaction.known_secrets import known_by
 from orchestrator.redaction.redactor import Redactor
 
+C = TypeVar("C", bound=Destination)
 
-class Channel(ABC):
-    """A channel to one receiver; used by one thread.
+
+class Channel(ABC, Generic[C]):
+    """A channel to one receiver; used by one thread. Nothing is opened or read before `notify`.
 
     Attributes:
+        runbook_url: the base address of the alert pages.
         batch_size: the most notifications in one request.
         inhibits: whether Kraftgate inhibits warnings that are active as critical.
         repeat_ms: interval after which an active alert is sent again; None: as configured.
@@ -34,7 +37,10 @@ class Channel(ABC):
     inhibits: ClassVar[bool] = True
     repeat_ms: ClassVar[int | None] = None
 
-    def __init__(self, config: Destination) -> None:
+    def __init__(self, name: str, config: C, runbook_url: str = RUNBOOK_URL) -> None:
+        self.name = name
+        self.config = config
+        self.runbook_url = runbook_url
         self._poster = Poster(config.ca_file, config.proxy)
 
     def notify(self, notifications: Sequence[Notification], now_ms: int) -> str:
@@ -47,7 +53,7 @@ class Channel(ABC):
         request = self.request(notifications, now_ms)
         redactor = Redactor(form for each in request.secrets for form in known_by(each))
         try:
-            return redactor.text(self.accepted(self._poster.post(request)))
+            return redactor.text(self.accepted(self._poster.post(request), request.url))
         except Undelivered as error:
             error.args = (redactor.text(str(error)),)
             raise
@@ -60,8 +66,8 @@ class Channel(ABC):
             Undelivered: a secret for the request cannot be read.
         """
 
-    def accepted(self, response: Response) -> str:
-        """Return a short summary of a response with status 2xx.
+    def accepted(self, response: Response, url: str) -> str:  # noqa: ARG002
+        """Return a short summary of the response of `url`, whose status is 2xx.
 
         Raises:
             Undelivered: a receiver of this kind does not respond like that.

@@ -1,7 +1,7 @@
 """Alertmanager, PagerDuty and webhooks, and the channel of each configured receiver."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from urllib3.util import make_headers
 
@@ -35,28 +35,25 @@ _NEVER: Final = "0001-01-01T00:00:00Z"
 """The `endsAt` of an active alert in Alertmanager's own webhooks."""
 
 
-def channels(alerts: Alerts) -> Mapping[str, tuple[Receiver, Channel]]:
-    """Return the configured receivers by name; nothing is opened or read yet."""
-    return {
-        name: (each, _channel(name, each, alerts.runbook_url))
-        for name, each in alerts.receivers().items()
-    }
+def channels(alerts: Alerts) -> Sequence[Channel[Any]]:
+    """Return the channel of each configured receiver."""
+    return [_channel(name, each, alerts.runbook_url) for name, each in alerts.receivers().items()]
 
 
-def _channel(name: str, config: Receiver, runbook_url: str) -> Channel:
+def _channel(name: str, config: Receiver, runbook_url: str) -> Channel[Any]:
     match config:
         case AlertmanagerReceiver():
-            return AlertmanagerChannel(config, runbook_url)
+            return AlertmanagerChannel(name, config, runbook_url)
         case SlackReceiver():
-            return SlackChannel(config, runbook_url)
+            return SlackChannel(name, config, runbook_url)
         case PagerDutyReceiver():
-            return PagerDutyChannel(config, runbook_url)
+            return PagerDutyChannel(name, config, runbook_url)
         case WebhookReceiver():
             return WebhookChannel(name, config, runbook_url)
     raise TypeError(f"there is no channel for {type(config).__name__}")
 
 
-class AlertmanagerChannel(Channel):
+class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
     """Alertmanager's API v2, `POST /api/v2/alerts`. It inhibits, groups and repeats itself.
 
     It forgets its alerts when it restarts, so active ones are sent every minute. Their `endsAt` is
@@ -67,34 +64,29 @@ class AlertmanagerChannel(Channel):
     inhibits: ClassVar[bool] = False
     repeat_ms: ClassVar[int | None] = _REPEAT_MS
 
-    def __init__(self, config: AlertmanagerReceiver, runbook_url: str) -> None:
-        super().__init__(config)
-        self._config = config
-        self._runbook_url = runbook_url
-        self._url = f"{config.url}/api/v2/alerts"
-
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
         until = iso(now_ms + ACTIVE_FOR_MS)
         body = [
             {
                 "labels": dict(each.labels()),
-                "annotations": dict(each.annotations(self._runbook_url)),
+                "annotations": dict(each.annotations(self.runbook_url)),
                 "startsAt": iso(each.active_since_ms),
                 "endsAt": until if each.resolved_ms is None else iso(each.resolved_ms),
             }
             for each in notifications
         ]
         headers, secrets = self._credentials()
-        return Request(url=self._url, body=as_json(body), headers=headers, secrets=secrets)
+        url = f"{self.config.url}/api/v2/alerts"
+        return Request(url=url, body=as_json(body), headers=headers, secrets=secrets)
 
-    def accepted(self, response: Response) -> str:
+    def accepted(self, response: Response, url: str) -> str:
         """Return the summary of an empty response; Alertmanager never responds with text."""
         if response.body.strip() not in ("", "{}", "null"):
-            raise unexpected_response("Alertmanager", self._url)
-        return super().accepted(response)
+            raise unexpected_response("Alertmanager", url)
+        return super().accepted(response, url)
 
     def _credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        config = self._config
+        config = self.config
         if config.username is not None and config.password_file is not None:
             password = secret_in(config.password_file)
             return make_headers(basic_auth=f"{config.username}:{password}"), (password,)
@@ -104,43 +96,38 @@ class AlertmanagerChannel(Channel):
         return {}, ()
 
 
-class PagerDutyChannel(Channel):
+class PagerDutyChannel(Channel[PagerDutyReceiver]):
     """PagerDuty's Events API v2: a trigger and a resolve event with the same key.
 
     https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
     """
 
-    def __init__(self, config: PagerDutyReceiver, runbook_url: str) -> None:
-        super().__init__(config)
-        self._config = config
-        self._runbook_url = runbook_url
-
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
         (notification,) = notifications
         alert = notification.alert
-        key = secret_in(self._config.routing_key_file)
+        key = secret_in(self.config.routing_key_file)
         body: dict[str, object] = {
             "routing_key": key,
             "event_action": "resolve" if notification.is_resolved else "trigger",
             "dedup_key": f"kraftgate-{alert.fingerprint}",
         }
         if not notification.is_resolved:
-            page = page_url(alert, self._runbook_url)
+            page = page_url(alert, self.runbook_url)
             body |= {
                 "client": "Kraftgate",
                 "payload": self._payload(notification),
                 "links": [{"href": page, "text": f"What to do: {alert.name}"}],
             }
-        return Request(url=self._config.url, body=as_json(body), headers={}, secrets=(key,))
+        return Request(url=self.config.url, body=as_json(body), headers={}, secrets=(key,))
 
-    def accepted(self, response: Response) -> str:
+    def accepted(self, response: Response, url: str) -> str:
         """Return the summary of a response whose `status` is `success`, as PagerDuty's is."""
         try:
             answer = load_object(response.body)
         except Unreadable:
             answer = {}
         if answer.get("status") != "success":
-            raise unexpected_response("PagerDuty", self._config.url)
+            raise unexpected_response("PagerDuty", url)
         return f"{response.status} {answer.get('message', '')}".strip()
 
     def _payload(self, notification: Notification) -> Mapping[str, object]:
@@ -153,30 +140,24 @@ class PagerDutyChannel(Channel):
             "timestamp": iso(notification.active_since_ms),
             "class": alert.name,
             "group": alert.labels["cluster"],
-            "custom_details": {**alert.labels, **notification.annotations(self._runbook_url)},
+            "custom_details": {**alert.labels, **notification.annotations(self.runbook_url)},
         }
         return payload if broker is None else {**payload, "component": f"broker {broker}"}
 
 
-class WebhookChannel(Channel):
+class WebhookChannel(Channel[WebhookReceiver]):
     """Any address that accepts JSON in the format of Alertmanager's webhooks, version 4.
 
     Each request has one alert. A request that is sent again because its response was lost has the
     same `Idempotency-Key`.
     """
 
-    def __init__(self, name: str, config: WebhookReceiver, runbook_url: str) -> None:
-        super().__init__(config)
-        self._name = name
-        self._config = config
-        self._runbook_url = runbook_url
-
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
         (notification,) = notifications
-        url, secrets = secret_address(self._config.url, self._config.url_file)
-        headers = header_values(self._config.header_files)
+        url, secrets = secret_address(self.config.url, self.config.url_file)
+        headers = header_values(self.config.header_files)
         labels = dict(notification.labels())
-        annotations = dict(notification.annotations(self._runbook_url))
+        annotations = dict(notification.annotations(self.runbook_url))
         resolved_ms = notification.resolved_ms
         one = {
             "status": notification.status,
@@ -192,7 +173,7 @@ class WebhookChannel(Channel):
             "groupKey": f"kraftgate:{notification.alert.fingerprint}",
             "truncatedAlerts": 0,
             "status": notification.status,
-            "receiver": self._name,
+            "receiver": self.name,
             "groupLabels": {"alertname": notification.alert.name},
             "commonLabels": labels,
             "commonAnnotations": annotations,

@@ -9,8 +9,7 @@ from typing import Final
 from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.config.load import Config
 from orchestrator.notify.configured import channels
-from orchestrator.notify.delivery import ActiveAlerts, Policy
-from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.notify.delivery import ActiveAlerts
 from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.sender import Sender, SenderStats
 from orchestrator.output.printing import echo
@@ -29,20 +28,10 @@ class Notifier:
         repeat_ms = int(alerts.repeat_after.total_seconds() * 1000)
         self._clusters = frozenset(each.name for each in config.clusters)
         self._senders = [
-            Sender(
-                name,
-                channel,
-                Policy(
-                    min_severity=receiver.min_severity,
-                    repeat_ms=channel.repeat_ms or repeat_ms,
-                    inhibits=channel.inhibits,
-                ),
-                DeliveryFile(config.state_dir, name, receiver),
-            )
-            for name, (receiver, channel) in channels(alerts).items()
+            Sender(channel, config.state_dir, repeat_ms) for channel in channels(alerts)
         ]
         self._heartbeats = [
-            HeartbeatSender(name, HeartbeatChannel(one), one.every.total_seconds())
+            HeartbeatSender(HeartbeatChannel(name, one))
             for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()

@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from orchestrator.notify import delivery
 from orchestrator.notify.channel import Channel
@@ -52,26 +53,30 @@ class Sender:
     """Sends to one receiver, from a thread of its own.
 
     Args:
-        jitter: Returns a number from 0 to 1.
+        repeat_ms: interval after which an active alert is sent again, unless the channel has one.
+        jitter: returns a number from 0 to 1.
     """
 
     def __init__(
         self,
-        name: str,
-        channel: Channel,
-        policy: Policy,
-        file: DeliveryFile,
+        channel: Channel[Any],
+        state_dir: Path,
+        repeat_ms: int,
         *,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.name = name
+        self.name = channel.name
         self._channel = channel
-        self._policy = policy
-        self._file = file
+        self._policy = Policy(
+            min_severity=channel.config.min_severity,
+            repeat_ms=channel.repeat_ms or repeat_ms,
+            inhibits=channel.inhibits,
+        )
+        self._file = DeliveryFile(state_dir, channel.name, channel.config)
         self._clock_ms = clock_ms
         self._jitter = jitter
-        self._state: ReceiverState = file.read()
+        self._state: ReceiverState = self._file.read()
         self._changed = threading.Condition()
         self._submitted: ActiveAlerts | None = None
         self._is_new = self._ends = False
@@ -79,7 +84,7 @@ class Sender:
         self._not_before_s = 0.0
         self._rejected: dict[str, float] = {}
         self.stats = SenderStats(success_ms=self._state.success_ms)
-        self._thread = threading.Thread(target=self._work, name=f"alerts-{name}", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=f"alerts-{self.name}", daemon=True)
         self._thread.start()
 
     def submit(self, active: ActiveAlerts) -> None:

@@ -7,7 +7,7 @@ A process that has ended cannot report that. A service that expects the heartbea
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,17 +23,13 @@ _POLLED_S_MAX: Final = 60.0
 _log: Final = logging.getLogger(__name__)
 
 
-class HeartbeatChannel(Channel):
+class HeartbeatChannel(Channel[Heartbeat]):
     """The channel to one address that expects heartbeats."""
-
-    def __init__(self, config: Heartbeat) -> None:
-        super().__init__(config)
-        self._config = config
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
         """Return a heartbeat; its body only helps to debug."""
-        url, secrets = secret_address(self._config.url, self._config.url_file)
-        headers = header_values(self._config.header_files)
+        url, secrets = secret_address(self.config.url, self.config.url_file)
+        headers = header_values(self.config.header_files)
         body = as_json({"status": "watching", "at": iso(now_ms)})
         return Request(url=url, body=body, headers=headers, secrets=(*secrets, *headers.values()))
 
@@ -41,22 +37,16 @@ class HeartbeatChannel(Channel):
 class HeartbeatSender:
     """Sends heartbeats to one address, from its own thread, while the clusters are polled."""
 
-    def __init__(
-        self,
-        name: str,
-        channel: Channel,
-        every_s: float,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-    ) -> None:
-        self.name = name
+    def __init__(self, channel: HeartbeatChannel) -> None:
+        self.name = channel.name
         self.stats = SenderStats()
         self._channel = channel
-        self._every_s = every_s
-        self._clock_ms = clock_ms
         self._polled_s: float | None = None
         self._first = threading.Event()
         self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._work, name=f"heartbeat-{name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name=f"heartbeat-{self.name}", daemon=True
+        )
         self._thread.start()
 
     def polled(self) -> None:
@@ -74,7 +64,7 @@ class HeartbeatSender:
             while not self._ends.is_set():
                 if self._is_polling():
                     self._send()
-                self._ends.wait(self._every_s)
+                self._ends.wait(self._channel.config.every.total_seconds())
         finally:
             self._channel.close()
 
@@ -83,7 +73,7 @@ class HeartbeatSender:
 
     def _send(self) -> None:
         before = self.stats
-        now_ms = self._clock_ms()
+        now_ms = time.time_ns() // 1_000_000
         try:
             self._channel.notify((), now_ms)
         except Undelivered as error:

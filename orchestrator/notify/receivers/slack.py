@@ -30,18 +30,12 @@ _COLOURS: Final = {
 }
 
 
-class SlackChannel(Channel):
+class SlackChannel(Channel[SlackReceiver]):
     """The receiver for one Slack channel."""
-
-    def __init__(self, config: SlackReceiver, runbook_url: str) -> None:
-        super().__init__(config)
-        self._url_file = config.url_file
-        self._runbook_url = runbook_url
-        self._url = ""
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
         (one,) = notifications
-        self._url, secrets = secret_address(None, self._url_file)
+        url, secrets = secret_address(None, self.config.url_file)
         title = _title(one)
         text = shortened("\n".join(self._lines(one, title)), _TEXT_MAX)
         section = {"type": "section", "text": {"type": "mrkdwn", "text": text}}
@@ -51,19 +45,19 @@ class SlackChannel(Channel):
             "text": _escaped(f"{title} ({_subject(one)})"),
             "attachments": [{"color": colour, "blocks": [section]}],
         }
-        return Request(url=self._url, body=as_json(body), headers={}, secrets=secrets)
+        return Request(url=url, body=as_json(body), headers={}, secrets=secrets)
 
-    def accepted(self, response: Response) -> str:
+    def accepted(self, response: Response, url: str) -> str:
         """Return the summary of the response `ok`, which Slack sends."""
         if response.body.strip() != "ok":
-            raise unexpected_response("Slack", self._url)
+            raise unexpected_response("Slack", url)
         return f"{response.status} ok"
 
     def _lines(self, one: Notification, title: str) -> Iterator[str]:
         yield f"*{_escaped(title)}*"
         yield _escaped(one.alert.description)
         if one.resolved_ms is None:
-            page = page_url(one.alert, self._runbook_url)
+            page = page_url(one.alert, self.runbook_url)
             yield f"What to do: <{_escaped(page)}|{one.alert.name}>"
             yield f"Since {_moment(one.since_ms)}, {_escaped(_subject(one))}."
             yield from (f"• {_escaped(each)}" for each in one.details())

@@ -1,6 +1,7 @@
 """Receivers as a configuration names them, with their secrets in files."""
 
 from pathlib import Path
+from typing import Any
 
 from orchestrator.config.load import Config, parse_config
 from orchestrator.notify.channel import Channel
@@ -44,7 +45,7 @@ def alertmanager(folder: Path, url: str, more: str = "") -> str:
     return f"  alertmanager: [{{url: '{url}/prefix/', bearer_token_file: {file}{more}}}]\n"
 
 
-def channel(folder: Path, alerts: str) -> Channel:
+def channel(folder: Path, alerts: str) -> Channel[Any]:
     """The one channel of a configuration."""
-    ((_, found),) = channels(config(folder, alerts).alerts).values()
+    (found,) = channels(config(folder, alerts).alerts)
     return found

@@ -156,7 +156,7 @@ def valid(value: Any, schema: Any) -> Any:
     return value
 
 
-def told(to: Channel, receiver: Receiver, *notices: Notification) -> tuple[str, Sent]:
+def told(to: Channel[Any], receiver: Receiver, *notices: Notification) -> tuple[str, Sent]:
     said = to.notify(notices, AT_MS)
     to.close()
     return said, receiver.sent[-1]

@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.streams.zookeeper.certificates import Authority
 from tests.support.receiver import Answer, Receiver, Reply, Sent, receiving
 
 
-def failure(to: Channel) -> Undelivered:
+def failure(to: Channel[Any]) -> Undelivered:
     with pytest.raises(Undelivered) as caught:
         to.notify([FIRING], AT_MS)
     to.close()

@@ -13,8 +13,7 @@ from migration.values.severity import Severity
 from orchestrator.lab.machine.ports import Ports
 from orchestrator.notify import sender
 from orchestrator.notify.configured import channels
-from orchestrator.notify.delivery import RESOLVE_AFTER_MS, Policy
-from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.notify.delivery import RESOLVE_AFTER_MS
 from orchestrator.notify.sender import Sender
 from streams.state.source_status import now_ms
 from tests.orchestrator.notify import receivers
@@ -54,12 +53,8 @@ class Clock:
 def telling(folder: Path, address: str, clock: Clock) -> Sender:
     line = f"  alertmanager: [{{url: 'http://{address}'}}]\n"
     config = receivers.config(folder, line)
-    ((name, (given, channel)),) = channels(config.alerts).items()
-    manner = Policy(
-        min_severity=given.min_severity, repeat_ms=channel.repeat_ms or 0, inhibits=channel.inhibits
-    )
-    ledger = DeliveryFile(config.state_dir, name, given)
-    return Sender(name, channel, manner, ledger, clock_ms=clock)
+    (channel,) = channels(config.alerts)
+    return Sender(channel, config.state_dir, 0, clock_ms=clock)
 
 
 def stand(one: Sender, clock: Clock, since_ms: int, *alerts: Alert) -> None:

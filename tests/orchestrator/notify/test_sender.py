@@ -14,7 +14,7 @@ import pytest
 from migration.values.severity import Severity
 from orchestrator.notify import sender
 from orchestrator.notify.configured import channels
-from orchestrator.notify.delivery import RESOLVE_AFTER_MS, Policy
+from orchestrator.notify.delivery import RESOLVE_AFTER_MS
 from orchestrator.notify.delivery_file import DeliveryFile
 from orchestrator.notify.sender import Sender, SenderStats
 from tests.orchestrator.notify import receivers
@@ -40,16 +40,11 @@ class Desk:
 
     def sender(self, line: str) -> Sender:
         config = receivers.config(self.folder, line)
-        ((name, (given, channel)),) = channels(config.alerts).items()
+        (channel,) = channels(config.alerts)
         found = Sender(
-            name,
             channel,
-            Policy(
-                min_severity=Severity.WARNING,
-                repeat_ms=channel.repeat_ms or 4 * HOUR_MS,
-                inhibits=channel.inhibits,
-            ),
-            DeliveryFile(config.state_dir, name, given),
+            config.state_dir,
+            4 * HOUR_MS,
             clock_ms=lambda: self.now_ms,
             jitter=lambda: 0.0,
         )

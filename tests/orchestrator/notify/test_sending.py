@@ -1,6 +1,7 @@
 """`kraftgate run` tells its receivers, goes on whatever they do, and ends in good order."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,8 @@ def test_a_heart_beats_at_looks(
 def heart(folder: Path, url: str) -> HeartbeatSender:
     line = f"  heartbeat: [{{url: '{url}'}}]\n"
     ((name, given),) = receivers.config(folder, line).alerts.heartbeats().items()
-    return HeartbeatSender(name, HeartbeatChannel(given), 0.01)
+    often = given.model_copy(update={"every": timedelta(milliseconds=10)})
+    return HeartbeatSender(HeartbeatChannel(name, often))
 
 
 def test_a_heart_does_not_beat_before_the_first_look_nor_when_looks_stop(
