@@ -16,7 +16,7 @@ from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.audit.opening import open_verified
 from orchestrator.cli.framework import ConditionType, DurationType, config_option, verbose_option
 from orchestrator.config.load import Config, load_config
-from orchestrator.config.models import ClusterEntry, ConsoleAddress
+from orchestrator.config.models import ClusterEntry, ConsoleAddress, RunbookEntry
 from orchestrator.config.state_dir import claiming, key
 from orchestrator.config.targets import target_of
 from orchestrator.errors import ExecutionError, NoDataError
@@ -217,22 +217,18 @@ def _print_plans(config: Config) -> None:
         ExecutionError: no cluster has a runbook.
         NoDataError: a cluster cannot be reached; its plan was printed without hosts.
     """
-    named = [each for each in config.clusters if each.runbook is not None]
+    named = [(each, each.runbook) for each in config.clusters if each.runbook is not None]
     if not named:
         raise ExecutionError(f"{config.path} has no `runbook` to plan")
-    unreachable = [each.name for each in named if not _print_plan(each)]
+    unreachable = [each.name for each, runbook in named if not _print_plan(each, runbook)]
     if unreachable:
         raise NoDataError(f"{', '.join(unreachable)} cannot be reached: the plan has no hosts")
 
 
-def _print_plan(entry: ClusterEntry) -> bool:
+def _print_plan(entry: ClusterEntry, runbook: RunbookEntry) -> bool:
     """Print one cluster's plan; return whether a source could be reached."""
-    if entry.runbook is None:
-        raise AssertionError("a cluster without a runbook has no plan")
-    loaded = load(entry.runbook.file)
-    hooks = None
-    if entry.runbook.hooks is not None:
-        hooks = load_hooks(entry.runbook.hooks, loaded.runbook)
+    loaded = load(runbook.file)
+    hooks = None if runbook.hooks is None else load_hooks(runbook.hooks, loaded.runbook)
     probed = gather(target_of(entry))
     facts = facts_of(entry, probed)
     found = plan(loaded.runbook, facts, hooks)

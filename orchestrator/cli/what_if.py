@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import click
 
@@ -48,12 +47,8 @@ _POLL_S: Final = 0.2
 _NAMED_MAX: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Followed:
-    """What `kraftgate run` knows; `summary` is None unless it is current."""
-
-    summary: ClusterSummary | None
-    assignments: Maybe[Mapping[TopicPartition, Assignment]]
+_Followed: TypeAlias = tuple[ClusterSummary | None, Maybe[Mapping[TopicPartition, Assignment]]]
+"""What `kraftgate run` knows: the summary, None unless it is current; a broker's assignments."""
 
 
 @click.command("what-if")
@@ -138,12 +133,12 @@ def _situation(
         raise click.UsageError(f"{entry.name} has no broker {broker}. Its brokers: {ids}")
     settings = gathered.settings
     reported = None if isinstance(settings, Unknown) else mode_of(settings)
-    followed = (
-        _not_followed(_NOT_NEEDED)
+    summary, assigned = (
+        (None, Unknown(_NOT_NEEDED))
         if reported in _MODES_WITHOUT_METADATA
         else _followed(config, entry, broker)
     )
-    registered = _registered(followed.summary, broker)
+    registered = _registered(summary, broker)
     mode = registered if reported is None else reported
     notes = []
     if mode is not registered and registered is not None:
@@ -157,7 +152,7 @@ def _situation(
         brokers=gathered.brokers,
         mode=mode,
         metadata_dir=settings if isinstance(settings, Unknown) else metadata_dir(settings),
-        assignments=followed.assignments,
+        assignments=assigned,
     )
     return now, notes
 
@@ -170,21 +165,15 @@ def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
 def _followed(config: Config, entry: ClusterEntry, broker: int) -> _Followed:
     """Return what the metadata log says, if `kraftgate run` follows it up to now."""
     if entry.controllers is None:
-        return _not_followed(f"{config.path.name} has no `controllers` for {entry.name}")
+        return None, Unknown(f"{config.path.name} has no `controllers` for {entry.name}")
     try:
         summary = _caught_up(config, entry.name)
     except FollowingError as error:
-        return _not_followed(str(error))
+        return None, Unknown(str(error))
     if summary is None:
-        return _not_followed("the metadata log is not followed up to now: start `kraftgate run`")
-    return _Followed(
-        summary=summary,
-        assignments=assignments(config.state_dir / STORE_FILE, entry.name, broker),
-    )
-
-
-def _not_followed(why: str) -> _Followed:
-    return _Followed(summary=None, assignments=Unknown(why))
+        why = "the metadata log is not followed up to now: start `kraftgate run`"
+        return None, Unknown(why)
+    return summary, assignments(config.state_dir / STORE_FILE, entry.name, broker)
 
 
 def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:

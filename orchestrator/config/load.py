@@ -18,7 +18,7 @@ from orchestrator.config.models import (
     PerCluster,
 )
 from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
-from orchestrator.config.yaml_models import check_model, in_order
+from orchestrator.config.yaml_models import check_model, in_order, read_text
 from orchestrator.errors import ConfigError, UnknownIdError
 from orchestrator.process.crash import keep_in
 
@@ -64,13 +64,7 @@ def load_config(path: Path) -> Config:
     Raises:
         ConfigError: it cannot be used; the error has every problem that was found.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        fix = "give the file with --config FILE"
-        raise ConfigError([f"{path}: {error.strerror}: {fix}"]) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
+    _, text = read_text(path, ConfigError, ": give the file with --config FILE")
     config = parse_config(text, path)
     keep_in(config.state_dir)
     return config

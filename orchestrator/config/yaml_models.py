@@ -4,15 +4,49 @@ Every finding becomes a `Problem` with its line. Unknown keys name the nearest k
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from migration.values.nearest import did_you_mean
-from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath
+from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath, read_yaml
+from orchestrator.errors import ProblemsError
 
 M = TypeVar("M", bound=BaseModel)
+
+
+def read_text(path: Path, error: type[ProblemsError], fix: str = "") -> tuple[bytes, str]:
+    """Read a file that an operator wrote; return its bytes and its text.
+
+    `fix` follows the reason why a file cannot be read.
+
+    Raises:
+        ProblemsError: it cannot be read; of the type `error`.
+    """
+    try:
+        raw = path.read_bytes()
+        return raw, raw.decode("utf-8")
+    except OSError as reason:
+        raise error([f"{path}: {reason.strerror}{fix}"]) from reason
+    except UnicodeDecodeError as reason:
+        raise error([f"{path}: byte {reason.start} is not UTF-8: save it as such"]) from reason
+
+
+def read_model(
+    model: type[M], path: Path, text: str, error: type[ProblemsError], documented: str
+) -> tuple[M, YamlFile]:
+    """Parse the text of a YAML file and validate it as a model; see `check_model`.
+
+    Raises:
+        ProblemsError: it is invalid, with every problem; of the type `error`.
+    """
+    read = read_yaml(text)
+    found, problems = check_model(model, read, {}, documented=documented)
+    if found is None:
+        raise error(in_order(problems, path))
+    return found, read
 
 
 def check_model(

@@ -17,11 +17,11 @@ from pydantic import Field
 
 from migration.values.nearest import did_you_mean
 from orchestrator.config.values import Strict
-from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath, read_yaml
-from orchestrator.config.yaml_models import check_model, in_order
+from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath
+from orchestrator.config.yaml_models import in_order, read_model, read_text
 from orchestrator.errors import RunbookError
 from orchestrator.process.environment import VariableNotSet
-from orchestrator.runbook.load import load, read_text, shipped
+from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import everywhere
 from orchestrator.runbook.templates import complaint, fields_in, render
@@ -155,11 +155,8 @@ def load_hooks(path: Path, runbook: Runbook) -> Hooks:
     Raises:
         RunbookError: it cannot be used; the error has every problem that was found.
     """
-    raw, text = read_text(path)
-    read = read_yaml(text)
-    file, problems = check_model(HooksFile, read, {}, documented=_DOCUMENTED)
-    if file is None:
-        raise RunbookError(in_order(problems, path))
+    raw, text = read_text(path, RunbookError)
+    file, read = read_model(HooksFile, path, text, RunbookError, _DOCUMENTED)
     hooks = Hooks(file=file, path=path, sha256=hashlib.sha256(raw).hexdigest(), read=read)
     steps = _steps([*_shipped(), runbook])
     wrong = [problem for name in file.steps for problem in _wrong(hooks, name, steps)]

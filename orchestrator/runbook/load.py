@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from migration.values.nearest import did_you_mean
-from orchestrator.config.yaml_lines import read_yaml
-from orchestrator.config.yaml_models import check_model, in_order
+from orchestrator.config.yaml_models import in_order, read_model, read_text
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.checks.check import check
 from orchestrator.runbook.loaded import Loaded
@@ -34,7 +33,7 @@ def load(source: str | Path) -> Loaded:
         RunbookError: it cannot be used; the error has every problem that was found.
     """
     path = _find(source)
-    raw, text = read_text(path)
+    raw, text = read_text(path, RunbookError)
     return parse(text, path, sha256=hashlib.sha256(raw).hexdigest())
 
 
@@ -44,23 +43,8 @@ def load_kept(path: Path) -> Loaded:
     Raises:
         RunbookError: it cannot be read, or is not a runbook.
     """
-    raw, text = read_text(path)
+    raw, text = read_text(path, RunbookError)
     return _read(text, path, hashlib.sha256(raw).hexdigest())
-
-
-def read_text(path: Path) -> tuple[bytes, str]:
-    """Read a file that an operator wrote.
-
-    Raises:
-        RunbookError: it cannot be read.
-    """
-    try:
-        raw = path.read_bytes()
-        return raw, raw.decode("utf-8")
-    except OSError as error:
-        raise RunbookError([f"{path}: {error.strerror}"]) from error
-    except UnicodeDecodeError as error:
-        raise RunbookError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
 
 
 @lru_cache(maxsize=8)
@@ -79,10 +63,7 @@ def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
 
 def _read(text: str, path: Path, sha256: str) -> Loaded:
     """Read the shape, without the checks that involve more than one key."""
-    read = read_yaml(text)
-    runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
-    if runbook is None:
-        raise RunbookError(in_order(problems, path))
+    runbook, read = read_model(Runbook, path, text, RunbookError, _DOCUMENTED)
     return Loaded(runbook=runbook, path=path, sha256=sha256, read=read)
 
 
