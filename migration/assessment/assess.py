@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from migration.assessment.alerts import AlertFacts, AlertStates, advance
+from migration.assessment.alerts import AlertStates, advance
 from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_source_current, knows_partitions
+from migration.assessment.conditions.view import Execution
 from migration.assessment.currency import Currency, SourceCurrency
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta import Eta, cluster_eta, etas
-from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.snapshot import Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
@@ -97,20 +97,16 @@ def assess(snapshot: Snapshot) -> Assessment:
     view = _view(snapshot, currency)
     log = sources[DataSource.METADATA_LOG]
     found = etas(summary, log, now_ms, view.stalled)
-    current = {
-        source: is_source_current(view, source) if source in snapshot.configured else None
-        for source in FOLLOWED
-    }
     return Assessment(
         snapshot=snapshot,
         sources=sources,
         currency=currency,
-        current=current,
+        current={each: is_source_current(view, each) for each in FOLLOWED},
         view=view,
         waits=tuple(_beside(snapshot.execution, waits(summary, sources, now_ms, view.stalled))),
         etas=found,
         eta=cluster_eta(summary, found),
-        alerts=advance(snapshot.alerts, _alert_facts(snapshot, view, current)),
+        alerts=advance(snapshot.alerts, view),
         knows_partitions=knows_partitions(view),
     )
 
@@ -123,13 +119,16 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         now_ms=snapshot.now_ms,
         stall_after_ms=snapshot.stall_after_ms,
         not_current=currency.not_current,
-        limits={source: each.limits for source, each in snapshot.sources.items()},
+        configured=snapshot.configured,
+        sources=snapshot.sources,
         hazards=hazards(snapshot.summary, snapshot.now_ms, currency, finalize_is_near=near),
         topics=_known(polled.topics),
         settings=_known(polled.settings),
         quorum=_known(polled.quorum),
         preflight=_known(polled.preflight),
         external=polled.external,
+        phase_began_ms=snapshot.phase_began_ms,
+        execution=execution,
     )
 
 
@@ -141,18 +140,6 @@ def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait
     elif execution is not None and execution.outcome == "aborted" and execution.path is not None:
         hidden = _AHEAD
     return (each for each in found if each.kind not in hidden)
-
-
-def _alert_facts(
-    snapshot: Snapshot, view: View, current: Mapping[DataSource, bool | None]
-) -> AlertFacts:
-    return AlertFacts(
-        view=view,
-        sources=snapshot.sources,
-        current=current,
-        phase_began_ms=snapshot.phase_began_ms,
-        execution=snapshot.execution,
-    )
 
 
 def _known(answer: Maybe[T]) -> T | None:

@@ -1,10 +1,12 @@
 """Faults of log directories: the rules of the hazards and of preflight's checks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage, is_bad
+from migration.observed.probed import Broker, LogDir, Unknown
 
 
 def bad_paths(one: BrokerDisks) -> list[str]:
@@ -97,3 +99,35 @@ def id_faults(
 def _others(found: list[tuple[int, str]], broker: int, path: str) -> str:
     others = [each for each in found if each != (broker, path)]
     return ", ".join(p if b == broker else f"{p} of broker {b}" for b, p in others)
+
+
+def disks_of(brokers: Iterable[Broker]) -> DisksImage:
+    """Return the disks of the brokers that described them, as probes gathered them.
+
+    Before the window each error that a broker reports for a directory counts as offline.
+    """
+    return DisksImage(
+        brokers={
+            broker.id: BrokerDisks(
+                id=broker.id, log_dirs=tuple(_seen(broker, each) for each in broker.log_dirs)
+            )
+            for broker in brokers
+            if not isinstance(broker.log_dirs, Unknown)
+        }
+    )
+
+
+def _seen(broker: Broker, one: LogDir) -> LogDirSeen:
+    read = {each.path: each.directory_id for each in broker.meta or ()}
+    return LogDirSeen(
+        path=one.path,
+        error=STORAGE_ERROR if one.error else 0,
+        total_bytes=one.total_bytes,
+        usable_bytes=one.usable_bytes,
+        replicas=len(one.replicas),
+        bytes=0,
+        futures=len(one.futures),
+        future_lag_max=0,
+        directory_id=read.get(one.path),
+        readable=True if one.path in read else None,
+    )

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
+from migration.assessment.conditions.view import Execution
 from migration.assessment.data_source import DataSource
-from migration.assessment.execution import Execution
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import NO_STATUS, SourceStatus

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from migration.assessment.bad_directories import disks_of
 from migration.comparison.differences import Placed
 from migration.comparison.result import identify
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import from_text
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.probed import (
     NOT_ASKED,
     Broker,
@@ -137,7 +136,8 @@ class Situation:
     @cached_property
     def identities(self) -> Mapping[str, DirectoryIdentity]:
         """The directory id of each path of the broker, if it is certain."""
-        found = identify(self._placed(), DisksImage(brokers={self.broker: self._seen()}))
+        known = self.brokers.get(self.broker)
+        found = identify(self._placed(), disks_of(() if known is None else (known,)))
         claimed = [each.directory for each in found]
         return {
             each.path: DirectoryIdentity(each.directory, each.by)
@@ -162,28 +162,6 @@ class Situation:
             Placed(self.broker, path, from_text(id_), count, ())
             for (path, id_), count in counts.items()
         ]
-
-    def _seen(self) -> BrokerDisks:
-        broker = self.brokers.get(self.broker)
-        written = {} if broker is None else {m.path: m.directory_id for m in broker.meta or ()}
-        return BrokerDisks(
-            id=self.broker,
-            log_dirs=tuple(
-                LogDirSeen(
-                    path=each.path,
-                    error=each.error,
-                    total_bytes=each.total_bytes,
-                    usable_bytes=each.usable_bytes,
-                    replicas=len(each.replicas),
-                    bytes=0,
-                    futures=len(each.futures),
-                    future_lag_max=0,
-                    directory_id=written.get(each.path),
-                    readable=None,
-                )
-                for each in self._told
-            ),
-        )
 
 
 def metadata_dir(settings: Mapping[str, str]) -> Maybe[str]:

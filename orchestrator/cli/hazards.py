@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from migration.assessment.conditions import View, hazards_not_known
-from migration.assessment.conditions.existence import absent_broker
+from migration.assessment.conditions.condition import absent_broker
 from migration.assessment.hazards import Action, Hazard
 from migration.image.known_ids import known_brokers
 from orchestrator.api.rows import hazard_row

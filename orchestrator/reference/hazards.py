@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from migration.assessment.hazards import Action, HazardKind
-from migration.assessment.hazards.sources import SOURCES
+from migration.assessment.hazards.hazard import SOURCES
 from orchestrator.reference.markdown import code, page, table
 
 

@@ -14,7 +14,7 @@ from migration.assessment.conditions import (
     judge_all,
     verdict_of,
 )
-from migration.assessment.conditions.existence import absent
+from migration.assessment.conditions.condition import absent
 from orchestrator.errors import GateNotMetError, UnknownIdError
 from orchestrator.run.assessed import Tick
 

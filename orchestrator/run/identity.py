@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.data_source import DataSource
-from migration.observed.cluster_id import Named, disagreement
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError
@@ -33,17 +32,20 @@ def require_one_cluster(config: Config, tick: Tick) -> None:
     """
     problems = []
     for one in tick.clusters:
-        differ = disagreement(_named(one.entry, one.read))
-        if differ is not None:
-            problems.append(f"{config.path}: cluster {one.entry.name}: {differ}: {_FIX}")
+        named = list(_named(one.entry, one.read))
+        if len({id_ for _, id_ in named}) > 1:
+            ids = ", ".join(f"{where}: {id_}" for where, id_ in named)
+            problems.append(
+                f"{config.path}: cluster {one.entry.name}: several cluster ids: {ids}: {_FIX}"
+            )
     if problems:
         raise ConfigError(problems)
 
 
-def _named(entry: ClusterEntry, one: ClusterRead) -> Iterator[Named]:
+def _named(entry: ClusterEntry, one: ClusterRead) -> Iterator[tuple[str, str]]:
     if entry.id is not None:
-        yield Named("`id`", entry.id)
+        yield "`id`", entry.id
     for source, where in _WHERE.items():
         cluster_id = one.sources[source].cluster_id
         if cluster_id is not None and source not in one.resuming:
-            yield Named(where, cluster_id)
+            yield where, cluster_id

@@ -1,76 +1,15 @@
-"""One alert, and the rule that raises it."""
+"""One alert, and the rule that raises it: from a view of the cluster, or from its hazards."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
-from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_zookeeper_authoritative
-from migration.assessment.execution import Execution
-from migration.image.summary import ClusterSummary
-from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
+from migration.assessment.conditions import View, hazards_not_known
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.values.severity import Severity
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertFacts:
-    """One cluster at one moment.
-
-    Attributes:
-        view: of the cluster.
-        sources: the followed sources' own reports.
-        current: of `Assessment`; the values of `kraftgate_source_current`.
-        phase_began_ms: when its phase began; None: unknown.
-        execution: None: no runbook is executed.
-    """
-
-    view: View
-    sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
-    current: Mapping[DataSource, bool | None] = field(default_factory=dict)
-    phase_began_ms: int | None = None
-    execution: Execution | None = None
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self.summary.cluster
-
-    @property
-    def summary(self) -> ClusterSummary:
-        """The image of the cluster."""
-        return self.view.summary
-
-    @property
-    def now_ms(self) -> int:
-        """The time of the snapshot, by the wall clock."""
-        return self.view.now_ms
-
-    def status(self, source: DataSource) -> SourceStatus:
-        """Return a source's own report."""
-        return self.sources.get(source, NO_STATUS)
-
-    def is_current(self, source: DataSource) -> bool | None:
-        """Return whether a source is current; None: not configured, or no longer in use."""
-        return self.current.get(source)
-
-    @property
-    def log_is_current(self) -> bool:
-        """Whether the metadata log is current."""
-        return self.is_current(DataSource.METADATA_LOG) is True
-
-    @property
-    def log_decides(self) -> bool:
-        """Whether a condition that the metadata log does not show is known not to hold."""
-        return self.log_is_current or is_zookeeper_authoritative(self.view)
-
-    @property
-    def execution_is_current(self) -> bool:
-        """Whether the execution, if there is one, was recorded recently."""
-        return self.execution is None or self.now_ms - self.execution.at_ms <= STALE_AFTER_MS
-
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -124,12 +63,12 @@ class Rule:
     severity: Severity
     for_ms: int
     summary: str
-    find: Callable[["Rule", AlertFacts], Iterator[Alert]]
-    is_resolved: Callable[[AlertFacts, Mapping[str, str]], bool]
+    find: Callable[["Rule", View], Iterator[Alert]]
+    is_resolved: Callable[[View, Mapping[str, str]], bool]
 
     def alert(
         self,
-        facts: AlertFacts,
+        view: View,
         description: str,
         *,
         labels: Mapping[str, str] = _NO_LABELS,
@@ -138,7 +77,7 @@ class Rule:
         for_ms: int | None = None,
     ) -> Alert:
         """Return an alert of this rule, without empty labels; `for_ms` replaces the rule's."""
-        given = {"severity": self.severity, "cluster": facts.cluster, **labels}
+        given = {"severity": self.severity, "cluster": view.cluster, **labels}
         return Alert(
             name=self.name,
             labels={label: str(value) for label, value in sorted(given.items()) if value},
@@ -148,3 +87,55 @@ class Rule:
             since_ms=since_ms,
             for_ms=self.for_ms if for_ms is None else for_ms,
         )
+
+
+Selects: TypeAlias = Callable[[Hazard], bool]
+_EVIDENCE_MAX: Final = 5
+
+
+def from_hazards(
+    selects: Selects,
+    describe: Callable[[View, Hazard], str],
+    *labels: str,
+) -> Callable[[Rule, View], Iterator[Alert]]:
+    """Return a `find` for the selected hazards; those with equal `labels` are one alert.
+
+    A hazard is active until current data shows that it ended, so stale data does not hide one.
+    """
+
+    def find(rule: Rule, view: View) -> Iterator[Alert]:
+        groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
+        for hazard in filter(selects, view.due_hazards):
+            every = _labels(hazard)
+            groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
+        for identity, found in groups.items():
+            yield rule.alert(
+                view,
+                describe(view, found[0]),
+                labels=dict(identity),
+                details=tuple(line for each in found for line in _details(each)),
+                since_ms=min((e.since_ms for e in found if e.since_ms is not None), default=None),
+            )
+
+    return find
+
+
+def is_hazard_resolved(view: View, labels: Mapping[str, str]) -> bool:
+    """Return whether all data that would show this hazard is current."""
+    return not hazards_not_known(view, HazardKind(labels["hazard"]))
+
+
+def _labels(hazard: Hazard) -> Mapping[str, str]:
+    return {
+        "hazard": str(hazard.kind),
+        "blocks": str(hazard.blocks or ""),
+        "broker": "" if hazard.broker is None else str(hazard.broker),
+    }
+
+
+def _details(hazard: Hazard) -> Iterator[str]:
+    yield hazard.text
+    yield from hazard.evidence[:_EVIDENCE_MAX]
+    if (more := hazard.evidence_total - len(hazard.evidence[:_EVIDENCE_MAX])) > 0:
+        yield f"and {more} more: see `kraftgate hazards`"
+    yield f"The way out: {hazard.way_out}"

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
-from migration.assessment.conditions.authority import knows_partitions
+from migration.assessment.alerts.alert import Alert, Rule
+from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_log_current, knows_partitions, log_decides
 from migration.assessment.waits import broker_waits
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
@@ -16,33 +17,33 @@ HELD_MS: Final = 1_800_000
 _MINUTE_MS: Final = 60_000
 
 
-def _held(facts: AlertFacts) -> Iterator[BrokerSummary]:
+def _held(view: View) -> Iterator[BrokerSummary]:
     """Yield the brokers that are held now."""
-    if facts.log_is_current and knows_partitions(facts.view):
-        yield from (each for each in facts.summary.brokers if each.held)
+    if is_log_current(view) and knows_partitions(view):
+        yield from (each for each in view.summary.brokers if each.held)
 
 
-def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
-    def find(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
+    def find(rule: Rule, view: View) -> Iterator[Alert]:
         """Yield the brokers without progress; a slow broker has progress."""
-        limit_ms = times * facts.view.stall_after_ms
-        for broker in _held(facts):
+        limit_ms = times * view.stall_after_ms
+        for broker in _held(view):
             since_ms = broker.last_progress_ms
             if since_ms is not None and (
-                broker.id not in facts.view.stalled or facts.now_ms - since_ms <= limit_ms
+                broker.id not in view.stalled or view.now_ms - since_ms <= limit_ms
             ):
                 continue
             # A broker that is known only from a metadata snapshot has no timestamps: it is stalled
             # if it was held for the limit, at every tick.
-            age = counted_text(limit_ms if since_ms is None else facts.now_ms - since_ms)
+            age = counted_text(limit_ms if since_ms is None else view.now_ms - since_ms)
             yield rule.alert(
-                facts,
+                view,
                 labels=_labels(broker),
                 description=(
-                    f"Broker {broker.id} of {facts.cluster} is held, and none of its replicas was"
+                    f"Broker {broker.id} of {view.cluster} is held, and none of its replicas was"
                     f" assigned to a log directory for {age}."
                 ),
-                details=_details(broker, facts),
+                details=_details(broker, view),
                 since_ms=since_ms,
                 for_ms=limit_ms if since_ms is None else None,
             )
@@ -50,34 +51,34 @@ def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
     return find
 
 
-def _held_too_long(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    for broker in _held(facts):
+def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
+    for broker in _held(view):
         since_ms = broker.registered_ms
-        if since_ms is None or facts.now_ms - since_ms <= HELD_MS:
+        if since_ms is None or view.now_ms - since_ms <= HELD_MS:
             continue
-        age = counted_text(facts.now_ms - since_ms)
+        age = counted_text(view.now_ms - since_ms)
         yield rule.alert(
-            facts,
+            view,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {facts.cluster} registered in KRaft mode {age} ago and"
+                f"Broker {broker.id} of {view.cluster} registered in KRaft mode {age} ago and"
                 " still has replicas without a log directory."
             ),
-            details=_details(broker, facts),
+            details=_details(broker, view),
             since_ms=since_ms,
         )
 
 
-def _unfenced_early(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    for broker in (each for each in _held(facts) if each.is_unfenced_early):
+def _unfenced_early(rule: Rule, view: View) -> Iterator[Alert]:
+    for broker in (each for each in _held(view) if each.is_unfenced_early):
         yield rule.alert(
-            facts,
+            view,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {facts.cluster} is unfenced and has replicas without a"
+                f"Broker {broker.id} of {view.cluster} is unfenced and has replicas without a"
                 " known log directory. If one of its directories fails now, Kafka moves no leaders."
             ),
-            details=_details(broker, facts),
+            details=_details(broker, view),
             since_ms=broker.unfenced_ms,
         )
 
@@ -86,13 +87,13 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
     return {"broker": str(broker.id)}
 
 
-def _details(broker: BrokerSummary, facts: AlertFacts) -> tuple[str, ...]:
-    found = broker_waits(broker, facts.now_ms, facts.view.stalled)
+def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
+    found = broker_waits(broker, view.now_ms, view.stalled)
     return tuple(each.text for each in found)
 
 
-def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    return facts.log_decides
+def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+    return log_decides(view)
 
 
 def _stall(severity: Severity, times: int) -> Rule:

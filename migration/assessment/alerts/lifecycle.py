@@ -1,4 +1,4 @@
-"""The lifecycle of alerts from tick to tick: pending, active, resolved.
+"""All rules of alerts, and the lifecycle of alerts from tick to tick: pending, active, resolved.
 
 An alert is pending while its condition holds, and active once it has held at every tick for the
 rule's time. It is resolved when current data shows that the condition does not hold. Until then it
@@ -9,9 +9,78 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
-from migration.assessment.alerts.rules import RULES, alerts
+from migration.assessment.alerts import brokers, directories, phases, sources
+from migration.assessment.alerts.alert import Alert, Rule
+from migration.assessment.conditions import View
+from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
+
+_SECONDS_MS: Final = 1000
+
+
+def _asks(rule: Rule, view: View) -> Iterator[Alert]:
+    execution = view.execution
+    if execution is None or execution.checkpoint is None or execution.asks is None:
+        return
+    yield rule.alert(
+        view,
+        f"The migration of {view.cluster} waits at {execution.checkpoint} until an operator"
+        " decides whether its step is done or is repeated.",
+        labels={"checkpoint": execution.checkpoint},
+        details=(execution.asks,),
+    )
+
+
+def _violated(rule: Rule, view: View) -> Iterator[Alert]:
+    execution = view.execution
+    if execution is None or execution.checkpoint is None or not execution.violated:
+        return
+    yield rule.alert(
+        view,
+        f"Conditions of {execution.checkpoint} in {view.cluster} do not come to hold without an"
+        " operator.",
+        labels={"checkpoint": execution.checkpoint, "verdict": "violated"},
+        details=execution.violated,
+    )
+
+
+def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+    """Return whether the execution, if there is one, was recorded recently."""
+    return view.execution is None or view.now_ms - view.execution.at_ms <= STALE_AFTER_MS
+
+
+_EXECUTION: Final = (
+    Rule(
+        name="KraftgateStepNeedsDecision",
+        severity=Severity.CRITICAL,
+        for_ms=30 * _SECONDS_MS,
+        summary="A step of the runbook failed, or its result is unknown.",
+        find=_asks,
+        is_resolved=_is_resolved,
+    ),
+    Rule(
+        name="KraftgateCheckpointViolated",
+        severity=Severity.WARNING,
+        for_ms=120 * _SECONDS_MS,
+        summary="A checkpoint of the runbook does not open without an operator.",
+        find=_violated,
+        is_resolved=_is_resolved,
+    ),
+)
+
+RULES: Final = (
+    *brokers.RULES,
+    *directories.RULES,
+    *phases.RULES,
+    *_EXECUTION,
+    *sources.RULES,
+)
+
+
+def alerts(view: View) -> tuple[Alert, ...]:
+    """Return the alerts whose condition holds now, in the order of the rules. Pure."""
+    return tuple(alert for rule in RULES for alert in rule.find(rule, view))
+
 
 _RANK: Final = {(rule.name, rule.severity): rank for rank, rule in enumerate(RULES)}
 GAP_MS_MAX: Final = 60_000
@@ -62,12 +131,12 @@ class AlertStates:
 NO_ALERTS: Final = AlertStates()
 
 
-def advance(before: AlertStates, facts: AlertFacts) -> AlertStates:
+def advance(before: AlertStates, view: View) -> AlertStates:
     """Return the alerts of the next tick."""
-    now_ms = facts.now_ms
+    now_ms = view.now_ms
     missed = before.at_ms is None or not 0 <= now_ms - before.at_ms <= GAP_MS_MAX
     after: dict[str, AlertState] = {}
-    for alert in alerts(facts):
+    for alert in alerts(view):
         was = before.all.get(alert.fingerprint)
         if was is None or (was.active_since_ms is None and missed):
             was = AlertState(alert=alert, found_ms=now_ms, active_since_ms=None)
@@ -77,12 +146,12 @@ def advance(before: AlertStates, facts: AlertFacts) -> AlertStates:
         after[alert.fingerprint] = replace(
             was, alert=alert, active_since_ms=active_since_ms, is_known=True
         )
-    after |= _left(before, after, facts)
+    after |= _left(before, after, view)
     return AlertStates(at_ms=now_ms, all=after)
 
 
 def _left(
-    before: AlertStates, found: Mapping[str, AlertState], facts: AlertFacts
+    before: AlertStates, found: Mapping[str, AlertState], view: View
 ) -> Mapping[str, AlertState]:
     """Return the active alerts whose condition does not hold but may not be resolved."""
     return {
@@ -90,7 +159,7 @@ def _left(
         for fingerprint, was in before.all.items()
         if fingerprint not in found
         and was.active_since_ms is not None
-        and not all(rule.is_resolved(facts, was.alert.labels) for rule in _rules_of(was.alert))
+        and not all(rule.is_resolved(view, was.alert.labels) for rule in _rules_of(was.alert))
     }
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
-from migration.assessment.conditions.authority import knows_phase
+from migration.assessment.alerts.alert import Alert, Rule, from_hazards, is_hazard_resolved
+from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_log_current, knows_phase, log_decides
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.image.summary import Phase
 from migration.values.durations import counted_text
@@ -17,96 +17,96 @@ _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
 
 
-def _in_phase(facts: AlertFacts, phase: Phase) -> bool:
-    return knows_phase(facts.view) and facts.summary.phase is phase
+def _in_phase(view: View, phase: Phase) -> bool:
+    return knows_phase(view) and view.summary.phase is phase
 
 
-def _not_registered(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    if not _in_phase(facts, Phase.PRE_MIGRATION) or not facts.log_is_current:
+def _not_registered(rule: Rule, view: View) -> Iterator[Alert]:
+    if not _in_phase(view, Phase.PRE_MIGRATION) or not is_log_current(view):
         return
     registered = [
         each.registered_ms
-        for each in facts.summary.brokers
+        for each in view.summary.brokers
         if each.epoch is not None and each.registered_ms is not None
     ]
-    since_ms = max(registered, default=facts.phase_began_ms)
-    if since_ms is None or facts.now_ms - since_ms <= UNREGISTERED_MS:
+    since_ms = max(registered, default=view.phase_began_ms)
+    if since_ms is None or view.now_ms - since_ms <= UNREGISTERED_MS:
         return
-    age = counted_text(facts.now_ms - since_ms)
+    age = counted_text(view.now_ms - since_ms)
     yield rule.alert(
-        facts,
+        view,
         description=(
-            f"{facts.cluster} is in pre-migration, and no broker registered for the migration for"
+            f"{view.cluster} is in pre-migration, and no broker registered for the migration for"
             f" {age}. The copy begins when all brokers have registered."
         ),
         since_ms=since_ms,
     )
 
 
-def _hybrid(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    since_ms = facts.phase_began_ms
-    if since_ms is None or not _in_phase(facts, Phase.HYBRID) or not facts.log_is_current:
+def _hybrid(rule: Rule, view: View) -> Iterator[Alert]:
+    since_ms = view.phase_began_ms
+    if since_ms is None or not _in_phase(view, Phase.HYBRID) or not is_log_current(view):
         return
-    if facts.now_ms - since_ms > HYBRID_MS:
-        age = counted_text(facts.now_ms - since_ms)
+    if view.now_ms - since_ms > HYBRID_MS:
+        age = counted_text(view.now_ms - since_ms)
         yield rule.alert(
-            facts,
+            view,
             description=(
-                f"{facts.cluster} has been hybrid for {age}. Every broker in migration mode halts"
+                f"{view.cluster} has been hybrid for {age}. Every broker in migration mode halts"
                 " when one of its log directories fails."
             ),
             since_ms=since_ms,
         )
 
 
-def _is_resolved_in(phase: Phase) -> Callable[[AlertFacts, Mapping[str, str]], bool]:
-    def is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+def _is_resolved_in(phase: Phase) -> Callable[[View, Mapping[str, str]], bool]:
+    def is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
         """Return whether the phase is known to be another one, or its start is known."""
-        timed = facts.summary.phase is not phase or facts.phase_began_ms is not None
-        return facts.log_decides and timed
+        timed = view.summary.phase is not phase or view.phase_began_ms is not None
+        return log_decides(view) and timed
 
     return is_resolved
 
 
-def _stuck(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
+def _stuck(view: View, hazard: Hazard) -> str:  # noqa: ARG001
     return (
-        f"In {facts.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
+        f"In {view.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
         " see them, and a rollback would lose them."
     )
 
 
-def _forbidden(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+def _forbidden(rule: Rule, view: View) -> Iterator[Alert]:
     """Find the hazards that block finalizing; FINALIZE_TOO_EARLY counts only in dual write."""
-    too_early = _in_phase(facts, Phase.DUAL_WRITE)
+    too_early = _in_phase(view, Phase.DUAL_WRITE)
 
     def selects(hazard: Hazard) -> bool:
         if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
             return too_early
         return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
 
-    find = from_hazards.of(selects, _must_not_finalize, "hazard", "blocks", "broker")
-    yield from find(rule, facts)
+    find = from_hazards(selects, _must_not_finalize, "hazard", "blocks", "broker")
+    yield from find(rule, view)
 
 
-def _must_not_finalize(facts: AlertFacts, hazard: Hazard) -> str:
+def _must_not_finalize(view: View, hazard: Hazard) -> str:
     return (
-        f"{facts.cluster} must not be finalized: {hazard.kind}. Kafka would accept it, and it"
+        f"{view.cluster} must not be finalized: {hazard.kind}. Kafka would accept it, and it"
         " cannot be rolled back."
     )
 
 
-def _stale_znode(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
+def _stale_znode(view: View, hazard: Hazard) -> str:  # noqa: ARG001
     return (
-        f"/migration of {facts.cluster} records a copy that no running controller made. Stop the"
+        f"/migration of {view.cluster} records a copy that no running controller made. Stop the"
         " running KRaft controllers, and start none before /migration is deleted: they delete every"
         " topic from ZooKeeper."
     )
 
 
-def _harm(facts: AlertFacts, hazard: Hazard) -> str:
+def _harm(view: View, hazard: Hazard) -> str:
     where = "" if hazard.broker is None else f", broker {hazard.broker}"
     return (
-        f"{facts.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
+        f"{view.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
         " out."
     )
 
@@ -133,10 +133,8 @@ RULES: Final = (
         severity=Severity.CRITICAL,
         for_ms=_MINUTE_MS,
         summary="The controllers have stopped writing to ZooKeeper.",
-        find=from_hazards.of(
-            lambda each: each.kind is HazardKind.DUAL_WRITE_STUCK, _stuck, "hazard"
-        ),
-        is_resolved=from_hazards.is_resolved,
+        find=from_hazards(lambda each: each.kind is HazardKind.DUAL_WRITE_STUCK, _stuck, "hazard"),
+        is_resolved=is_hazard_resolved,
     ),
     Rule(
         name="KraftgateFinalizeBlocked",
@@ -144,29 +142,29 @@ RULES: Final = (
         for_ms=15 * _MINUTE_MS,
         summary="The migration must not be finalized before an operator removes the cause.",
         find=_forbidden,
-        is_resolved=from_hazards.is_resolved,
+        is_resolved=is_hazard_resolved,
     ),
     Rule(
         name="KraftgateStaleMigrationZnode",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
         summary="The /migration znode of an earlier attempt makes a new quorum wipe ZooKeeper.",
-        find=from_hazards.of(
+        find=from_hazards(
             lambda each: each.kind is HazardKind.STALE_MIGRATION_ZNODE, _stale_znode, "hazard"
         ),
-        is_resolved=from_hazards.is_resolved,
+        is_resolved=is_hazard_resolved,
     ),
     Rule(
         name="KraftgateHarmDone",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
         summary="Data or metadata was damaged, and waiting does not repair it.",
-        find=from_hazards.of(
+        find=from_hazards(
             lambda each: each.severity is Severity.CRITICAL and each.blocks is None,
             _harm,
             "hazard",
             "broker",
         ),
-        is_resolved=from_hazards.is_resolved,
+        is_resolved=is_hazard_resolved,
     ),
 )

@@ -7,9 +7,10 @@ and heartbeats are for users without Prometheus.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
-from migration.assessment.conditions import DataSource
-from migration.assessment.conditions.authority import knows_phase
+from migration.assessment.alerts.alert import Alert, Rule
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions.authority import is_source_current, knows_phase
+from migration.assessment.data_source import FOLLOWED
 from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
@@ -25,52 +26,52 @@ def _answered_once(status: SourceStatus) -> bool:
     return (status.last_reply_ms or 0) > 0 or status.error is not None
 
 
-def _stale(facts: AlertFacts) -> Iterator[DataSource]:
-    for source, is_current in facts.current.items():
-        if is_current is False and _answered_once(facts.status(source)):
+def _stale(view: View) -> Iterator[DataSource]:
+    for source in FOLLOWED:
+        if is_source_current(view, source) is False and _answered_once(view.status(source)):
             yield source
 
 
-def _log_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    gone = knows_phase(facts.view) and facts.summary.phase is Phase.ROLLED_BACK
-    if DataSource.METADATA_LOG not in _stale(facts) or gone:
+def _log_stale(rule: Rule, view: View) -> Iterator[Alert]:
+    gone = knows_phase(view) and view.summary.phase is Phase.ROLLED_BACK
+    if DataSource.METADATA_LOG not in _stale(view) or gone:
         return
     yield _stale_alert(
         rule,
-        facts,
+        view,
         DataSource.METADATA_LOG,
-        f"What Kraftgate knows of {facts.cluster} from the metadata log is stale. Take no step"
+        f"What Kraftgate knows of {view.cluster} from the metadata log is stale. Take no step"
         " until it is current.",
     )
 
 
-def _other_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    for source in _stale(facts):
+def _other_stale(rule: Rule, view: View) -> Iterator[Alert]:
+    for source in _stale(view):
         if source is not DataSource.METADATA_LOG:
             yield _stale_alert(
                 rule,
-                facts,
+                view,
                 source,
-                f"What Kraftgate knows of {facts.cluster} from the source {source} is stale:"
+                f"What Kraftgate knows of {view.cluster} from the source {source} is stale:"
                 " it may not show active hazards.",
             )
 
 
-def _stale_alert(rule: Rule, facts: AlertFacts, source: DataSource, description: str) -> Alert:
+def _stale_alert(rule: Rule, view: View, source: DataSource, description: str) -> Alert:
     return rule.alert(
-        facts,
+        view,
         description,
         labels={"source": str(source)},
-        details=(facts.view.not_current[source],),
-        since_ms=facts.status(source).last_reply_ms,
+        details=(view.not_current[source],),
+        since_ms=view.status(source).last_reply_ms,
     )
 
 
-def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
+def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the source is current again, or no longer needed."""
-    if facts.is_current(DataSource(labels["source"])) is not False:
+    if is_source_current(view, DataSource(labels["source"])) is not False:
         return True
-    return knows_phase(facts.view) and facts.summary.phase is Phase.ROLLED_BACK
+    return knows_phase(view) and view.summary.phase is Phase.ROLLED_BACK
 
 
 RULES: Final = (

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.bad_directories import id_faults
+from migration.assessment.bad_directories import disks_of, id_faults
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
@@ -14,7 +14,6 @@ from migration.assessment.checks.check import (
     phase_without_quorum,
     worse_first,
 )
-from migration.assessment.checks.directories import disks_of
 from migration.assessment.finding import Finding, satisfied, skipped, violated
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
@@ -33,7 +32,7 @@ def directory_ids(facts: Facts) -> Finding:
             fix=where,
         )
     need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
-    faults = id_faults(disks_of(facts), need_ids, {})
+    faults = id_faults(disks_of(facts.brokers), need_ids, {})
     bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
     bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
     if bad:

@@ -10,7 +10,7 @@ this nor reports it.
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.bad_directories import bad_paths, danger, last_ones, state_of
+from migration.assessment.bad_directories import bad_paths, danger, disks_of, last_ones, state_of
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
@@ -19,7 +19,6 @@ from migration.assessment.checks.check import (
     no_brokers,
     worse_first,
 )
-from migration.assessment.checks.directories import disks_of
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.image.summary import Phase
 from migration.observed.log_dirs import STORAGE_ERROR
@@ -66,7 +65,7 @@ def log_dirs_online(facts: Facts) -> Finding:
     """Check that no broker has a directory in error; the evidence has its replicas, if known."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
-    disks = disks_of(facts)
+    disks = disks_of(facts.brokers)
     bad = [
         _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
         for broker, dirs in _known_dirs(facts)
@@ -189,7 +188,7 @@ def one_directory_left(facts: Facts) -> Finding:
     """Check that no broker with several directories has only one left."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
-    disks = disks_of(facts)
+    disks = disks_of(facts.brokers)
     bad = []
     for broker, dirs in _known_dirs(facts):
         left = last_ones(disks.brokers[broker.id])

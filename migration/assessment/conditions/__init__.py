@@ -11,6 +11,7 @@ from migration.assessment.conditions.condition import (
 from migration.assessment.conditions.parse import external, known, parse
 from migration.assessment.conditions.view import (
     BlockingCheck,
+    Execution,
     PreflightSeen,
     QuorumSeen,
     SettingsSeen,
@@ -28,6 +29,7 @@ __all__ = [
     "ConditionDoc",
     "ConditionError",
     "DataSource",
+    "Execution",
     "Finding",
     "PreflightSeen",
     "QuorumSeen",

@@ -127,8 +127,19 @@ def in_use(view: View, source: DataSource) -> bool:
 
 
 def is_source_current(view: View, source: DataSource) -> bool | None:
-    """Return whether this source's data is current; None: the cluster no longer uses it."""
-    return source not in view.not_current if in_use(view, source) else None
+    """Return whether a source is current; None: not configured, or the cluster does not use it."""
+    used = source in view.configured and in_use(view, source)
+    return source not in view.not_current if used else None
+
+
+def is_log_current(view: View) -> bool:
+    """Return whether the metadata log is configured, in use and current."""
+    return is_source_current(view, DataSource.METADATA_LOG) is True
+
+
+def log_decides(view: View) -> bool:
+    """Return whether a condition that the metadata log does not show is known not to hold."""
+    return is_log_current(view) or is_zookeeper_authoritative(view)
 
 
 def knows_phase(view: View) -> bool:

@@ -17,8 +17,12 @@ from migration.assessment.conditions import (
 )
 from migration.assessment.conditions.authority import not_known
 from migration.assessment.conditions.call import call_of
-from migration.assessment.conditions.condition import Condition, ConditionDoc, ConditionError
-from migration.assessment.conditions.existence import of_a_broker
+from migration.assessment.conditions.condition import (
+    Condition,
+    ConditionDoc,
+    ConditionError,
+    of_a_broker,
+)
 from migration.assessment.conditions.kind import Kind, Refused
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource

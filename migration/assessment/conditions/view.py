@@ -1,13 +1,14 @@
-"""The input of conditions: one cluster at one moment, and which sources are not current."""
+"""The input of conditions and alerts: one cluster at one moment, and what is not current."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from migration.assessment.data_source import DataSource
+from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter
+from migration.observed.source_status import NO_STATUS, SourceStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,30 @@ class PreflightSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """The execution of a runbook, as far as an assessment depends on it.
+
+    Attributes:
+        at_ms: when the orchestrator recorded it.
+        checkpoint: None: the execution has ended.
+        outcome: how it ended; None: it is in progress.
+        path: the rollback in progress; None: no rollback.
+        asks: the decision that an operator must make about its step; None: none.
+        violated: descriptions of its conditions that need an operator.
+        finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
+            checkpoint decides it.
+    """
+
+    at_ms: int
+    checkpoint: str | None
+    outcome: str | None = None
+    path: str | None = None
+    asks: str | None = None
+    violated: tuple[str, ...] = ()
+    finalize_is_near: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """One cluster at one moment.
 
@@ -101,13 +126,16 @@ class View:
         stall_after_ms: a held broker without progress for longer needs an operator.
         not_current: a source -> why it is not current (stale, not configured, not polled yet); an
             absent source is current.
-        limits: descriptions of the data that a followed source cannot read although it is current.
+        configured: the followed sources in the configuration.
+        sources: the followed sources' own reports.
         hazards: of `summary`, at `now_ms`; including those that are not due.
         topics: None: the brokers were not polled.
         settings: None: the brokers were not polled.
         quorum: None: the controllers were not polled.
         preflight: None: the checks did not run.
         external: the results of the users' own conditions, by name.
+        phase_began_ms: when the phase began; None: unknown.
+        execution: None: no runbook is executed.
         satisfied_since_ms: since when all other conditions of the same gate have held without a
             break; None: they do not hold. For `soak`.
         stalled: the brokers that are held and make no progress.
@@ -117,13 +145,16 @@ class View:
     now_ms: int
     stall_after_ms: int
     not_current: Mapping[DataSource, str]
-    limits: Mapping[DataSource, tuple[str, ...]] = field(default_factory=dict)
+    configured: frozenset[DataSource] = frozenset(FOLLOWED)
+    sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
     hazards: tuple[Hazard, ...] = ()
     topics: TopicsSeen | None = None
     settings: SettingsSeen | None = None
     quorum: QuorumSeen | None = None
     preflight: PreflightSeen | None = None
     external: Mapping[str, Finding] = field(default_factory=dict)
+    phase_began_ms: int | None = None
+    execution: Execution | None = None
     satisfied_since_ms: int | None = None
     stalled: frozenset[int] = field(init=False)
 
@@ -132,6 +163,15 @@ class View:
         object.__setattr__(self, "stalled", found)
 
     @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.summary.cluster
+
+    @property
     def due_hazards(self) -> tuple[Hazard, ...]:
         """The due hazards: those that are shown, measured, alerted and recorded."""
         return due(self.hazards)
+
+    def status(self, source: DataSource) -> SourceStatus:
+        """Return a source's own report."""
+        return self.sources.get(source, NO_STATUS)

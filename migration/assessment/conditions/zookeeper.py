@@ -37,7 +37,7 @@ def _zookeeper_seen(view: View) -> Finding:
     seen = _seen(view)
     if isinstance(seen, Finding):
         return seen
-    limits = view.limits.get(_ZOOKEEPER, ())
+    limits = view.status(_ZOOKEEPER).limits
     if limits:
         return unknown("not every change of ZooKeeper is observed", *limits)
     if (stale := _missed(view, seen)) is not None:

@@ -5,8 +5,7 @@ from typing import Final
 
 from migration.assessment.currency import Currency
 from migration.assessment.hazards import contents, directories, dual_write, jmx, phases
-from migration.assessment.hazards.hazard import Hazard, HazardKind
-from migration.assessment.hazards.sources import dated
+from migration.assessment.hazards.hazard import Hazard, HazardKind, dated
 from migration.image.summary import ClusterSummary
 from migration.observed.log_dirs import DisksImage, Loss
 from migration.observed.zookeeper import ZooKeeperImage
@@ -27,7 +26,7 @@ def hazards(
     Args:
         summary: The known data.
         now_ms: By the wall clock.
-        currency: Of the sources; `migration.assessment.hazards.sources` has the rule.
+        currency: Of the sources; `migration.assessment.hazards.hazard` has the rule.
         finalize_is_near: Whether the runbook is about to finalize; None: no runbook is executed.
     """
     found = sorted(

@@ -5,14 +5,11 @@ from dataclasses import replace
 
 from migration.assessment.alerts import (
     NO_ALERTS,
-    AlertFacts,
     AlertState,
     AlertStates,
     advance,
 )
-from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_source_current
-from migration.assessment.execution import Execution
+from migration.assessment.conditions import DataSource, Execution, View
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
@@ -31,18 +28,16 @@ def scene(
     execution: Execution | None = None,
     phase_began_ms: int | None = NOW - 1000,
     not_current: Mapping[DataSource, str] | None = None,
-) -> AlertFacts:
+) -> View:
     """A scene so many ms after NOW."""
-    given = replace(of or view(), now_ms=NOW + at_ms)
-    if not_current is not None:
-        given = replace(given, not_current=not_current)
-    return AlertFacts(
-        view=given,
+    given = replace(
+        of or view(),
+        now_ms=NOW + at_ms,
         sources=dict.fromkeys(SOURCES, ANSWERED),
-        current={each: is_source_current(given, each) for each in SOURCES},
         phase_began_ms=phase_began_ms,
         execution=execution,
     )
+    return given if not_current is None else replace(given, not_current=not_current)
 
 
 def hazard(kind: HazardKind = HazardKind.DUAL_WRITE_STUCK, **changes: object) -> Hazard:
@@ -61,7 +56,7 @@ def with_hazards(*hazards: Hazard) -> View:
     return replace(view(), hazards=hazards)
 
 
-def looked(*scenes: AlertFacts, before: AlertStates = NO_ALERTS) -> AlertStates:
+def looked(*scenes: View, before: AlertStates = NO_ALERTS) -> AlertStates:
     """What stands after these looks."""
     for each in scenes:
         before = advance(before, each)

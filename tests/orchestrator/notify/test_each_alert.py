@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.alerts import RULES, Alert, AlertFacts
-from migration.assessment.conditions import DataSource, View
-from migration.assessment.execution import Execution
+from migration.assessment.alerts import RULES, Alert
+from migration.assessment.conditions import DataSource, Execution, View
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.observed.source_status import SourceStatus
@@ -55,11 +54,11 @@ def waiting(*registered_ms_ago: int | None) -> View:
     return of(*brokers, phase=Phase.PRE_MIGRATION)
 
 
-def began(of_phase: View, ms_ago: int) -> AlertFacts:
+def began(of_phase: View, ms_ago: int) -> View:
     return scene(of_phase, phase_began_ms=NOW - ms_ago)
 
 
-def source(which: DataSource, status: SourceStatus, of_it: View | None = None) -> AlertFacts:
+def source(which: DataSource, status: SourceStatus, of_it: View | None = None) -> View:
     unseen = scene(stale(which, of=of_it or of()))
     return replace(unseen, sources={**unseen.sources, which: status})
 
@@ -73,11 +72,11 @@ def finalize(kind: HazardKind, phase: Phase) -> View:
     return replace(view, summary=replace(view.summary, phase=phase))
 
 
-def walk(checkpoint: str | None = "copy", **changes: object) -> AlertFacts:
+def walk(checkpoint: str | None = "copy", **changes: object) -> View:
     return scene(of(), execution=Execution(at_ms=NOW, checkpoint=checkpoint, **changes))  # type: ignore[arg-type]
 
 
-def alerts(one: AlertFacts) -> Mapping[tuple[str, str], Alert]:
+def alerts(one: View) -> Mapping[tuple[str, str], Alert]:
     found = (each.alert for each in looked(one).all.values())
     return {(each.name.removeprefix("Kraftgate"), str(each.severity)): each for each in found}
 
@@ -179,14 +178,14 @@ DOES_NOT_HOLD = [
 
 
 @pytest.mark.parametrize(("name", "severity", "one"), HOLDS)
-def test_its_condition_holds(name: str, severity: str, one: AlertFacts) -> None:
+def test_its_condition_holds(name: str, severity: str, one: View) -> None:
     found = alerts(one)[name, severity]
     assert found.labels["cluster"] == "prod"
     assert "prod" in found.description
 
 
 @pytest.mark.parametrize(("name", "severity", "one"), DOES_NOT_HOLD)
-def test_its_condition_does_not_hold(name: str, severity: str, one: AlertFacts) -> None:
+def test_its_condition_does_not_hold(name: str, severity: str, one: View) -> None:
     assert (name, severity) not in alerts(one)
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
-from migration.assessment.conditions import DataSource, View
-from migration.assessment.execution import Execution
+from migration.assessment.conditions import DataSource, Execution, View
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import Phase, Progress
 from migration.values.severity import Severity

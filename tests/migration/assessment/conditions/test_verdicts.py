@@ -23,6 +23,7 @@ from migration.assessment.conditions import (
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
+from migration.observed.source_status import SourceStatus
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from tests.migration.assessment.conditions.views import (
     ALL_STALE,
@@ -95,6 +96,11 @@ OVERTAKEN = zookeeper(
     versions={CONTROLLER: (0, 88), CONTROLLER_EPOCH: (4, 99)},
 )
 """Somebody wrote /controller_epoch after the controller took over; /migration goes on."""
+
+
+def limited(*limits: str) -> SourceStatus:
+    return SourceStatus(observed_ms=NOW, limits=limits)
+
 
 CASES = (
     Case("phase(hybrid)", SATISFIED, seen(phase=Phase.HYBRID)),
@@ -320,8 +326,8 @@ CASES = (
     Case("zookeeper_seen", SATISFIED, view()),
     Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(blind_since_ms=NOW))),
     Case("zookeeper_seen", UNKNOWN, stale(ZOOKEEPER)),
-    Case("zookeeper_seen", UNKNOWN, view(limits={ZOOKEEPER: ("topics are polled",)})),
-    Case("zookeeper_seen", SATISFIED, view(limits={LOG: ("x",), ZOOKEEPER: ()})),
+    Case("zookeeper_seen", UNKNOWN, view(sources={ZOOKEEPER: limited("topics are polled")})),
+    Case("zookeeper_seen", SATISFIED, view(sources={LOG: limited("x"), ZOOKEEPER: limited()})),
     Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1000))),
     Case("zookeeper_seen", SATISFIED, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1001))),
     Case("zookeeper_seen", UNKNOWN, stale(DISKS, of=MISSED)),

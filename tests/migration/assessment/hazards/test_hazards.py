@@ -8,7 +8,7 @@ import pytest
 from migration.assessment.currency import CURRENT, Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind, due, hazards, is_end_known
-from migration.assessment.hazards.sources import SOURCES
+from migration.assessment.hazards.hazard import SOURCES
 from migration.assessment.waits import nothing_seen
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
