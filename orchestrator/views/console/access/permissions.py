@@ -19,28 +19,6 @@ _KEPT_MAX: Final = 256
 _COOKIE_BYTES: Final = 32
 
 
-class Sessions:
-    """The newest sessions of this process."""
-
-    def __init__(self, port: int) -> None:
-        self._kept: dict[str, None] = {}
-        # Browsers share the cookies of a host among its ports.
-        self.cookie: Final = f"kraftgate-{port}"
-
-    def begin(self) -> str:
-        """Begin a session and return the cookie's value."""
-        made = secrets.token_urlsafe(_COOKIE_BYTES)
-        self._kept[made] = None
-        while len(self._kept) > _KEPT_MAX:
-            del self._kept[next(iter(self._kept))]
-        return made
-
-    def holds(self, cookies: Mapping[str, str]) -> bool:
-        """Whether the cookies contain a session."""
-        given = cookies.get(self.cookie, "").encode()
-        return any(secrets.compare_digest(given, each.encode()) for each in self._kept)
-
-
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -49,17 +27,30 @@ class Access:
 
     Attributes:
         token_to_read: whether reading needs the token: other hosts than this one can connect.
+        cookie: the name of the cookie of a session.
     """
 
-    def __init__(
-        self, token: Token, sessions: Sessions, hosts: Iterable[str], *, loopback: bool
-    ) -> None:
+    def __init__(self, token: Token, port: int, hosts: Iterable[str], *, loopback: bool) -> None:
         """Keep the facts; `hosts`: names besides loopback's that browsers use for the console."""
-        self._token = token
-        self._sessions = sessions
+        self.token = token
+        # Browsers share the cookies of a host among its ports.
+        self.cookie: Final = f"kraftgate-{port}"
+        self._sessions: dict[str, None] = {}
         self._hosts = _LOOPBACK | frozenset(hosts)
         self._loopback = loopback
         self.token_to_read = not loopback
+
+    def begin_session(self) -> str:
+        """Begin a session, dropping the oldest one if there are many; return the cookie's value."""
+        made = secrets.token_urlsafe(_COOKIE_BYTES)
+        self._sessions[made] = None
+        while len(self._sessions) > _KEPT_MAX:
+            del self._sessions[next(iter(self._sessions))]
+        return made
+
+    def _has_session(self, cookies: Mapping[str, str]) -> bool:
+        given = cookies.get(self.cookie, "").encode()
+        return any(secrets.compare_digest(given, each.encode()) for each in self._sessions)
 
     def check_host(self, headers: Headers) -> None:
         """Reject a foreign Host; beyond loopback an IP address passes: DNS cannot rebind it."""
@@ -88,10 +79,9 @@ class Access:
 
     def has_shown_token(self, connection: HTTPConnection) -> bool:
         """Whether the request has the token, or the session of a browser that has sent it."""
-        if self._sessions.holds(connection.cookies):
+        if self._has_session(connection.cookies):
             return True
-        given = bearer(connection.headers)
-        return given is not None and self._token.is_it(given)
+        return self._has_token(connection.headers)
 
     def check_reader(self, connection: HTTPConnection) -> None:
         """Reject a request that may not read."""
@@ -100,12 +90,15 @@ class Access:
 
     def check_writer(self, headers: Headers) -> None:
         """Reject a request without the token, or whose body is not JSON."""
-        given = bearer(headers)
-        if given is None or not self._token.is_it(given):
+        if not self._has_token(headers):
             raise self.no_token(headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Refused(415, "content_type", "a change is sent as application/json")
+
+    def _has_token(self, headers: Headers) -> bool:
+        given = bearer(headers)
+        return given is not None and self.token.is_it(given)
 
     def no_token(self, headers: Headers) -> Refused:
         """Return the refusal for a missing or a wrong token."""

@@ -47,44 +47,33 @@ class Refusals:
     def __init__(self, cleaner: RedactedJson) -> None:
         self._cleaner = cleaner
 
-    def answer(self, status: int, problem: Problem, **headers: str) -> Response:
+    def answer(self, _: Request, error: Exception) -> Response:
         """Return a failure as a response; it closes the connection, since the rest is not read."""
-        ending = {"Connection": "close", **headers}
-        return json_response(self._cleaner, Failure(error=problem), status, **ending)
+        refused = _refused(error)
+        ending = {"Connection": "close", **refused.headers}
+        failure = Failure(error=refused.problem)
+        return json_response(self._cleaner, failure, refused.status, **ending)
 
-    def refused(self, _: Request, error: Exception) -> Response:
-        """Return the response for `Refused`."""
-        if not isinstance(error, Refused):
-            raise error
-        return self.answer(error.status, error.problem, **error.headers)
 
-    def by_starlette(self, _: Request, error: Exception) -> Response:
-        """Return the response for an unknown path, or a method that the path does not have."""
-        if not isinstance(error, HTTPException):
-            raise error
-        code = _CODES.get(error.status_code, "bad_request")
-        words = http.HTTPStatus(error.status_code).phrase
-        return self.answer(
-            error.status_code, Problem(code=code, message=words), **(error.headers or {})
-        )
-
-    def by_kraftgate(self, _: Request, error: Exception) -> Response:
-        """Return the response for a command that fails, or state that cannot be read."""
-        message = str(error)
-        match error:
-            case ExecutionError() | RunbookError() | ConfigError():
-                return self.answer(409, Problem(code="refused", message=message))
-            case NoDataError():
-                return self.answer(503, Problem(code="not_known", message=message))
-            case KraftgateError():
-                _LOG.error("the console: %s", message)
-                return self.answer(500, Problem(code="failed", message=message))
-        raise error
-
-    def by_bug(self, _: Request, error: Exception) -> Response:
-        """Return the response for any other error; the server logs it."""
-        message = f"the console failed ({type(error).__name__}): its log has more"
-        return self.answer(500, Problem(code="failed", message=message))
+def _refused(error: Exception) -> Refused:
+    message = str(error)
+    match error:
+        case Refused():
+            return error
+        case HTTPException(status_code=status):  # an unknown path, or method
+            code = _CODES.get(status, "bad_request")
+            phrase = http.HTTPStatus(status).phrase
+            return Refused(status, code, phrase, headers=error.headers or {})
+        case ExecutionError() | RunbookError() | ConfigError():
+            return Refused(409, "refused", message)
+        case NoDataError():
+            return Refused(503, "not_known", message)
+        case KraftgateError():
+            _LOG.error("the console: %s", message)
+            return Refused(500, "failed", message)
+    # The server logs any other error.
+    message = f"the console failed ({type(error).__name__}): its log has more"
+    return Refused(500, "failed", message)
 
 
 def json_response(

@@ -13,30 +13,30 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from orchestrator.errors import KraftgateError
+from orchestrator.process.admission import Crowd
 from orchestrator.views.console.access.refusals import Refusals, Refused
-from orchestrator.views.console.web.context import Context
 from orchestrator.views.console.web.guard import Guard
 from orchestrator.views.console.web.routes import Routes
 
 STATIC: Final = Path(str(resources.files("orchestrator.views.console"))) / "static"
 
 
-def application(context: Context) -> Starlette:
-    """Return the application with all routes."""
-    refusals = Refusals(context.cleaner)
+def application(routes: Routes, crowd: Crowd) -> Starlette:
+    """Return the application with all routes; `crowd`: its connections."""
+    refusals = Refusals(routes.cleaner)
+    guard = Middleware(
+        Guard, config=routes.config, access=routes.access, crowd=crowd, refusals=refusals
+    )
     return Starlette(
         routes=[
             Route("/", _page, methods=["GET"]),
             Mount("/static", StaticFiles(directory=STATIC)),
-            *Routes(context).routes(),
+            *routes.routes(),
         ],
-        middleware=[Middleware(Guard, context=context, refusals=refusals)],
-        exception_handlers={
-            Refused: refusals.refused,
-            HTTPException: refusals.by_starlette,
-            KraftgateError: refusals.by_kraftgate,
-            Exception: refusals.by_bug,
-        },
+        middleware=[guard],
+        exception_handlers=dict.fromkeys(
+            (Refused, HTTPException, KraftgateError, Exception), refusals.answer
+        ),
     )
 
 

@@ -14,12 +14,12 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orchestrator.process.admission import Rank
-from orchestrator.views.console.access.permissions import bearer
+from orchestrator.config.load import Config
+from orchestrator.process.admission import Crowd, Rank
+from orchestrator.views.console.access.permissions import Access, bearer
 from orchestrator.views.console.access.refusals import Refusals, Refused
 from orchestrator.views.console.access.wrong_tokens import WRONG_MAX, WrongTokens
 from orchestrator.views.console.web.actions import record_wrong_token
-from orchestrator.views.console.web.context import Context
 
 SECURITY_HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
@@ -42,12 +42,14 @@ _OPEN: Final = frozenset({"/api/session"})
 class Guard:
     """The outermost middleware of the application."""
 
-    def __init__(self, app: ASGIApp, context: Context, refusals: Refusals) -> None:
+    def __init__(
+        self, app: ASGIApp, config: Config, access: Access, crowd: Crowd, refusals: Refusals
+    ) -> None:
         self._app = app
-        self._access = context.access
-        self._crowd = context.crowd
-        self._wrong = WrongTokens(context.token)
-        self._config = context.config
+        self._config = config
+        self._access = access
+        self._crowd = crowd
+        self._wrong = WrongTokens(access.token)
         self._refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +69,7 @@ class Guard:
         try:
             await self._check(HTTPConnection(scope), scope, api=api)
         except Refused as refused:
-            answer = self._refusals.refused(Request(scope), refused)
+            answer = self._refusals.answer(Request(scope), refused)
             await answer(scope, receive, with_headers)
             return
         await self._app(scope, receive, with_headers)

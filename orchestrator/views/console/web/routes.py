@@ -1,6 +1,7 @@
 """The routes below /api; those that read files do so in a thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
 
 import anyio
@@ -16,14 +17,19 @@ from orchestrator.api.console.answers import (
     Session,
     schema_text,
 )
+from orchestrator.config.load import Config
+from orchestrator.run.assessed import Tick
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.views.console.access.permissions import Access
+from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.access.refusals import Refused, json_response
 from orchestrator.views.console.answers.gate import gate_evidence
-from orchestrator.views.console.answers.pending_replicas import ReplicaQuery
+from orchestrator.views.console.answers.pending_replicas import ReplicaQuery, Replicas
 from orchestrator.views.console.answers.query import checked
 from orchestrator.views.console.answers.timeline import History, TimelineQuery, history
 from orchestrator.views.console.feed.event_stream import EventStream
+from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.web.actions import Action, act
-from orchestrator.views.console.web.context import Context
 
 _BODY_BYTES_MAX: Final = 16 * 1024
 _BODY_S_MAX: Final = 10.0
@@ -35,13 +41,30 @@ _JSON: Final = "application/json"
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
-    """Handles the requests below /api."""
+    """Handles the requests below /api.
 
-    def __init__(self, context: Context) -> None:
-        self._at = context
-        self._threads = CapacityLimiter(_THREADS)
-        self._action_threads = CapacityLimiter(_ACTION_THREADS)
+    Attributes:
+        insecure: whether the console serves plain HTTP beyond loopback.
+        tls: whether it serves HTTPS.
+        loaded: the runbook of each cluster that has one.
+        tick: returns the last tick; None before the first.
+    """
+
+    config: Config
+    cleaner: RedactedJson
+    hub: Hub
+    access: Access
+    insecure: bool
+    tls: bool
+    replicas: Replicas
+    loaded: Mapping[str, Loaded]
+    tick: Callable[[], Tick | None]
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
+    _action_threads: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(_ACTION_THREADS)
+    )
 
     def routes(self) -> list[Route]:
         """Return all routes."""
@@ -65,11 +88,11 @@ class Routes:
 
     async def state(self, _: Request) -> Response:
         """Return the whole state once."""
-        return Response(self._at.hub.since(0), media_type=_JSON)
+        return Response(self.hub.since(0), media_type=_JSON)
 
     async def stream(self, request: Request) -> Response:
         """Return the event stream: the whole state, then the changes."""
-        return EventStream(self._at.hub, reserved=self._at.access.has_shown_token(request))
+        return EventStream(self.hub, reserved=self.access.has_shown_token(request))
 
     async def schema(self, _: Request) -> Response:
         """Return the JSON schema of the API."""
@@ -77,26 +100,26 @@ class Routes:
 
     async def session(self, request: Request) -> Response:
         """Return whether this client may read."""
-        access = self._at.access
+        access = self.access
         return self._json(
             Session(
                 token_to_read=access.token_to_read,
                 may_read=access.may_read(request),
-                insecure=self._at.insecure,
+                insecure=self.insecure,
             )
         )
 
     async def begin_session(self, request: Request) -> Response:
         """Check the token and set the cookie with which this browser may read."""
-        self._at.access.check_writer(request.headers)
+        self.access.check_writer(request.headers)
         await _body(request)
         answer = Response(status_code=204)
         answer.set_cookie(
-            self._at.sessions.cookie,
-            self._at.sessions.begin(),
+            self.access.cookie,
+            self.access.begin_session(),
             path="/",
             httponly=True,
-            secure=self._at.tls,
+            secure=self.tls,
             samesite="strict",
         )
         return answer
@@ -115,7 +138,7 @@ class Routes:
         cluster, wanted = self._cluster(request), TimelineQuery.of(request)
 
         def read() -> BaseModel:
-            with history(self._at.config.state_dir) as opened:
+            with history(self.config.state_dir) as opened:
                 return answer(opened, cluster, wanted)
 
         return self._json(await self._in_thread(read))
@@ -124,25 +147,25 @@ class Routes:
         """Return a page of a broker's replicas."""
         cluster, wanted = self._cluster(request), ReplicaQuery.of(request)
         broker = self._broker(cluster, wanted.broker)
-        page = await self._in_thread(lambda: self._at.replicas.page(cluster, broker, wanted))
+        page = await self._in_thread(lambda: self.replicas.page(cluster, broker, wanted))
         return self._json(page)
 
     async def gate(self, request: Request) -> Response:
         """Return the evidence of a checkpoint's gate."""
         cluster, checkpoint = self._cluster(request), request.path_params["checkpoint"]
-        loaded = self._at.loaded.get(cluster)
+        loaded = self.loaded.get(cluster)
         found = await self._in_thread(
-            lambda: gate_evidence(self._at.config.state_dir, cluster, checkpoint, loaded)
+            lambda: gate_evidence(self.config.state_dir, cluster, checkpoint, loaded)
         )
         return self._json(found)
 
     async def act(self, request: Request) -> Response:
         """Perform an operator's action on the execution."""
-        self._at.access.check_writer(request.headers)
+        self.access.check_writer(request.headers)
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
         wanted = self._action(await _body(request))
         host = request.client.host if request.client else "unknown"
-        path = self._at.config.path
+        path = self.config.path
         done = await to_thread.run_sync(
             lambda: act(path, cluster, cast(Action, action), wanted, host),
             limiter=self._action_threads,
@@ -152,7 +175,7 @@ class Routes:
     def _action(self, body: bytes) -> ActionRequest:
         wanted = checked(ActionRequest, body)
         if any(
-            self._at.token.is_in(text)
+            self.access.token.is_in(text)
             for text in (wanted.who, wanted.reason, wanted.checkpoint or "")
         ):
             raise Refused(400, "bad_request", "the request contains the token: remove it")
@@ -160,12 +183,12 @@ class Routes:
 
     def _cluster(self, request: Request) -> str:
         name: str = request.path_params["cluster"]
-        if name not in {each.name for each in self._at.config.clusters}:
+        if name not in {each.name for each in self.config.clusters}:
             raise Refused(404, "not_found", "no such cluster is configured")
         return name
 
     def _broker(self, cluster: str, id_: int) -> BrokerSummary:
-        tick = self._at.tick()
+        tick = self.tick()
         clusters = () if tick is None else tick.clusters
         brokers = [b for each in clusters if each.name == cluster for b in each.summary.brokers]
         for each in brokers:
@@ -174,7 +197,7 @@ class Routes:
         raise Refused(404, "not_found", f"broker {id_} is not known in {cluster}")
 
     def _json(self, model: BaseModel) -> Response:
-        return json_response(self._at.cleaner, model)
+        return json_response(self.cleaner, model)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Read files outside the event loop; the end of the console does not wait for it."""

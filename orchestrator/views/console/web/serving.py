@@ -20,13 +20,13 @@ from orchestrator.views.console import third_party
 from orchestrator.views.console.access import bearer_token as tokens
 from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.certificate import Certificate
-from orchestrator.views.console.access.permissions import Access, Sessions
+from orchestrator.views.console.access.permissions import Access
 from orchestrator.views.console.access.redaction import cleaner
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.feed.publisher import Publisher
 from orchestrator.views.console.web.app import application
-from orchestrator.views.console.web.context import Context
+from orchestrator.views.console.web.routes import Routes
 from orchestrator.views.console.web.server import Server
 
 READERS_MAX: Final = 64
@@ -37,40 +37,26 @@ _SEND_BUFFER: Final = 128 * 1024
 which by default would buffer 4 MiB for each reader."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Protection:
-    """The protection of the transmitted data.
-
-    Attributes:
-        certificate: None: the console serves plain HTTP.
-        insecure: whether it serves plain HTTP beyond loopback.
-    """
-
-    certificate: Certificate | None
-    insecure: bool
-
-
-def _protection(config: Config, wanted: ConsoleAddress, host: str) -> _Protection:
-    """Return the protection for these settings; `host`: the address of the listener.
+def _certificate(config: Config, wanted: ConsoleAddress, *, loopback: bool) -> Certificate | None:
+    """Return the certificate; None: the console serves plain HTTP.
 
     Raises:
         ConfigError: the certificate cannot be used, or plain HTTP beyond loopback is not accepted.
     """
     where = f"{config.path}: `console`"
     if wanted.tls is not None:
-        certificate = Certificate(wanted.tls, f"{where}.tls")
-        return _Protection(certificate=certificate, insecure=False)
-    beyond = not ipaddress.ip_address(host).is_loopback
-    if beyond and not wanted.insecure:
+        return Certificate(wanted.tls, f"{where}.tls")
+    if not (loopback or wanted.insecure):
         problem = (
             f"{where}.listen {wanted.listen} is reached by other hosts, and the token would be sent"
             " over plain HTTP: add `tls: {cert_file: ..., key_file: ...}`, or listen on 127.0.0.1"
             " and use an ssh tunnel, or accept it with `insecure: true`"
         )
         raise ConfigError([problem])
-    return _Protection(certificate=None, insecure=beyond)
+    return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """The running console.
 
@@ -81,20 +67,12 @@ class Console:
         token: the token of this console.
     """
 
-    def __init__(
-        self,
-        at: HostPort,
-        protection: "_Protection",
-        token: Token,
-        publisher: Publisher,
-        hub: Hub,
-    ) -> None:
-        self.at = at
-        self.url = f"{'http' if protection.certificate is None else 'https'}://{at}"
-        self.insecure = protection.insecure
-        self.token = token
-        self._publisher = publisher
-        self._hub = hub
+    at: HostPort
+    url: str
+    insecure: bool
+    token: Token
+    _publisher: Publisher
+    _hub: Hub
 
     @property
     def looked_ms(self) -> int | None:
@@ -141,14 +119,15 @@ def _running(
     config: Config, wanted: ConsoleAddress, listener: socket.socket, token: Token
 ) -> Iterator[Console]:
     host, port = listener.getsockname()[:2]
-    protection = _protection(config, wanted, host)
-    sessions, crowd = Sessions(port), Crowd()
+    loopback = ipaddress.ip_address(host).is_loopback
+    certificate = _certificate(config, wanted, loopback=loopback)
+    insecure = certificate is None and not loopback
     hub = Hub(
         {each.name: each.runbook is not None for each in config.clusters},
         {
             "version": version("kraftgate"),
             "stall_after_ms": config.stall_after_ms,
-            "insecure": protection.insecure,
+            "insecure": insecure,
         },
         READERS_MAX,
         READERS_RESERVED,
@@ -156,37 +135,38 @@ def _running(
     clean = cleaner(config, token)
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
     publisher = Publisher(config, clean, loaded, lambda *tick: server.show(*tick))
-    context = Context(
+    hosts = {wanted.listen.host.lower(), *wanted.hosts}
+    routes = Routes(
         config=config,
         cleaner=clean,
         hub=hub,
-        token=token,
-        sessions=sessions,
-        access=Access(
-            token,
-            sessions,
-            {wanted.listen.host.lower(), *wanted.hosts},
-            loopback=ipaddress.ip_address(host).is_loopback,
-        ),
-        insecure=protection.insecure,
-        tls=protection.certificate is not None,
-        crowd=crowd,
+        access=Access(token, port, hosts, loopback=loopback),
+        insecure=insecure,
+        tls=certificate is not None,
         replicas=Replicas(config.state_dir),
         loaded=loaded,
         tick=lambda: publisher.last,
     )
-    certificate = protection.certificate
+    crowd = Crowd()
     server = Server(
-        application(context),
+        application(routes, crowd),
         hub,
         Door(listener, crowd),
         crowd,
         None if certificate is None else certificate.context,
     )
+    at = HostPort(wanted.listen.host, port)
     server.start()
     publisher.start()
     try:
-        yield Console(HostPort(wanted.listen.host, port), protection, token, publisher, hub)
+        yield Console(
+            at=at,
+            url=f"{'http' if certificate is None else 'https'}://{at}",
+            insecure=insecure,
+            token=token,
+            _publisher=publisher,
+            _hub=hub,
+        )
     finally:
         publisher.stop()
         server.stop()
