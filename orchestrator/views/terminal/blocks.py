@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from orchestrator.output.rich_console import console
@@ -87,6 +88,19 @@ def lines_of(
 
     want = Want(lines=len(lines), least=min(least, len(lines)), floor=floor, rank=rank)
     return Block(want=want, draw=draw)
+
+
+def cut(line: Text, width: int) -> Text:
+    """Return the text on one line, ended by an ellipsis if it is too long."""
+    line.no_wrap = True
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def bare_table(*, heads: bool = True, gap: int = 1) -> Table:
+    """Return an empty table without lines; `gap`: the spaces between its columns."""
+    padding = (0, gap, 0, 0)
+    return Table(box=None, show_header=heads, padding=padding, pad_edge=False, header_style="dim")
 
 
 def blank(rank: int) -> Block:

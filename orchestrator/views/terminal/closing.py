@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from migration.image.summary import BrokerSummary, ClusterSummary
@@ -11,6 +10,7 @@ from migration.metadata.events import Event
 from migration.values.durations import duration_text
 from migration.values.timestamps import iso, time_text
 from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.views.terminal.blocks import bare_table
 
 
 def closing(summary: ClusterSummary) -> RenderableType:
@@ -24,7 +24,7 @@ def closing(summary: ClusterSummary) -> RenderableType:
     )
     if summary.observed_ms is not None:
         head.append(f"  at {iso(summary.observed_ms)}", style="dim")
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    table = bare_table()
     for name in ("id", "registered", "unfenced", "complete", "unfenced early", "held for"):
         table.add_column(name, justify="right" if name == "id" else "left", overflow="fold")
     for broker in summary.brokers:

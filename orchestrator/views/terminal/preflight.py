@@ -14,6 +14,7 @@ from rich.text import Text
 from migration.assessment.checks.check import Result
 from migration.assessment.finding import Finding, Verdict
 from migration.values.severity import Severity
+from orchestrator.views.terminal.blocks import bare_table
 
 _FAIL, _UNKNOWN, _WARN, _PASS, _SKIPPED = "fail", "unknown", "warn", "pass", "skipped"
 _STYLE: Final = {
@@ -140,7 +141,7 @@ class _Bullets:
 
 
 def _lines(results: Sequence[Result]) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    table = bare_table(heads=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for one in results:

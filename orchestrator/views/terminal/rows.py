@@ -16,6 +16,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
 from orchestrator.output.formatting import short_age, short_rate
 from orchestrator.run.assessed import urgency
+from orchestrator.views.terminal.blocks import bare_table
 
 LETTERS: Final = {
     ReplicaState.ASSIGNED: ("A", "black on green"),
@@ -97,7 +98,7 @@ def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width
     kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
     used = sum(max(len(heads[i]), *(row[i].cell_len for row in columns)) + 1 for i in kept)
     bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    table = bare_table()
     for i in (*kept, len(heads) - 1):
         number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
         table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")

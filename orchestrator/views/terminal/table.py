@@ -14,14 +14,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from migration.assessment.assess import Assessment
-from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event, in_time_order
 from migration.values.timestamps import time_text
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.terminal import head
-from orchestrator.views.terminal.blocks import Block, Want, blank, fit, lines_of, text
+from orchestrator.views.terminal.blocks import Block, Want, blank, cut, fit, lines_of, text
 from orchestrator.views.terminal.rows import broker_table, legend, most_urgent_first, was_early
 from orchestrator.views.terminal.waiting import execution_blocks, hazard_blocks, waiting_blocks
 
@@ -64,8 +63,9 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     yield blank(rank=20)
     yield _brokers(one.assessment, width)
     if summary.brokers:
-        yield lines_of([_legend(width)], width, rank=19)
-        yield from _was_early(summary, width)
+        yield lines_of([cut(legend(), width)], width, rank=19)
+    if early := was_early(summary.brokers):
+        yield lines_of([cut(Text(early, style="magenta"), width)], width, rank=19)
     if one.events:
         latest = (event for _, event in one.events[-_EVENTS_MAX:])
         yield _events(in_time_order(latest), width)
@@ -100,20 +100,6 @@ def _brokers(assessment: Assessment, width: int) -> Block:
     return Block(want=want, draw=draw)
 
 
-def _legend(width: int) -> Text:
-    line = legend()
-    line.truncate(width, overflow="ellipsis")
-    return line
-
-
-def _was_early(summary: ClusterSummary, width: int) -> Iterator[Block]:
-    early = was_early(summary.brokers)
-    if early is not None:
-        line = Text(early, style="magenta", no_wrap=True)
-        line.truncate(width, overflow="ellipsis")
-        yield lines_of([line], width, rank=19)
-
-
 def _events(events: Sequence[Event], width: int) -> Block:
     """Return the latest events by cluster time, the last at the bottom, each cut to one line.
 
@@ -124,11 +110,10 @@ def _events(events: Sequence[Event], width: int) -> Block:
         fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
         moment = event.moment_ms
         at = "-" if moment is None else time_text(moment)
-        line = Text(f"{at} ", style="dim", no_wrap=True)
+        line = Text(f"{at} ", style="dim")
         line.append(event.kind, style="bold not dim")
         line.append(f" {pairs(fields)}", style="not dim")
-        line.truncate(width, overflow="ellipsis")
-        lines.append(line)
+        lines.append(cut(line, width))
 
     def draw(count: int) -> list[Text]:
         newest = lines[len(lines) - count + 1 :] if count > 1 else []

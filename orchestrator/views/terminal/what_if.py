@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from migration.what_if import HARMLESS, SERIOUS, Basis, Fate, Line, Prediction
+from orchestrator.views.terminal.blocks import bare_table
 
 SHOWN_MAX: Final = 50
 _STYLE: Final = {
@@ -74,7 +75,7 @@ def _head(cluster: str, asked: Prediction) -> Text:
 
 
 def _counts(asked: Prediction) -> RenderableType:
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    table = bare_table(heads=False)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -99,7 +100,7 @@ def _groups(lines: Sequence[Line]) -> Iterator[RenderableType]:
 
 
 def _table(lines: Sequence[Line]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = bare_table(gap=2)
     for name in ("  partition", "directory", "replicas", "isr", "min isr"):
         table.add_column(name, overflow="fold")
     for each in lines:
