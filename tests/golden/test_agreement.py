@@ -7,11 +7,12 @@ The outputs are the expected files, which `test_golden` holds against what the c
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from migration.assessment.waits import NEXT_STEPS
 from tests.golden.test_golden import EXPECTED
@@ -63,10 +64,14 @@ class Cluster:
         return " ".join(block.split())
 
     def metric(self, name: str) -> Iterator[tuple[Labels, float]]:
-        for family in text_string_to_metric_families(self._text("metrics.txt")):
-            for sample in family.samples:
-                if sample.name == name and sample.labels.get("cluster") == self.name:
-                    yield sample.labels, sample.value
+        for sample in _samples(self._text("metrics.txt")):
+            if sample.name == name and sample.labels.get("cluster") == self.name:
+                yield sample.labels, sample.value
+
+
+@cache
+def _samples(text: str) -> list[Sample]:
+    return [s for family in text_string_to_metric_families(text) for s in family.samples]
 
 
 def clusters() -> list[Cluster]:

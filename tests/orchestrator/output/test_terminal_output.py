@@ -77,6 +77,8 @@ HOSTILE = (
 )
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_LAST = {each.rpartition(".")[2] for each in FORBIDDEN}
+
 
 def printed_by(path: Path) -> Iterator[str]:
     """Give each forbidden name that a module uses."""
@@ -84,7 +86,8 @@ def printed_by(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "rich.console":
             rich_console = any(each.name == "Console" for each in node.names)
-        if isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in FORBIDDEN:
+        last = getattr(node, "attr", None) or getattr(node, "id", None)
+        if last in _LAST and ast.unparse(node) in FORBIDDEN:
             yield ast.unparse(node)
         if isinstance(node, ast.Call) and rich_console and ast.unparse(node.func) == "Console":
             yield "rich.console.Console()"

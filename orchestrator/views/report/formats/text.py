@@ -6,10 +6,11 @@ The templates escape every value, with its control characters visible.
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from migration.values.timestamps import iso
@@ -35,21 +36,17 @@ def json_text(report: Report) -> str:
 def html_text(report: Report) -> str:
     from orchestrator.views.report.formats.plots import plots  # matplotlib is slow to import
 
-    environment = _environment(_shown)
-    environment.filters |= {"iso": iso, "clock": clock, "bounded": bounded, "markup": Markup}
     drawn = [plots(each, f"c{number}") for number, each in enumerate(report.clusters)]
-    return environment.get_template("report.html.jinja").render(report=report, plots=drawn) + "\n"
+    return _template("report.html.jinja", _shown).render(report=report, plots=drawn) + "\n"
 
 
 def markdown_text(report: Report) -> str:
     """Return the report as Markdown, for a ticket or a post-mortem; the others have more."""
-    environment = _environment(_escaped)
-    environment.filters |= {"at": _at, "spent": _spent, "code": _code, "fenced": fenced}
-    environment.globals |= {"heads": heads, "row": row}
-    return environment.get_template("report.md.jinja").render(report=report) + "\n"
+    return _template("report.md.jinja", _escaped).render(report=report) + "\n"
 
 
-def _environment(finalize: Callable[[object], object]) -> Environment:
+@cache
+def _template(name: str, finalize: Callable[[object], object]) -> Template:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -59,7 +56,10 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
         finalize=finalize,
     )
     environment.filters |= {"lasting": lasting, "words": words}
-    return environment
+    environment.filters |= {"iso": iso, "clock": clock, "bounded": bounded, "markup": Markup}
+    environment.filters |= {"at": _at, "spent": _spent, "code": _code, "fenced": fenced}
+    environment.globals |= {"heads": heads, "row": row}
+    return environment.get_template(name)
 
 
 def _shown(value: object) -> object:

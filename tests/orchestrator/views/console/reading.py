@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import httpx
@@ -53,6 +54,10 @@ class Page:
             if wanted in (None, sent.event):
                 return sent
 
+    def begin(self) -> None:
+        """Wait for the first line of the stream."""
+        assert next(self._lines) == "event: state"
+
     def _one(self) -> Sent:
         fields: dict[str, str] = {}
         for line in self._lines:
@@ -92,10 +97,14 @@ def _merged(rows: list[Any], new: list[Any], by: str) -> list[Any]:
 
 def valid(shape: str, value: Any) -> Any:
     """Check a value against the published schema."""
-    validator = Draft202012Validator({**schema(), "$ref": f"#/$defs/{shape}"})
-    problems = [f"{each.json_path}: {each.message[:200]}" for each in validator.iter_errors(value)]
-    assert problems == []
+    found = _validator(shape).iter_errors(value)
+    assert [f"{each.json_path}: {each.message[:200]}" for each in found] == []
     return value
+
+
+@cache
+def _validator(shape: str) -> Draft202012Validator:
+    return Draft202012Validator({**schema(), "$ref": f"#/$defs/{shape}"})
 
 
 def client(served: Served, *, token: str | None = None) -> httpx.Client:

@@ -116,12 +116,12 @@ def test_a_page_too_many_is_refused(start: Start) -> None:
         free = READERS_MAX - READERS_RESERVED
         pages = [opened.enter_context(watching(served)) for _ in range(free)]
         for page in pages:
-            page.next()
+            page.begin()
         with client(served) as http:
             assert refused(http.get("/api/stream")) == (503, "too_many")
         more = [opened.enter_context(watching(served, **shown)) for _ in range(READERS_RESERVED)]
         for page in more:
-            page.next()
+            page.begin()
         with client(served, token=served.token) as http:
             assert refused(http.get("/api/stream")) == (503, "too_many")
     _wait_for_room(served)
