@@ -7,15 +7,11 @@
     |- ExecutionError         2 USAGE       the state of the execution does not allow the request
     |- UnknownIdError         2 USAGE       there is no such cluster, broker, controller, checkpoint
     |- PathError              2 USAGE       there is no metadata log at the path
-    |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
     |- FollowingError         1 FAILED      the query that follows the clusters ended
     |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
-    |  |- BodyRefused                       the body of an entry is too long, or is not JSON
-    |  |- SecretUnknown                     a secret cannot be read, so it cannot be redacted
-    |  `- FencedOff                         another orchestrator took over
+    |  `- SecretUnknown                     a secret cannot be read, so it cannot be redacted
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
-    |  |- LockHeld                          another process has it; the message names it
-    |  `- LockUnreachable                   ZooKeeper does not answer
+    |  `- LockHeld                          another process has it; the message names it
     |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
     |- HookError              1 FAILED      a hook cannot be started, or its run cannot be read
     |- GateNotMetError        3 GATE_NOT_MET
@@ -95,10 +91,6 @@ class PathError(KraftgateError):
     code = ExitCode.USAGE
 
 
-class DamagedFileError(KraftgateError):
-    """A metadata log or snapshot is damaged: file, byte position, reason."""
-
-
 class FollowingError(KraftgateError):
     """The query that follows the clusters ended."""
 
@@ -107,16 +99,8 @@ class AuditError(KraftgateError):
     """The audit trail cannot be read or written, or was changed."""
 
 
-class BodyRefused(AuditError):
-    """The body of an audit entry is too long, or has no canonical JSON."""
-
-
 class SecretUnknown(AuditError):
     """A named secret cannot be read, so it cannot be redacted."""
-
-
-class FencedOff(AuditError):
-    """Another orchestrator took over; this one must stop."""
 
 
 class LockError(KraftgateError):
@@ -125,10 +109,6 @@ class LockError(KraftgateError):
 
 class LockHeld(LockError):
     """Another process has it."""
-
-
-class LockUnreachable(LockError):
-    """ZooKeeper, which keeps the lock, does not answer."""
 
 
 class ThirdPartyError(KraftgateError):

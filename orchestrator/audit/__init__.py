@@ -6,10 +6,9 @@ is stored next to the file, and it may be recorded anywhere else (`audit verify 
 
 The errors are part of the tree in `orchestrator.errors`:
 
-    AuditError            the trail cannot be used, or was changed
-    |- BodyRefused        the body of an entry is too long, or has no canonical JSON
-    |- SecretUnknown      a secret cannot be read, so it cannot be redacted
-    `- FencedOff          another orchestrator took over the cluster
+    AuditError            the trail cannot be used or was changed, an entry cannot be stored, or
+    |                     another orchestrator took over the cluster
+    `- SecretUnknown      a secret cannot be read, so it cannot be redacted
     NoDataError           there is no trail yet
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.errors import BodyRefused
+from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 
 ALGORITHM: Final = "sha256"
@@ -57,7 +57,7 @@ class Entry:
         It equals `hash` unless the entry was changed.
 
         Raises:
-            BodyRefused: part of it has no canonical JSON.
+            AuditError: part of it has no canonical JSON.
         """
         return f"{ALGORITHM}:{hashlib.sha256(canonical(self.hashed()).encode()).hexdigest()}"
 
@@ -66,14 +66,14 @@ def canonical(value: JsonValue) -> str:
     """Return JSON in which equal values are equal text: sorted keys, no spaces, UTF-8.
 
     Raises:
-        BodyRefused: it contains a NaN or an infinity, a key that is not text, a type that JSON does
+        AuditError: it contains a NaN or an infinity, a key that is not text, a type that JSON does
             not have, or a lone surrogate, which has no UTF-8 encoding.
     """
     text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BodyRefused(
+        raise AuditError(
             f"an audit entry contains the lone surrogate {error.object[error.start]!r}, which has"
             " no UTF-8 encoding: decode bytes with errors='backslashreplace'"
         ) from error
@@ -84,7 +84,7 @@ def plain(value: object, where: str = "body") -> JsonValue:
     """Convert a value to lists and dictionaries of exactly JSON's types.
 
     Raises:
-        BodyRefused: it contains a NaN or an infinity, a key that is not text, or another type.
+        AuditError: it contains a NaN or an infinity, a key that is not text, or another type.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -93,10 +93,10 @@ def plain(value: object, where: str = "body") -> JsonValue:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise BodyRefused(
+                raise AuditError(
                     f"{where} of an audit entry has the key {key!r}, which is not text"
                 )
         return {str(key): plain(each, f"{where}.{key}") for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(each, f"{where}[{at}]") for at, each in enumerate(value)]
-    raise BodyRefused(f"{where} of an audit entry is {value!r}, which is not a JSON value")
+    raise AuditError(f"{where} of an audit entry is {value!r}, which is not a JSON value")

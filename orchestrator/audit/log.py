@@ -17,7 +17,7 @@ from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, canonical, plain
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
-from orchestrator.errors import AuditError, BodyRefused, FencedOff
+from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.redactor import Redactor
 from streams.state.sqlite import Connection
@@ -87,9 +87,9 @@ class AuditLog:
         append, such as an approval.
 
         Raises:
-            FencedOff: another process has taken the fence of this cluster; nothing was appended.
-            BodyRefused: the body is longer than `BODY_BYTES_MAX` or has no canonical JSON.
-            AuditError: the trail cannot be written, or its end is missing.
+            AuditError: another process has taken the fence of this cluster, the body is longer than
+                `BODY_BYTES_MAX` or has no canonical JSON, the trail cannot be written, or its end
+                is missing. Nothing was appended.
         """
         with self._mutex:
             with self._writing():
@@ -170,7 +170,7 @@ class AuditLog:
         check_anchor(self._db, self._anchor)
         text = canonical(self._redactor.body(plain(body)))
         if len(text.encode()) > BODY_BYTES_MAX:
-            raise BodyRefused(
+            raise AuditError(
                 f"an audit entry ({kind}) of {len(text.encode())} bytes is longer than"
                 f" {BODY_BYTES_MAX}"
             )
@@ -220,7 +220,7 @@ class AuditLog:
     def _check_fence(self, cluster: str, fence: int) -> None:
         current, owner = self._fence(cluster)
         if fence != current:
-            raise FencedOff(
+            raise AuditError(
                 f"{owner or 'nobody'} has the fence {current} of {cluster}, and this process"
                 f" {fence}: another orchestrator took over; stop this one"
             )

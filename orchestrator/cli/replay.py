@@ -8,7 +8,7 @@ import click
 from migration.assessment.waits import nothing_seen
 from orchestrator.api.status import cluster_json
 from orchestrator.cli.framework import json_option, verbose_option
-from orchestrator.errors import DamagedFileError
+from orchestrator.errors import KraftgateError
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.job import replayed
@@ -49,4 +49,4 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
         echo()
         console().print(closing(summary))
     if outcome.damage is not None:
-        raise DamagedFileError(outcome.damage)
+        raise KraftgateError(outcome.damage)

@@ -88,8 +88,8 @@ class Conductor:
         """Continue every execution with this tick, whose data was read after `store_answers`.
 
         Raises:
-            FencedOff: another orchestrator took over one of the clusters.
-            AuditError: the audit trail cannot be written.
+            AuditError: another orchestrator took over one of the clusters, or the audit trail
+                cannot be written.
         """
         for one in tick.clusters:
             if one.name in self._executions:

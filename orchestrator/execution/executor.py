@@ -89,8 +89,8 @@ class Executor:
         """Evaluate one tick, and do what is due; None: no execution has begun.
 
         Raises:
-            FencedOff: another orchestrator took over.
-            AuditError: the trail cannot be written; nothing is done without it.
+            AuditError: another orchestrator took over, or the trail cannot be written; nothing is
+                done without it.
             HookError: the state of a hook cannot be read.
         """
         self._now_ms = view.now_ms

@@ -27,8 +27,7 @@ class ExecutionTrail:
         """Append an entry.
 
         Raises:
-            FencedOff: another orchestrator took over the execution; only with `fence`.
-            AuditError: it cannot be written.
+            AuditError: it cannot be written, or, with `fence`, another orchestrator took over.
         """
         self._log.append(self.cluster, body.kind, body.as_json(), now_ms, fence=fence)
 

@@ -30,7 +30,7 @@ from typing import Final
 
 from migration.values.foreign import Unreadable, load_object
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.errors import LockError, LockHeld, LockUnreachable
+from orchestrator.errors import LockError, LockHeld
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
@@ -61,7 +61,7 @@ def _lock_errors() -> Iterator[None]:
     try:
         yield
     except NoAnswer as error:
-        raise LockUnreachable(str(error)) from error
+        raise LockError(str(error)) from error
     except NoAuth as error:
         raise LockError(
             f"{error}: access to {HOME} is denied, it belongs to another identity. Configure the"
@@ -104,8 +104,8 @@ class ZooKeeperLock:
 
         Raises:
             LockHeld: another process holds it.
-            LockUnreachable: ZooKeeper does not answer.
-            LockError: ZooKeeper rejects the request, or the chroot does not exist.
+            LockError: ZooKeeper does not answer or rejects the request, or the chroot does not
+                exist.
         """
         self._zookeeper.connect(_CONNECT_S_MAX)
         if wait_s:
@@ -163,7 +163,6 @@ class ZooKeeperLock:
         """Remove the record of a step that has ended, unless another step is recorded.
 
         Raises:
-            LockUnreachable: no answer; retry later.
             LockError: ZooKeeper rejects the request.
         """
         found = self._zookeeper.get(STEP)

@@ -23,7 +23,7 @@ from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import FencedOff
+from orchestrator.errors import AuditError
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -373,7 +373,7 @@ def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: 
 def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None:
     first = night.executor
     night.take_up()
-    with pytest.raises(FencedOff):
+    with pytest.raises(AuditError, match="another orchestrator took over"):
         first.tick(night.view(), {})
     assert night.outside.started == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.audit import AuditLog
-from orchestrator.errors import FencedOff, LockHeld
+from orchestrator.errors import AuditError, LockHeld
 from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
 from orchestrator.process.owner import Owner
 
@@ -37,7 +37,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(log: AuditLog, tmp_path: P
     anna.release()
     assert anna.check() == NotHeld(why="it was not taken")
     assert bert.acquire() > taken
-    with pytest.raises(FencedOff, match="bert"):
+    with pytest.raises(AuditError, match="bert"):
         log.append("prod", "tick", {}, 2, fence=taken)
     bert.release()
 
