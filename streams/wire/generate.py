@@ -4,8 +4,9 @@
 
 In: `common/metadata/*.json` of the jar (Kafka's generator input, apache/kafka `generator/`).
 Out: a dataclass in kio's style for each version of each record type; a class has no field that its
-version lacks. The generator does not import the generated module, so it can always replace a broken
-one. It needs ruff to format the module.
+version lacks, and inherits those of the previous version if it only adds some at the end. The
+generator does not import the generated module, so it can always replace a broken one. It needs ruff
+to format the module.
 """
 
 import argparse
@@ -42,7 +43,8 @@ _ENTITY_TYPES: Final[Mapping[str, str]] = {"brokerId": "BrokerId", "topicName": 
 _HEAD: Final = '''"""The metadata record types of Kafka 3.9, a class for each version.
 
 Generated from the schemas in Kafka's jar by `python -m streams.wire.generate`; do not edit.
-The description of a field is with the first version that has it.
+A version that only adds fields at the end inherits those of the previous one. The description of a
+field is with the first version that has it.
 """
 
 import uuid
@@ -141,49 +143,59 @@ def _parse(source: str, text: str) -> RecordSchema:
     )
 
 
-def _render(schema: RecordSchema) -> Iterator[str]:
-    """Yield the classes of one record type, not yet formatted."""
-    described: set[tuple[str, str]] = set()
-    for version in schema.versions:
-        yield from _render_class(schema, schema.name, schema.fields, version, "_Record", described)
+class _Classes:
+    """The classes of one record type, a version after the other, not yet formatted.
 
-
-def _render_class(
-    schema: RecordSchema,
-    name: str,
-    fields: list[JsonObject],
-    version: int,
-    base: str,
-    described: set[tuple[str, str]],
-) -> Iterator[str]:
-    """Yield the nested classes of a class, then the class itself.
-
-    `described`: class and name of the fields that earlier versions describe; it grows.
+    A version that only adds fields at the end is a subclass of the previous one. A nested class
+    that a version does not change remains the class of the earlier version.
     """
-    present = [one for one in fields if version in versions(one["versions"])]
-    for one in present:
-        if "fields" in one:
-            element = _element(one["type"])
-            yield from _render_class(schema, element, one["fields"], version, "_Nested", described)
-    lines = [
-        "@dataclass(frozen=True, slots=True, kw_only=True)",
-        f"class {name}V{version}({base}):",
-        f"    __version__: ClassVar[i16] = i16({version})",
-        f"    __api_key__: ClassVar[i16] = i16({schema.api_key})",
-    ]
-    for one in present:
-        lines.append(_render_field(one, version))
-        if (name, one["name"]) not in described:
-            described.add((name, one["name"]))
-            about = textwrap.fill(f'"""{one["about"]}"""', _WIDTH - 4)
-            lines.append(textwrap.indent(about, "    "))
-    yield "\n\n" + "\n".join(lines) + "\n"
+
+    def __init__(self, schema: RecordSchema) -> None:
+        self._schema = schema
+        self._last: dict[str, tuple[str, list[str]]] = {}
+        self._described: set[tuple[str, str]] = set()
+
+    def all(self) -> Iterator[str]:
+        for version in self._schema.versions:
+            yield from self._render(self._schema.name, self._schema.fields, version, "_Record")
+
+    def _render(
+        self, name: str, fields: list[JsonObject], version: int, base: str
+    ) -> Iterator[str]:
+        """Yield the nested classes of a class, then the class itself."""
+        present = [one for one in fields if version in versions(one["versions"])]
+        for one in present:
+            if "fields" in one:
+                yield from self._render(_element(one["type"]), one["fields"], version, "_Nested")
+        rendered = [_render_field(one, version, self._last) for one in present]
+        last, known = self._last.get(name, ("", [""]))
+        if rendered == known and base == "_Nested":
+            return
+        extends = rendered[: len(known)] == known
+        own = f"{name}V{version}"
+        self._last[name] = own, rendered
+        lines = [
+            "@dataclass(frozen=True, slots=True, kw_only=True)",
+            f"class {own}({last if extends else base}):",
+            f"    __version__: ClassVar[i16] = i16({version})",
+        ]
+        if not extends:
+            lines.append(f"    __api_key__: ClassVar[i16] = i16({self._schema.api_key})")
+        for one, line in list(zip(present, rendered, strict=True))[len(known) if extends else 0 :]:
+            lines.append(line)
+            if (name, one["name"]) not in self._described:
+                self._described.add((name, one["name"]))
+                about = textwrap.fill(f'"""{one["about"]}"""', _WIDTH - 4)
+                lines.append(textwrap.indent(about, "    "))
+        yield "\n\n" + "\n".join(lines) + "\n"
 
 
-def _render_field(one: JsonObject, version: int) -> str:
+def _render_field(
+    one: JsonObject, version: int, nested: Mapping[str, tuple[str, list[str]]]
+) -> str:
     element, is_array = _element(one["type"]), one["type"].startswith("[]")
     primitive = _PRIMITIVES.get(element)
-    inner = _ENTITY_TYPES.get(one.get("entityType", ""), primitive) or f"{element}V{version}"
+    inner = _ENTITY_TYPES.get(one.get("entityType", ""), primitive) or nested[element][0]
     nullable = version in versions(one.get("nullableVersions"))
     annotation = f"tuple[{inner}, ...]" if is_array else inner
     if nullable:
@@ -234,7 +246,7 @@ def generate(jar: Path) -> str:
     """
     schemas = read_schemas(jar)
     names = [f"{schema.name}V{version}" for schema in schemas for version in schema.versions]
-    classes = "".join(text for schema in schemas for text in _render(schema))
+    classes = "".join(text for schema in schemas for text in _Classes(schema).all())
     return _format(_HEAD + classes + _TAIL.format(union=" | ".join(names)))
 
 

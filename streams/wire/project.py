@@ -30,10 +30,7 @@ def _directories(ids: Iterable[uuid.UUID | None]) -> tuple[DirectoryId, ...]:
 
 
 def _register_broker(
-    entity: schema.RegisterBrokerRecordV0
-    | schema.RegisterBrokerRecordV1
-    | schema.RegisterBrokerRecordV2
-    | schema.RegisterBrokerRecordV3,
+    entity: schema.RegisterBrokerRecordV0 | schema.RegisterBrokerRecordV2,
 ) -> records.RegisterBroker:
     return records.RegisterBroker(
         broker_id=entity.broker_id,
@@ -52,9 +49,7 @@ def _register_broker(
 
 
 def _broker_registration_change(
-    entity: schema.BrokerRegistrationChangeRecordV0
-    | schema.BrokerRegistrationChangeRecordV1
-    | schema.BrokerRegistrationChangeRecordV2,
+    entity: schema.BrokerRegistrationChangeRecordV0,
 ) -> records.BrokerRegistrationChange:
     return records.BrokerRegistrationChange(
         broker_id=entity.broker_id,
@@ -65,9 +60,7 @@ def _broker_registration_change(
     )
 
 
-def _partition(
-    entity: schema.PartitionRecordV0 | schema.PartitionRecordV1 | schema.PartitionRecordV2,
-) -> records.Partition:
+def _partition(entity: schema.PartitionRecordV0) -> records.Partition:
     return records.Partition(
         partition_id=entity.partition_id,
         topic_id=_raw(entity.topic_id),
@@ -84,11 +77,7 @@ def _partition(
     )
 
 
-def _partition_change(
-    entity: schema.PartitionChangeRecordV0
-    | schema.PartitionChangeRecordV1
-    | schema.PartitionChangeRecordV2,
-) -> records.PartitionChange:
+def _partition_change(entity: schema.PartitionChangeRecordV0) -> records.PartitionChange:
     directories = getattr(entity, "directories", None)
     return records.PartitionChange(
         partition_id=entity.partition_id,

@@ -1,7 +1,8 @@
 """The metadata record types of Kafka 3.9, a class for each version.
 
 Generated from the schemas in Kafka's jar by `python -m streams.wire.generate`; do not edit.
-The description of a field is with the first version that has it.
+A version that only adds fields at the end inherits those of the previous one. The description of a
+field is with the first version that has it.
 """
 
 import uuid
@@ -73,56 +74,10 @@ class RegisterBrokerRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerEndpointV1(_Nested):
+class RegisterBrokerRecordV1(RegisterBrokerRecordV0):
     __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    host: str = field(metadata={"kafka_type": "string"})
-    port: u16 = field(metadata={"kafka_type": "uint16"})
-    security_protocol: i16 = field(metadata={"kafka_type": "int16"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerFeatureV1(_Nested):
-    __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerRecordV1(_Record):
-    __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(0)
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    end_points: tuple[BrokerEndpointV1, ...]
-    features: tuple[BrokerFeatureV1, ...]
-    rack: str | None = field(metadata={"kafka_type": "string"})
-    fenced: bool = field(metadata={"kafka_type": "bool"}, default=True)
     in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
     """True if the broker is in controlled shutdown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerEndpointV2(_Nested):
-    __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    host: str = field(metadata={"kafka_type": "string"})
-    port: u16 = field(metadata={"kafka_type": "uint16"})
-    security_protocol: i16 = field(metadata={"kafka_type": "int16"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerFeatureV2(_Nested):
-    __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,45 +89,16 @@ class RegisterBrokerRecordV2(_Record):
     """True if the broker is a ZK broker in migration mode. Otherwise, false"""
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    end_points: tuple[BrokerEndpointV2, ...]
-    features: tuple[BrokerFeatureV2, ...]
+    end_points: tuple[BrokerEndpointV0, ...]
+    features: tuple[BrokerFeatureV0, ...]
     rack: str | None = field(metadata={"kafka_type": "string"})
     fenced: bool = field(metadata={"kafka_type": "bool"}, default=True)
     in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerEndpointV3(_Nested):
+class RegisterBrokerRecordV3(RegisterBrokerRecordV2):
     __version__: ClassVar[i16] = i16(3)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    host: str = field(metadata={"kafka_type": "string"})
-    port: u16 = field(metadata={"kafka_type": "uint16"})
-    security_protocol: i16 = field(metadata={"kafka_type": "int16"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerFeatureV3(_Nested):
-    __version__: ClassVar[i16] = i16(3)
-    __api_key__: ClassVar[i16] = i16(0)
-    name: str = field(metadata={"kafka_type": "string"})
-    min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerRecordV3(_Record):
-    __version__: ClassVar[i16] = i16(3)
-    __api_key__: ClassVar[i16] = i16(0)
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    is_migrating_zk_broker: bool = field(metadata={"kafka_type": "bool"}, default=False)
-    incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    end_points: tuple[BrokerEndpointV3, ...]
-    features: tuple[BrokerFeatureV3, ...]
-    rack: str | None = field(metadata={"kafka_type": "string"})
-    fenced: bool = field(metadata={"kafka_type": "bool"}, default=True)
-    in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 0}, default=()
     )
@@ -226,39 +152,16 @@ class PartitionRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionRecordV1(_Record):
+class PartitionRecordV1(PartitionRecordV0):
     __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(3)
-    partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    isr: tuple[i32, ...] = field(metadata={"kafka_type": "int32"})
-    removing_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    adding_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    leader: BrokerId = field(metadata={"kafka_type": "int32"}, default=BrokerId(-1))
-    leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
-    leader_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    partition_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
     directories: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"})
     """The log directory hosting each replica, sorted in the same exact order as the Replicas
     field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionRecordV2(_Record):
+class PartitionRecordV2(PartitionRecordV1):
     __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(3)
-    partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    isr: tuple[i32, ...] = field(metadata={"kafka_type": "int32"})
-    removing_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    adding_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    leader: BrokerId = field(metadata={"kafka_type": "int32"}, default=BrokerId(-1))
-    leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
-    leader_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    partition_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    directories: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"})
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 1}, default=None
     )
@@ -316,25 +219,8 @@ class PartitionChangeRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionChangeRecordV1(_Record):
+class PartitionChangeRecordV1(PartitionChangeRecordV0):
     __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(5)
-    partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    isr: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 0}, default=None
-    )
-    leader: BrokerId = field(metadata={"kafka_type": "int32", "tag": 1}, default=BrokerId(-2))
-    replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 2}, default=None
-    )
-    removing_replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 3}, default=None
-    )
-    adding_replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 4}, default=None
-    )
-    leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 5}, default=i8(-1))
     directories: tuple[uuid.UUID | None, ...] | None = field(
         metadata={"kafka_type": "uuid", "tag": 8}, default=None
     )
@@ -342,28 +228,8 @@ class PartitionChangeRecordV1(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionChangeRecordV2(_Record):
+class PartitionChangeRecordV2(PartitionChangeRecordV1):
     __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(5)
-    partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    isr: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 0}, default=None
-    )
-    leader: BrokerId = field(metadata={"kafka_type": "int32", "tag": 1}, default=BrokerId(-2))
-    replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 2}, default=None
-    )
-    removing_replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 3}, default=None
-    )
-    adding_replicas: tuple[BrokerId, ...] | None = field(
-        metadata={"kafka_type": "int32", "tag": 4}, default=None
-    )
-    leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 5}, default=i8(-1))
-    directories: tuple[uuid.UUID | None, ...] | None = field(
-        metadata={"kafka_type": "uuid", "tag": 8}, default=None
-    )
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 6}, default=None
     )
@@ -501,24 +367,15 @@ class BrokerRegistrationChangeRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationChangeRecordV1(_Record):
+class BrokerRegistrationChangeRecordV1(BrokerRegistrationChangeRecordV0):
     __version__: ClassVar[i16] = i16(1)
-    __api_key__: ClassVar[i16] = i16(17)
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    fenced: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
     in_controlled_shutdown: i8 = field(metadata={"kafka_type": "int8", "tag": 1}, default=i8(0))
     """0 if no change, 1 if the broker is in controlled shutdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationChangeRecordV2(_Record):
+class BrokerRegistrationChangeRecordV2(BrokerRegistrationChangeRecordV1):
     __version__: ClassVar[i16] = i16(2)
-    __api_key__: ClassVar[i16] = i16(17)
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    fenced: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
-    in_controlled_shutdown: i8 = field(metadata={"kafka_type": "int8", "tag": 1}, default=i8(0))
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 2}, default=()
     )

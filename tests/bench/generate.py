@@ -29,7 +29,7 @@ from kio.static.primitive import i8, i16, i32, i64, u16
 from migration.metadata.directory_ids import MIGRATING, to_text
 from streams.wire import schema
 from streams.wire.build import write_batch, write_leader_change
-from streams.wire.schema import BrokerEndpointV3, BrokerFeatureV3
+from streams.wire.schema import BrokerEndpointV0, BrokerFeatureV0
 from streams.wire.values import write_value
 from tests.bench.oracle import ExpectedBroker, Oracle
 from tests.bench.values import REPLICAS, assignment_v1, leadership_v1, partition_v0
@@ -209,7 +209,7 @@ class _Story:
             incarnation_id=uuid.UUID(bytes=self._rng.randbytes(16)),
             broker_epoch=i64(offset),
             end_points=(
-                BrokerEndpointV3(
+                BrokerEndpointV0(
                     name="PLAINTEXT",
                     host=f"broker-{broker}.example",
                     port=u16(9092),
@@ -217,7 +217,7 @@ class _Story:
                 ),
             ),
             features=(
-                BrokerFeatureV3(
+                BrokerFeatureV0(
                     name="metadata.version",
                     min_supported_version=version,
                     max_supported_version=version,
