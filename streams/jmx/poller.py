@@ -6,13 +6,12 @@ counts as silent.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
@@ -22,7 +21,7 @@ from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
-from streams.process.background import BackgroundThreads
+from streams.process.background import BackgroundThread
 from streams.state.source_status import joined
 
 _STOP_S: Final = 10.0
@@ -53,7 +52,7 @@ class _Round:
     failures: dict[int | None, JmxError] = field(default_factory=dict)
 
 
-class JmxPoller(BackgroundThreads):
+class JmxPoller(BackgroundThread):
     """Polls one cluster's JMX numbers."""
 
     def __init__(
@@ -63,6 +62,7 @@ class JmxPoller(BackgroundThreads):
         clock: Callable[[], int],
     ) -> None:
         """`append` stores facts durably, all or none, before it returns."""
+        super().__init__("jmx", _STOP_S)
         self._config = config
         self._append = append
         self._clock = clock
@@ -72,30 +72,17 @@ class JmxPoller(BackgroundThreads):
         self._nodes = config.named
         self._reported_nodes: frozenset[int] | None = None
         self._last: dict[int, NodeFact] = {}
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
         self._status = SourceStatus(observed_ms=clock(), waiting="no node was polled yet")
-
-    def start(self) -> Self:
-        """Start the thread; a second call does nothing."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="jmx", daemon=True)
-            self._thread.start()
-        return self
 
     def stop(self) -> None:
         """Stop polling; wait a few seconds for open requests, and discard their answers."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(_STOP_S)
+        super().stop()
         self._http.close()
 
     def status(self) -> SourceStatus:
         """Return the current status. Thread-safe."""
-        with self._lock:
-            last = self._status
-        ended = self._thread is not None and not self._thread.is_alive()
+        last = self._status
+        ended = self._thread.ident is not None and not self._thread.is_alive()
         error = "the poller of JMX numbers ended" if ended and last.error is None else last.error
         return replace(last, observed_ms=self._clock(), error=error)
 
@@ -180,15 +167,14 @@ class JmxPoller(BackgroundThreads):
         refused = [str(e) for e in found.failures.values() if isinstance(e, AccessRefused)]
         waits = [str(e) for e in found.failures.values() if not isinstance(e, AccessRefused)]
         readings = [(answer.at_ms, each) for answer in found.answers for each in answer.readings]
-        with self._lock:
-            before = self._status
-            self._status = SourceStatus(
-                observed_ms=now_ms,
-                last_reply_ms=max(at for at, _ in readings) if readings else before.last_reply_ms,
-                endpoint=readings[0][1].endpoint if readings else before.endpoint,
-                waiting=joined(waits),
-                error=not_stored or joined(refused),
-            )
+        before = self._status
+        self._status = SourceStatus(
+            observed_ms=now_ms,
+            last_reply_ms=max(at for at, _ in readings) if readings else before.last_reply_ms,
+            endpoint=readings[0][1].endpoint if readings else before.endpoint,
+            waiting=joined(waits),
+            error=not_stored or joined(refused),
+        )
 
 
 def _jobs(

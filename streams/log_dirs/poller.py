@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from migration.observed.facts import Observation
 from migration.observed.source_status import SourceStatus
@@ -27,7 +27,7 @@ from streams.log_dirs.schedule import Schedule
 from streams.log_dirs.status import PollStatus
 from streams.log_dirs.views import Views
 from streams.net.errors import LiveError
-from streams.process.background import BackgroundThreads
+from streams.process.background import BackgroundThread
 
 _LOOK_S: Final = 0.2
 """Time between two reads of the requests of other processes."""
@@ -40,7 +40,7 @@ _Item: TypeAlias = PollResult | ClusterView | SnapshotEnd | LiveError | None
 """An item that another thread puts into the inbox; None only wakes the poller."""
 
 
-class LogDirsPoller(BackgroundThreads):
+class LogDirsPoller(BackgroundThread):
     """Polls one cluster's brokers, in a thread of its own."""
 
     def __init__(
@@ -61,6 +61,7 @@ class LogDirsPoller(BackgroundThreads):
         Raises:
             RequestsUnusable: `requests.db` cannot be opened.
         """
+        super().__init__("log-dirs", _STOP_S)
         self._config = config
         self._memory = memory
         self._append = append
@@ -76,22 +77,14 @@ class LogDirsPoller(BackgroundThreads):
         self._discovered = False
         self._discovered_s = float("-inf")
         self._last: dict[int, compare.Disks] = {}
-        self._stopping = threading.Event()
         self._workers: set[threading.Thread] = set()
-        self._thread: threading.Thread | None = None
 
-    def start(self) -> Self:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="log-dirs", daemon=True)
-            self._thread.start()
-        return self
+    def _wake(self) -> None:
+        self._inbox.put(None)
 
     def stop(self) -> None:
         """Stop polling; wait a few seconds for current polls, and discard their replies."""
-        self._stopping.set()
-        self._inbox.put(None)
-        if self._thread is not None:
-            self._thread.join(_STOP_S)
+        super().stop()
         # A broker that hangs is not waited for.
         deadline_s = time.monotonic() + _WORKERS_STOP_S
         for thread in self._workers:

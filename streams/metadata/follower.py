@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self, TypeVar, assert_never
+from typing import Any, Final, TypeVar, assert_never
 
 from migration.observed.source_status import SourceStatus
 from streams.kafka import messages
@@ -28,7 +28,7 @@ from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.process.background import BackgroundThreads
+from streams.process.background import BackgroundThread
 from streams.state.source_status import now_ms
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def _nobody(_position: Position) -> None:
     """Ignore progress."""
 
 
-class Follower(BackgroundThreads):
+class Follower(BackgroundThread):
     """Follows one quorum into one spool, in a thread of its own."""
 
     def __init__(
@@ -89,12 +89,11 @@ class Follower(BackgroundThreads):
         Raises:
             WrongCluster: the spool was made from another cluster than the configured one.
         """
+        super().__init__("kraft-follower", _STOP_S)
         self._config = config
         self._spool = spool
         self._on_progress = on_progress
         self._moved = threading.Condition()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
         self._connection: Connection | None = None
         self._crash: BaseException | None = None
         self._cluster_id = _agreed(config, spool)
@@ -113,28 +112,16 @@ class Follower(BackgroundThreads):
 
     # The interface for the owner
 
-    def start(self) -> Self:
-        """Start the thread.
-
-        Raises:
-            RuntimeError: the follower was started before.
-        """
-        if self._thread is not None:
-            raise RuntimeError("a follower is started once")
-        self._thread = threading.Thread(target=self._run, name="kraft-follower", daemon=True)
-        self._thread.start()
-        return self
-
     def stop(self) -> None:
         """Stop the thread, at once even during a long poll; a second call does nothing."""
-        self._stopping.set()
+        super().stop()
+        with self._moved:
+            self._moved.notify_all()
+
+    def _wake(self) -> None:
         connection = self._connection
         if connection is not None:
             connection.interrupt()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_STOP_S)
-        with self._moved:
-            self._moved.notify_all()
 
     @property
     def position(self) -> Position:

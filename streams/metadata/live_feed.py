@@ -60,7 +60,7 @@ class LiveFeed:
         self._spool = Spool(spool)
         self._follower = Follower(config, self._spool).start()
         self._stopping = threading.Event()
-        self._status_writer = StatusWriter(state / STATUS_FILE, self._status)
+        self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
         if bell is not None:
             ringer = threading.Thread(
                 target=self._ring, args=[Doorbell(bell)], name="ringer", daemon=True

@@ -1,20 +1,46 @@
-"""The base class of objects that run threads of their own from `start` to `stop`."""
+"""The base class of objects that run a thread of their own from `start` to `stop`."""
 
+import threading
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 
-class BackgroundThreads(ABC):
-    """A context manager that starts its threads on entry and stops them on exit."""
+class BackgroundThread(ABC):
+    """A context manager that starts its thread on entry and stops it on exit.
+
+    Args:
+        name: of the thread.
+        stop_s: how long `stop` waits for the end of the thread.
+    """
+
+    def __init__(self, name: str, stop_s: float) -> None:
+        self._stopping = threading.Event()
+        self._stop_s = stop_s
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @abstractmethod
+    def _run(self) -> None:
+        """Do the work of the thread, until `_stopping` is set."""
+
+    def _wake(self) -> None:  # noqa: B027 most threads wait for nothing else
+        """End the current wait of the thread, other than one for `_stopping`."""
+
     def start(self) -> Self:
-        """Start the threads; return the object itself."""
+        """Start the thread.
 
-    @abstractmethod
+        Raises:
+            RuntimeError: it was started before.
+        """
+        self._thread.start()
+        return self
+
     def stop(self) -> None:
-        """Stop the threads."""
+        """Stop the thread, and wait for its end; a second call does nothing."""
+        self._stopping.set()
+        self._wake()
+        if self._thread.ident is not None and self._thread is not threading.current_thread():
+            self._thread.join(self._stop_s)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -165,7 +165,7 @@ class JournalReader(DataSourceStreamReader):
             if self.options.watched:
                 self._watcher = self.watch(self._journal)
                 file = self.options.state / f"{self.format}.json"
-                self._writer = StatusWriter(file, self._watcher.status)
+                self._writer = StatusWriter(file, self._watcher.status).start()
         return self._journal
 
 

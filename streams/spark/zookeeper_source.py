@@ -61,23 +61,12 @@ class _Watchers:
         self._content = content
 
     def status(self) -> SourceStatus:
-        from migration.observed.znode_codec import cluster_id_of
-        from migration.observed.znodes import CLUSTER_ID
-        from streams.zookeeper.status import source_status
-
-        watched, content = self._watcher.status(), self._content.status()
-        znode = self._watcher.known.znode(CLUSTER_ID) if watched.sees else None
-        status = source_status(watched)
-        status = replace(
-            status,
-            cluster_id=None if znode is None else cluster_id_of(znode.data),
-            limits=(*status.limits, *content.limits),
-        )
+        status, content = self._watcher.status(), self._content
+        status = replace(status, limits=(*status.limits, *content.limits))
         if content.error is None or status.waiting is not None:
             return status
         # Not an error of the source: without comparisons all other data is still current.
-        why = content.error.detail
-        words = f"the next reading of ZooKeeper's content; the last one failed: {why}"
+        words = f"the next reading of ZooKeeper's content; the last one failed: {content.error}"
         return replace(status, waiting=words)
 
     def stop(self) -> None:

@@ -2,13 +2,13 @@
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from migration.observed.source_status import SourceStatus, to_json
+from streams.process.background import BackgroundThread
 from streams.state.files import replace_file
 
 STATUS_FILE: Final = "source.json"
@@ -17,26 +17,6 @@ _EVERY_S: Final = 1.0
 _JOINED_MAX: Final = 5
 
 _log: Final = logging.getLogger(__name__)
-
-
-class Reason(NamedTuple):
-    """Why a source waits, or which problem an operator must fix.
-
-    Attributes:
-        name: Stable, for alerts.
-        detail: A sentence for the operator.
-        since_ms: Wall clock, ms since 1970, when this name began.
-    """
-
-    name: str
-    detail: str
-    since_ms: int
-
-
-def dated(name: str, detail: str, before: Reason | None, now_ms: int) -> Reason:
-    """Return a reason; its time changes with its name, not with its detail."""
-    since = before.since_ms if before is not None and before.name == name else now_ms
-    return Reason(name, detail, since)
 
 
 def joined(reasons: Sequence[str]) -> str | None:
@@ -61,20 +41,13 @@ def write_status(file: Path, status: SourceStatus) -> None:
     replace_file(file, text.encode("utf-8", "replace"), durable=False)
 
 
-class StatusWriter:
-    """Writes a source's status once a second, from a thread; it gets stale if the process dies."""
+class StatusWriter(BackgroundThread):
+    """Writes a source's status once a second; it gets stale if the process dies."""
 
     def __init__(self, file: Path, status: Callable[[], SourceStatus]) -> None:
+        super().__init__("source-status", stop_s=_EVERY_S * 2)
         self._file = file
         self._status = status
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="source-status", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread; the last status remains in the file."""
-        self._stopping.set()
-        self._thread.join(_EVERY_S * 2)
 
     def _run(self) -> None:
         while True:

@@ -10,13 +10,12 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
 from migration.observed.znodes import MIGRATION, TOPIC_CONFIGS, parent
 from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
-from streams.zookeeper.sequence import notification_number
 
 COALESCE_MS: Final = 5000
 """Maximum time for which a heartbeat is delayed."""
@@ -43,8 +42,6 @@ class Emitter:
         """Resume from `known`, the state emitted so far; `write` is called with each fact once."""
         self.known = known
         self.clock = clock
-        self.notifications_seen = 0
-        self.notifications_missed = 0
         self._write = write
         self._held: ZnodeSeen | None = None
 
@@ -52,13 +49,6 @@ class Emitter:
         """Emit facts; those of one call remain together."""
         for fact in facts:
             self.known.take(fact)
-            match fact:
-                case ZnodeSeen() if notification_number(fact.path) is not None:
-                    self.notifications_seen += 1
-                case NotificationsMissed():
-                    self.notifications_missed += fact.number
-                case _:
-                    pass
         if facts:
             self._write(facts)
 

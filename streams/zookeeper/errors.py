@@ -72,18 +72,7 @@ class Unimplemented(RequestFailed):
 
 
 class Abandoned(ZooKeeperError):
-    """A reading of the content ended without a result.
-
-    Attributes:
-        name: Stable: `no_zookeeper_reachable`, `connection_lost`, `no_answer`, `refused`,
-            `facts_not_kept`, `stopped`.
-        detail: The reason as a sentence.
-    """
-
-    def __init__(self, name: str, detail: str) -> None:
-        super().__init__(f"{name}: {detail}")
-        self.name = name
-        self.detail = detail
+    """A reading of the content ended without a result."""
 
 
 _NO_ANSWER: Final = (

@@ -1,8 +1,8 @@
 """The watcher: a thread that updates the known state of ZooKeeper, and emits changes.
 
 Input: a configuration, the known state, and where to append facts. Output: facts, and `status`. The
-thread continues whatever ZooKeeper does: a wait has a named reason, a refusal is an error, both in
-the status; so is an unexpected error, after which everything is read again.
+thread continues whatever ZooKeeper does: the status has the reason of a wait, and a refusal is an
+error in it; so is an unexpected error, after which everything is read again.
 
 kazoo's threads only put work into a queue. The watcher's thread takes it from there, sends requests
 without waiting, and passes facts to a third thread (`_Appender`), so that a slow disk causes no
@@ -11,22 +11,24 @@ missed notification.
 
 import logging
 import queue
-import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Self
 
 from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
-from streams.process.background import BackgroundThreads
+from migration.observed.source_status import SourceStatus
+from migration.observed.znode_codec import cluster_id_of
+from migration.observed.znodes import CLUSTER_ID
+from streams.process.background import BackgroundThread
 from streams.zookeeper.all_znodes import AllZnodes
 from streams.zookeeper.client import Client
 from streams.zookeeper.emitter import Clock, Emitter
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.session import Action, Session
-from streams.zookeeper.status import StatusBoard, WatcherStatus
 from streams.zookeeper.topics import POLL_S, Touched
 from streams.zookeeper.watch_events import WatchEvents
 
@@ -45,7 +47,7 @@ _POLLED: Final = (
 _log: Final = logging.getLogger(__name__)
 
 
-class ZooKeeperWatcher(BackgroundThreads):
+class ZooKeeperWatcher(BackgroundThread):
     """Watches one ZooKeeper, in threads of its own. It never writes to it."""
 
     def __init__(
@@ -67,42 +69,45 @@ class ZooKeeperWatcher(BackgroundThreads):
             touched: Receives the topics whose content must be compared again; called by the
                 watcher's thread.
         """
+        super().__init__("zookeeper-watcher", _STOP_S)
         self._config = config
         self._clock = clock
         self._appender = _Appender(append)
         self._emitter = Emitter(Known(known.facts()), self._appender.put, clock)
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
         self._client: Client | None = None
         self._all_znodes: AllZnodes | None = None
         self._events = WatchEvents(clock)
         self._touched = touched
         self._contact_at = time.monotonic()
         self._server = config.hosts
-        self._board = StatusBoard(clock)
+        self._status = SourceStatus(observed_ms=clock(), waiting="the watcher has not begun yet")
 
     # Called by the owner
 
     def start(self) -> Self:
-        """Start the threads; only once."""
-        if self._thread is not None:
-            raise RuntimeError("a watcher is started once")
+        super().start()
         self._appender.start()
-        self._thread = threading.Thread(target=self._run, name="zookeeper-watcher", daemon=True)
-        self._thread.start()
         return self
 
-    def stop(self) -> None:
-        """End the threads, and emit that the view ends. A second call does nothing."""
-        self._stopping.set()
+    def _wake(self) -> None:
         self._work.put((None, lambda: None))
-        if self._thread is not None:
-            self._thread.join(_STOP_S)
 
-    def status(self) -> WatcherStatus:
-        """Return the current status. Never raises."""
-        return self._board.read(self._appender.error)
+    def status(self) -> SourceStatus:
+        """Return the current status; while the view is not complete, nothing is known as current.
+
+        Never raises.
+        """
+        status, now_ms = self._status, self._clock()
+        known = self._emitter.known
+        znode = known.znode(CLUSTER_ID) if known.sees else None
+        return replace(
+            status,
+            observed_ms=now_ms,
+            cluster_id=None if znode is None else cluster_id_of(znode.data),
+            error=self._appender.error or status.error,
+            whole_since_ms=now_ms if status.whole_since_ms is None else status.whole_since_ms,
+        )
 
     @property
     def known(self) -> Known:
@@ -119,9 +124,9 @@ class ZooKeeperWatcher(BackgroundThreads):
             except Exception as error:  # noqa: BLE001 reported in the status, and retried
                 _log.exception("watching %s failed; it begins again", self._config.connect)
                 self._lose(f"unexpected: {error!r}")
-                self._update_status(error=("unexpected", repr(error)))
+                self._update_status(error=repr(error))
                 self._stopping.wait(_AGAIN_S)
-        self._appender.close()
+        self._appender.stop()
 
     def _emit_gap(self) -> None:
         """Emit that the view was lost, if the last watcher ended without emitting that."""
@@ -161,7 +166,7 @@ class ZooKeeperWatcher(BackgroundThreads):
         all_znodes = self._all_znodes
         if all_znodes is None:
             if self._client is not None:
-                self._update_status(waiting=("no_zookeeper_reachable", self._client.why_not()))
+                self._update_status(waiting=self._client.why_not())
             return
         session = all_znodes.session
         answered_at = max(session.answered_at, session.client.event_at)
@@ -184,7 +189,7 @@ class ZooKeeperWatcher(BackgroundThreads):
     def _refused(self, session: Session) -> None:
         words = ", ".join(f"{path}: {why}" for path, why in sorted(session.refusals.items()))
         self._lose(f"ZooKeeper refused to show {words}", keep=True)
-        self._update_status(error=("refused", f"ZooKeeper refused to show {words}"))
+        self._update_status(error=f"ZooKeeper refused to show {words}")
         if time.monotonic() - session.began_at > _AGAIN_S:
             self._begin()
 
@@ -238,7 +243,7 @@ class ZooKeeperWatcher(BackgroundThreads):
             on_chroot=lambda: self._settle(session),
             chroot=self._config.chroot,
         )
-        self._update_status(waiting=("reading", f"reading everything from {self._server}"))
+        self._update_status(waiting=f"reading everything from {self._server}")
         self._all_znodes.begin()
 
     def _completed(self, session: Session) -> None:
@@ -254,7 +259,8 @@ class ZooKeeperWatcher(BackgroundThreads):
             return
         chroot = self._config.chroot
         missing = f"the chroot {chroot} does not exist in ZooKeeper: is it the right one?"
-        self._board.settle(("chroot_missing", missing) if self._all_znodes.chroot_missing else None)
+        waiting = missing if self._all_znodes.chroot_missing else None
+        self._status = replace(self._status, waiting=waiting, error=None)
         self._update_status()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
@@ -274,51 +280,46 @@ class ZooKeeperWatcher(BackgroundThreads):
         self,
         *,
         answered: bool = False,
-        waiting: tuple[str, str] | None = None,
-        error: tuple[str, str] | None = None,
+        waiting: str | None = None,
+        error: str | None = None,
     ) -> None:
-        emitter, client = self._emitter, self._client if self._session else None
-        self._board.update(
-            answered=answered,
-            waiting=waiting,
-            error=error,
-            server=client and self._server,
-            session=client and client.session_id,
-            sees=emitter.known.sees,
-            sees_since_ms=emitter.known.sees_since_ms,
-            blind_since_ms=emitter.known.blind_since_ms,
-            notifications_seen=emitter.notifications_seen,
-            notifications_missed=emitter.notifications_missed,
+        """Update the status; a wait or an error that is not given remains.
+
+        `answered`: whether ZooKeeper answered just now.
+        """
+        was, now_ms = self._status, self._clock()
+        client = self._client if self._session else None
+        self._status = SourceStatus(
+            observed_ms=now_ms,
+            last_reply_ms=now_ms if answered else was.last_reply_ms,
+            endpoint=client and self._server,
+            waiting=waiting or was.waiting,
+            error=error or was.error,
             limits=(_POLLED,) if client is not None and client.has_branches is False else (),
+            whole_since_ms=self._emitter.known.sees_since_ms,
         )
 
 
-class _Appender:
-    """Passes facts on in order, each once; retries rejected ones until they are stored."""
+class _Appender(BackgroundThread):
+    """Passes facts on in order, each once; retries rejected ones until they are stored.
+
+    `stop` passes on the queued facts with one last attempt. Facts that cannot be stored are not
+    lost: the next watcher resumes from the stored state.
+    """
 
     def __init__(self, append: Callable[[Sequence[ZooKeeperFact]], object]) -> None:
         """`append` stores facts: they are stored when it returns, and not stored when it raises."""
+        super().__init__("zookeeper-facts", _APPEND_STOP_S)
         self._append = append
         self._waiting: queue.SimpleQueue[Sequence[ZooKeeperFact] | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="zookeeper-facts", daemon=True)
         self.error: str | None = None
-
-    def start(self) -> None:
-        self._thread.start()
 
     def put(self, facts: Sequence[ZooKeeperFact]) -> None:
         """Queue facts; does not block."""
         self._waiting.put(facts)
 
-    def close(self) -> None:
-        """Pass on the queued facts with one last attempt, and end the thread.
-
-        Facts that cannot be stored are not lost: the next watcher resumes from the stored state.
-        """
-        self._stopping.set()
+    def _wake(self) -> None:
         self._waiting.put(None)
-        self._thread.join(_APPEND_STOP_S)
 
     def _run(self) -> None:
         ended = False

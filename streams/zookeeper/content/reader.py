@@ -1,8 +1,8 @@
 """The content reader: a thread that reads ZooKeeper's content while KRaft writes to it.
 
 Input: a configuration, whether a comparison is possible, and where to append facts. Output: for
-each comparison one fact for every shard, all in one call or none; and `status`. A reading that
-fails is abandoned with a named reason, and retried at the next poll.
+each comparison one fact for every shard, all in one call or none. A reading that fails is abandoned
+with a reason, and retried at the next poll.
 
 Changed topics are read soon (`dirty.py`). Even so everything is read every half a minute: no watch
 reports a write that KRaft failed to make.
@@ -10,17 +10,14 @@ reports a write that KRaft failed to make.
 
 import logging
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from migration.observed.facts import ZkContentRead, ZkContentSeen
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
-from streams.process.background import BackgroundThreads
-from streams.state.source_status import Reason, dated
+from streams.process.background import BackgroundThread
 from streams.zookeeper.content.facts import Content, facts_of
 from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.dirty_topics import DirtyTopics
@@ -52,39 +49,13 @@ ContentFact: TypeAlias = ZkContentSeen | ZkContentRead
 _log: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentStatus:
-    """The state of the reading of content. Times are Kraftgate's clock in ms since the epoch.
+class ContentReader(BackgroundThread):
+    """Reads all content of one ZooKeeper repeatedly, in a thread of its own.
 
     Attributes:
-        observed_ms: When this status was made.
-        reading_since_ms: When the current reading began; None between readings.
-        rereadings: Number of readings of changed topics.
-        comparison: When the last full reading began, which identifies it; None before the first.
-        took_ms: Duration of that reading, until its facts were stored.
-        topics: Number of topics that it found.
-        partitions: Number of partitions that it found.
-        unreadable: Number of znodes that it could not parse.
-        limits: The content that it could not read, as sentences.
-        waiting: Why nothing is read although there may be no error.
-        error: Why the last reading was abandoned; None again after a full one.
+        error: why the last reading was abandoned; None again after a complete one.
+        limits: the content that it could not read, as sentences.
     """
-
-    observed_ms: int
-    reading_since_ms: int | None = None
-    rereadings: int = 0
-    comparison: int | None = None
-    took_ms: int | None = None
-    topics: int = 0
-    partitions: int = 0
-    unreadable: int = 0
-    limits: tuple[str, ...] = ()
-    waiting: Reason | None = None
-    error: Reason | None = None
-
-
-class ContentReader(BackgroundThreads):
-    """Reads all content of one ZooKeeper repeatedly, in a thread of its own."""
 
     def __init__(
         self,
@@ -109,6 +80,7 @@ class ContentReader(BackgroundThreads):
             interval_s: Seconds from the beginning of one full reading to the next. A pause is never
                 shorter than the reading before it.
         """
+        super().__init__("zookeeper-content", _STOP_S)
         self._config = config
         self._cluster = cluster
         self._append = append
@@ -118,34 +90,15 @@ class ContentReader(BackgroundThreads):
         self._interval_s = interval_s
         self._whole_at = self._rested_at = -math.inf
         self._last_name = 0
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
         self._reading: ContentReading | None = None
-        self._lock = threading.Lock()
-        now = clock()
-        starting = Reason("starting", "the reader of ZooKeeper's content has not begun yet", now)
-        self._status = ContentStatus(observed_ms=now, waiting=starting)
+        self.error: str | None = None
+        self.limits: tuple[str, ...] = ()
 
-    def start(self) -> Self:
-        if self._thread is not None:
-            raise RuntimeError("a content reader is started once")
-        self._thread = threading.Thread(target=self._run, name="zookeeper-content", daemon=True)
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        """Abandon the current reading, and end the thread. A second call does nothing."""
-        self._stopping.set()
+    def _wake(self) -> None:
+        """Abandon the current reading."""
         reading = self._reading
         if reading is not None:
             reading.cancel()
-        if self._thread is not None:
-            self._thread.join(_STOP_S)
-
-    def status(self) -> ContentStatus:
-        """Return the current status. Never raises."""
-        with self._lock:
-            return replace(self._status, observed_ms=self._clock())
 
     # The thread
 
@@ -157,8 +110,7 @@ class ContentReader(BackgroundThreads):
     def _turn(self) -> None:
         """Read what is due, if a comparison is possible."""
         if not self._should_read():
-            detail = "no KRaft controller is seen to write what it knows to ZooKeeper"
-            self._update_status(waiting=("not_in_dual_write", detail), limits=())
+            self.error, self.limits = None, ()
             self._dirty.forget()
             self._whole_at = time.monotonic() + min(_POLL_S, self._interval_s)
             return
@@ -174,39 +126,27 @@ class ContentReader(BackgroundThreads):
             self._compare(names)
         except Abandoned as why:
             fresh |= names or frozenset()  # to be retried
-            if why.name != "stopped":
-                self._update_status(error=(why.name, why.detail))
+            if not self._stopping.is_set():
+                self.error = str(why)
         except Exception as error:  # noqa: BLE001 it is reported in the status, and retried
             fresh |= names or frozenset()
             _log.exception("reading the content of %s went wrong", self._config.connect)
-            self._update_status(error=("unexpected", repr(error)))
+            self.error = repr(error)
         self._dirty.read(fresh, time.monotonic())
         self._rested_at = 2 * time.monotonic() - began_at
         self._whole_at = max(self._whole_at, self._rested_at)
 
     def _compare(self, names: Names) -> None:
         comparison = self._name()
-        began_at = time.monotonic()
-        self._update_status(reading_since_ms=comparison)
         content = self._read(None if names is None else tuple(sorted(names)))
         facts = facts_of(content, self._cluster, comparison, self._clock())
         try:
             self._append(facts)
         except Exception as error:
-            raise Abandoned(
-                "facts_not_kept", f"the content of ZooKeeper cannot be stored: {error!r}"
-            ) from error
-        if names is not None:
-            self._update_status(rereadings=self._status.rereadings + 1)
-            return
-        self._update_status(
-            comparison=comparison,
-            took_ms=round((time.monotonic() - began_at) * 1000),
-            topics=len(content.topics),
-            partitions=content.partitions,
-            unreadable=len(content.unreadable),
-            limits=tuple(CLOSED[each] for each in content.closed),
-        )
+            raise Abandoned(f"the content of ZooKeeper cannot be stored: {error!r}") from error
+        self.error = None
+        if names is None:
+            self.limits = tuple(CLOSED[each] for each in content.closed)
 
     def _name(self) -> int:
         """Return a new comparison's number: the time, increasing even if the clock is set back."""
@@ -219,31 +159,10 @@ class ContentReader(BackgroundThreads):
         try:
             # `stop` sets this event first, and then cancels the reading that it finds.
             if self._stopping.is_set():
-                raise Abandoned("stopped", "Kraftgate was stopped")
+                raise Abandoned("Kraftgate was stopped")
             return reading.run()
         finally:
             self._reading = None
-
-    def _update_status(
-        self,
-        *,
-        waiting: tuple[str, str] | None = None,
-        error: tuple[str, str] | None = None,
-        reading_since_ms: int | None = None,
-        **found: Any,  # noqa: ANN401 ContentStatus names and types them
-    ) -> None:
-        """Update the status; an error remains during its retry."""
-        now = self._clock()
-        with self._lock:
-            was = self._status
-            again = reading_since_ms is not None
-            self._status = replace(
-                was,
-                reading_since_ms=reading_since_ms,
-                waiting=None if waiting is None else dated(*waiting, was.waiting, now),
-                error=dated(*error, was.error, now) if error else was.error if again else None,
-                **found,
-            )
 
 
 def is_written_by_kraft(known: Known, now_ms: int) -> bool:

@@ -60,35 +60,35 @@ class ContentReading:
 
     def cancel(self) -> None:
         """Abandon `run`; any thread may call this at any time."""
-        self._work.put(lambda: self._abandon("stopped", "Kraftgate was stopped"))
+        self._work.put(lambda: self._abandon("Kraftgate was stopped"))
 
-    def _abandon(self, name: str, detail: str) -> NoReturn:
-        raise Abandoned(name, detail)
+    def _abandon(self, why: str) -> NoReturn:
+        raise Abandoned(why)
 
     def _check(self, began_at: float) -> None:
         """Abandon the reading if ZooKeeper does not answer; kazoo would wait."""
         timeout_s = self.client.session_timeout_s
         if self._session is None:
             if time.monotonic() - began_at > 2 * timeout_s:
-                self._abandon("no_zookeeper_reachable", self.client.why_not())
+                self._abandon(self.client.why_not())
         elif (silent_s := self._session.unanswered_s()) > timeout_s:
-            self._abandon("no_answer", f"{self._server} has not answered for {silent_s:.1f} s")
+            self._abandon(f"{self._server} has not answered for {silent_s:.1f} s")
 
     def _take(self, state: str, server: str) -> None:
         self._server = server
         if state == KazooState.CONNECTED:
             self._begin()
         elif state == KazooState.SUSPENDED:
-            self._abandon("connection_lost", f"the connection to {self._server} was lost")
+            self._abandon(f"the connection to {self._server} was lost")
         else:
-            self._abandon("connection_lost", f"the session with {self._server} ended")
+            self._abandon(f"the session with {self._server} ended")
 
     def _begin(self) -> None:
         session = Session(
             self.client,
             post=lambda _session, action: self._work.put(action),
             on_complete=lambda session: self._complete(session, gathering, zxid[0]),
-            on_broken=lambda why: self._abandon("connection_lost", f"{self._server}: {why}"),
+            on_broken=lambda why: self._abandon(f"{self._server}: {why}"),
         )
         gathering = Gathering(session, self._in_flight_max, self._names)
         zxid: list[int] = []
@@ -101,5 +101,5 @@ class ContentReading:
         if session.refusals:
             count, (path, why) = len(session.refusals), min(session.refusals.items())
             others = f", and {count - 1} more" if count > 1 else ""
-            self._abandon("refused", f"ZooKeeper refused to show {path}: {why}{others}")
+            self._abandon(f"ZooKeeper refused to show {path}: {why}{others}")
         self._content = gathering.content(zxid)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from migration.metadata.directory_ids import to_text
 from migration.observed.facts import ZkContentRead, ZkContentSeen, ZkTopic
 from migration.observed.znodes import TOPICS
-from streams.zookeeper.content.reader import ContentFact, ContentReader, ContentStatus
+from streams.zookeeper.content.reader import ContentFact, ContentReader
 from streams.zookeeper.dirty_topics import DirtyTopics
 from streams.zookeeper.ensemble import Ensemble
 from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms
@@ -88,19 +88,32 @@ class Compared:
         with self._lock:
             return list(self.calls)
 
-    def until(self, holds: Callable[[ContentStatus], bool]) -> ContentStatus:
+    def until(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _WAIT_S
-        while not holds(status := self.reader.status()):
-            assert time.monotonic() < deadline, status
+        while not holds():
+            assert time.monotonic() < deadline, self.reader.error
             time.sleep(0.01)
-        return status
 
     def until_told(self, comparisons: int = 1) -> tuple[ContentFact, ...]:
-        self.until(lambda _: len(self.told()) >= comparisons)
+        self.until(lambda: len(self.told()) >= comparisons)
         return self.told()[comparisons - 1]
 
-    def until_abandoned(self, name: str) -> ContentStatus:
-        return self.until(lambda said: said.error is not None and said.error.name == name)
+    def until_abandoned(self, *words: str) -> str:
+        """Wait until a reading was abandoned with one of these reasons; return the reason."""
+        self.until(lambda: any(each in (self.reader.error or "") for each in words))
+        return self.reader.error or ""
+
+
+class Sense:
+    """Whether a comparison is possible, and how often the reader asked for that."""
+
+    def __init__(self) -> None:
+        self.holds = False
+        self.asked = 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.holds
 
 
 @contextmanager

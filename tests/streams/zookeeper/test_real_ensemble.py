@@ -134,8 +134,8 @@ def test_without_a_majority_nothing_is_seen_until_it_is_back(ensemble: Lab, kafk
         start = len(watched.told())
         ensemble.kill(other)
         ensemble.kill(mine)
-        watched.until_waiting("no_zookeeper_reachable")
-        watched.until(lambda: not watched.watcher.status().sees)
+        watched.until_unreachable()
+        watched.until(lambda: not watched.watcher.known.sees)
         assert watched.kinds()[-1] is ZooKeeperBlind
         ensemble.start_zookeeper()
         watched.until(lambda: watched.kinds()[-1] is ZooKeeperSeen)

@@ -123,7 +123,7 @@ def test_everything_is_seen_over_tls(secured: Secured, kafka: Writer, over_tls: 
 
 def until_refused_connection(watched: Watched, *words: str) -> None:
     for each in words:
-        watched.until_waiting("no_zookeeper_reachable", each)
+        watched.until_unreachable(each)
     assert ZooKeeperSeen not in watched.kinds()
 
 
@@ -177,7 +177,7 @@ def test_a_client_is_who_its_certificate_names(
     with watching(over_tls, security=secured.tls) as watched:
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
-        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
+        assert error == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
     with watching(over_tls, security=secured.certified) as watched:
         watched.until_seen()
         assert data(watched.of(CONTROLLER)[0]) == b"1"
@@ -211,7 +211,7 @@ def test_the_password_is_read_again_at_each_connection(
     with watching(plain, security=digest(password)) as watched:
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
-        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
+        assert error == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
         password.write_text(SECRET, "utf-8")
         secured.lab.kill("zookeeper")
         secured.lab.start_zookeeper()
@@ -219,7 +219,7 @@ def test_the_password_is_read_again_at_each_connection(
         password.unlink()
         secured.lab.kill("zookeeper")
         secured.lab.start_zookeeper()
-        watched.until_waiting("no_zookeeper_reachable", f"the secret in {password} cannot be read")
+        watched.until_unreachable(f"the secret in {password} cannot be read")
         password.write_text(SECRET, "utf-8")
         watched.until_seen(2)
         assert SECRET not in f"{watched.watcher.status()}"

@@ -25,7 +25,6 @@ from streams.net.security import Security
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.sequence import notification_number
-from streams.zookeeper.status import WatcherStatus
 from streams.zookeeper.topics import Touched
 from streams.zookeeper.watcher import ZooKeeperWatcher
 
@@ -111,16 +110,12 @@ class Watched:
         self.until(lambda: len(self.of(path)) >= number)
         return self.of(path)[number - 1]
 
-    def until_waiting(self, name: str, words: str = "") -> WatcherStatus:
-        def status() -> WatcherStatus | None:
-            said = self.watcher.status()
-            waiting = said.waiting
-            found = waiting is not None and waiting.name == name and words in waiting.detail
-            return said if found else None
+    def until_waiting(self, words: str) -> None:
+        self.until(lambda: words in (self.watcher.status().waiting or ""))
 
-        said = self.until(status)
-        assert said is not None
-        return said
+    def until_unreachable(self, words: str = "") -> None:
+        self.until_waiting("no ZooKeeper reachable")
+        self.until_waiting(words)
 
     def until_accounted(self, number: int) -> None:
         self.until(lambda: accounted(self.told()).total() >= number)
