@@ -101,7 +101,7 @@ def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[
     """Poll the disks now; return why that failed. The view reports disks without configuration."""
     if cluster.brokers is None:
         return []
-    from streams.spark.log_dirs_source import poll_disks
+    from streams.log_dirs.poll_requests import poll_disks
 
     if poll_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", POLL_S):
         return []

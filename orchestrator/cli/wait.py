@@ -107,7 +107,7 @@ def _sources(
     conditions: Sequence[Condition],
     checkpoint: str | None,
 ) -> Iterator[WaitSources]:
-    from streams.spark.log_dirs_source import poll_disks
+    from streams.log_dirs.poll_requests import poll_disks
 
     assessor = Assessor(config, Reader(config, newest=1))
     assessor.not_followed = partial(not_followed, config.state_dir)

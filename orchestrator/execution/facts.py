@@ -118,7 +118,7 @@ def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:
 
 
 def _poll_disks(config: Config, cluster: str) -> Unknown | None:
-    from streams.spark.log_dirs_source import poll_disks
+    from streams.log_dirs.poll_requests import poll_disks
 
     if poll_disks(config.state_dir, cluster, None, "a checkpoint", _POLL_S):
         return None

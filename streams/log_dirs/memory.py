@@ -12,18 +12,27 @@ before facts that the journal has stored. FULL costs two fsyncs a poll.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, cast
 
+from migration.observed import probed
 from migration.observed.facts import Observation, ReplicasCutOff
 from streams.kafka.broker_values import BrokerAddress, ReplicaPlace, TopicPartition
 from streams.kafka.errors import WrongCluster
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.remembered import NOTHING, CutOffDir, KnownBroker, KnownDir, KnownPartition
 from streams.state.fact_codec import pack, unpack
-from streams.state.sqlite import Connection, connect, errors_as, transaction
+from streams.state.sqlite import (
+    Connection,
+    connect,
+    connect_readonly,
+    errors_as,
+    transaction,
+)
 
+MEMORY_FILE: Final = Path("disks", "disks.db")
+"""In the cluster's directory."""
 _FORGET_MS: Final = 30 * 24 * 3_600_000
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -174,6 +183,30 @@ class Memory:
     def _transaction(self) -> Iterator[None]:
         with errors_as(MemoryUnusable, f"{self.path} cannot be written"), transaction(self._db):
             yield
+
+
+def places_of(cluster_home: Path, broker: int) -> probed.Maybe[Mapping[probed.TopicPartition, str]]:
+    """Return the path of each replica as the broker last reported it, without future replicas.
+
+    `cluster_home`: the cluster's directory in the state directory.
+    """
+    path = cluster_home / MEMORY_FILE
+    if not path.is_file():
+        return probed.Unknown("no broker's disks were polled yet")
+    try:
+        with (
+            errors_as(MemoryUnusable, f"{path} cannot be read"),
+            closing(connect_readonly(path)) as db,
+        ):
+            rows = db.execute(
+                "SELECT topic, partition, path FROM replicas WHERE broker = ? AND future = 0",
+                (broker,),
+            )
+            return {
+                probed.TopicPartition(topic, partition): where for topic, partition, where in rows
+            }
+    except MemoryUnusable as error:
+        return probed.Unknown(str(error))
 
 
 def _read_cluster_id(db: Connection) -> str | None:

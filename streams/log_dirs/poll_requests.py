@@ -10,14 +10,17 @@ broker answers, it does not wait.
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.log_dirs.errors import RequestsUnusable
+from streams.state.journal import JournalError, last_sequence
 from streams.state.sqlite import Connection, connect, errors_as
+from streams.state.store import Store, StoreError
 
-FILE: Final = "requests.db"
+REQUESTS: Final = Path("disks", "requests.db")
+"""In the cluster's directory."""
 _LOOK_S: Final = 0.05
 _KEPT_MS: Final = 3_600_000
 """Answered requests are stored for an hour, for inspection."""
@@ -125,3 +128,29 @@ class PollRequests:
     def _use(self) -> Iterator[Connection]:
         with errors_as(RequestsUnusable, f"{self.path} cannot be used"), self._lock:
             yield self._db
+
+
+def poll_disks(
+    state_dir: Path, cluster: str, broker: int | None, why: str, timeout_s: float
+) -> bool:
+    """Request that the running job polls a broker's disks, or all, and wait for the stored result.
+
+    False: there was no result in time; the store's data then may not be current.
+    """
+    home = state_dir / "clusters" / cluster
+    if not (home / REQUESTS).is_file():
+        return False
+    deadline = time.monotonic() + timeout_s
+    try:
+        with PollRequests(home / REQUESTS) as requests:
+            if not requests.wait_answered(requests.ask(broker, why), timeout_s):
+                return False
+        last = last_sequence(home / "log_dirs.db")
+        with closing(Store.open_readonly(state_dir / "store.db")) as store:
+            while store.place(cluster, "log_dirs") < last:
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(_LOOK_S)
+    except (RequestsUnusable, JournalError, StoreError):
+        return False  # as if no broker had answered: the gate holds
+    return True

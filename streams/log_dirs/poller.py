@@ -22,7 +22,7 @@ from streams.log_dirs.content_snapshots import SnapshotEnd, Snapshots
 from streams.log_dirs.errors import RequestsUnusable
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollResult, PollTask
-from streams.log_dirs.poll_requests import PollRequests
+from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.log_dirs.schedule import Schedule
 from streams.log_dirs.status import PollStatus
 from streams.log_dirs.views import Views
@@ -68,7 +68,7 @@ class LogDirsPoller(BackgroundThread):
         self._clock = clock
         self._polls = BrokerPolls(config, memory.partition)
         self._turns = Schedule(config.interval_s, config.eager_s, config.eager_for_s)
-        self._requests = PollRequests(memory.path.with_name("requests.db"), clock)
+        self._requests = PollRequests(memory.path.with_name(REQUESTS.name), clock)
         self._poll_status = PollStatus(memory.cluster_id or config.cluster_id)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._snapshots = Snapshots(config, append, clock)

@@ -26,9 +26,8 @@ from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import from_json
 from migration.values.foreign import load
-from streams.log_dirs.poll_requests import PollRequests
+from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
-from streams.spark.log_dirs_source import REQUESTS
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import session, why_no_jvm
 from streams.spark.settings import JobSettings

@@ -27,10 +27,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from streams.spark.jmx_source import JmxSource
-from streams.spark.log_dirs_source import LogDirsSource
+from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
 from streams.spark.metadata_source import KraftMetadataSource
-from streams.spark.zookeeper_source import ZooKeeperSource
 from streams.state.directory import check_way, create_private
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"

@@ -63,7 +63,7 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     found["status.txt"] = _command(written, "status")
     found["status.json"] = _command(written, "status", "--json")
     patch.setattr(
-        "streams.spark.log_dirs_source.poll_disks", lambda *_: True
+        "streams.log_dirs.poll_requests.poll_disks", lambda *_: True
     )  # `run` has polled them
     found["hazards.json"] = _command(written, "hazards", "--json")
     found["report.json"] = _command(written, "report", "--format", "json")

@@ -96,7 +96,7 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr("streams.spark.log_dirs_source.poll_disks", lambda *_: True)
+    monkeypatch.setattr("streams.log_dirs.poll_requests.poll_disks", lambda *_: True)
     monkeypatch.setattr(
         "streams.probe.quorum.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
     )

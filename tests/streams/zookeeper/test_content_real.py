@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from migration.observed.facts import ZkContentRead, ZkPartition, ZkTopic
 from migration.observed.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
 from migration.shard.placement import SHARDS
 from migration.values.digests import digest
-from streams.spark.journal_source import JournalOptions
-from streams.spark.zookeeper_source import ZooKeeperReader
+from streams.spark.journal_source import JournalOptions, ZooKeeperSource
 from streams.state.fact_codec import pack, unpack
 from streams.state.journal import Journal, read
 from streams.zookeeper.content.gathering import Gathering
@@ -258,7 +258,8 @@ def test_the_source_reads_it_once_kraft_writes_to_zookeeper(
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")
-    watching = ZooKeeperReader(options).watch(journal)
+    held = ExitStack()
+    status = ZooKeeperSource.watch(options, journal, held)
     try:
         kafka.set(
             CONTROLLER, b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":1}'
@@ -271,11 +272,11 @@ def test_the_source_reads_it_once_kraft_writes_to_zookeeper(
         )
         told: list[Any] = []
         while not (told and isinstance(told[-1], ZkContentRead)):
-            assert journal.wait_beyond(len(told), 30), watching.status()
+            assert journal.wait_beyond(len(told), 30), status()
             told = [unpack(fact) for _, _, fact in read(journal.path, 0, journal.last)]
         assert told[-1].zxid > before
         assert topics_of(told[-SHARDS - 1 :]) == {"t": written}
-        assert watching.status().waiting is None
+        assert status().waiting is None
     finally:
-        watching.stop()
+        held.close()
         journal.close()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkP
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
 from migration.shard.placement import SHARDS
 from migration.values.digests import digest
-from streams.spark.journal_source import JournalOptions
-from streams.spark.zookeeper_source import ZooKeeperReader
+from streams.spark.journal_source import JournalOptions, ZooKeeperSource
 from streams.state.fact_codec import unpack
 from streams.state.journal import Journal, read
 from streams.zookeeper import dirty_topics
@@ -123,7 +123,7 @@ def test_the_source_reads_what_its_watch_told_it(
             last = journal.last
             if any(map(holds, told := facts()[beyond:])):
                 return told
-            assert journal.wait_beyond(last, 20), watching.status()
+            assert journal.wait_beyond(last, 20), status()
 
     def of_b(fact: object) -> bool:
         return isinstance(fact, ZkContentSeen) and fact.names == ("b",)
@@ -150,7 +150,8 @@ def test_the_source_reads_what_its_watch_told_it(
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")
-    watching = ZooKeeperReader(options).watch(journal)
+    held = ExitStack()
+    status = ZooKeeperSource.watch(options, journal, held)
     try:
         until(lambda fact: isinstance(fact, ZkContentRead))
         at = len(facts())
@@ -159,8 +160,8 @@ def test_the_source_reads_what_its_watch_told_it(
         assert not any(isinstance(each, ZkContentRead) for each in told)
         (b,) = (topic for each in told if isinstance(each, ZkContentSeen) for topic in each.topics)
         assert b.partitions[1] == ZkPartition(1, (1, 2), 2, (2,))
-        assert watching.status().cluster_id == "an-id"
-        assert watching.status().limits == (reader.CLOSED["brokers"],)
+        assert status().cluster_id == "an-id"
+        assert status().limits == (reader.CLOSED["brokers"],)
     finally:
-        watching.stop()
+        held.close()
         journal.close()

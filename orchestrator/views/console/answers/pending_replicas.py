@@ -15,7 +15,7 @@ from orchestrator.api.console.answers import PendingPage, PendingReplica
 from orchestrator.errors import NoDataError
 from orchestrator.run.reader import STORE_FILE
 from orchestrator.views.console.answers.query import Limit, Number, Query, bounded
-from streams.log_dirs.places import places_of
+from streams.log_dirs.memory import places_of
 from streams.probe.assignments import assignments
 from streams.state.store import Store, StoreError
 

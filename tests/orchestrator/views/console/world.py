@@ -29,7 +29,7 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.run import execution_status
 from orchestrator.runbook.load import load
 from streams.log_dirs import memory
-from streams.log_dirs.places import MEMORY_FILE
+from streams.log_dirs.memory import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.orchestrator.views.console import sample
