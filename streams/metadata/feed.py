@@ -1,11 +1,10 @@
 """Feeds a metadata log to the Spark source: from finished files, or from a follower.
 
-Both write a status file (`streams.state.source_status`). `AbsentFeed` provides no new data: the
-configuration names no controllers.
+Both write a status file (`streams.state.source_status`).
 """
 
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from migration.metadata.transactions import IllegalTransaction
 from migration.observed.source_status import SourceStatus
@@ -22,17 +21,20 @@ class Reach(NamedTuple):
     offset: int
 
 
-class Feed(Protocol):
-    """Adds data to the directories of the logs."""
+class Feed:
+    """A feed that provides no new data: `FileFeed`, `AbsentFeed`, or a live one (`live_feed`)."""
 
     def available(self) -> Reach | None:
         """Return the end of the readable data, with earlier logs whole; None: all that exists."""
+        return None
 
-    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
+    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
         """Wait until data after `reach` is available; False: none arrived in time."""
+        return False
 
-    def began_ms(self, log: int) -> int:
+    def began_ms(self, log: int) -> int:  # noqa: ARG002
         """Return when a log began, by its own timestamps, in ms since 1970; 0: unknown."""
+        return 0
 
     def retain(self, reach: Reach) -> None:
         """Allow the feed to delete data before `reach`: Spark has committed it."""
@@ -44,26 +46,13 @@ class Feed(Protocol):
         """Stop all threads and close all files."""
 
 
-class FileFeed:
-    """A finished log: its files do not change."""
+class FileFeed(Feed):
+    """A finished log: its files do not change, and belong to the operator."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / STATUS_FILE
         self._damage: str | None = None
         write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
-
-    def available(self) -> Reach | None:
-        return None
-
-    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        return False
-
-    def began_ms(self, log: int) -> int:  # noqa: ARG002
-        """Return 0: there is only one log, and its beginning is unknown."""
-        return 0
-
-    def retain(self, reach: Reach) -> None:
-        """Do nothing: the files belong to the operator."""
 
     def note_damage(self, damage: Damage) -> None:
         if damage is not None and self._damage is None:
@@ -71,21 +60,12 @@ class FileFeed:
             status = SourceStatus(observed_ms=now_ms(), error=self._damage, finished=True)
             write_status(self._file, status)
 
-    def stop(self) -> None:
-        """Do nothing: nothing is open."""
 
-
-class AbsentFeed:
-    """A spool without controllers: no data arrives, but a started batch can still be read."""
+class AbsentFeed(Feed):
+    """A spool without controllers: a started batch can still be read, and nothing is deleted."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
-
-    def available(self) -> Reach | None:
-        return None
-
-    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        return False
 
     def began_ms(self, log: int) -> int:
         """Return when a log of the spool began, as `Spool.began_ms`.
@@ -97,12 +77,3 @@ class AbsentFeed:
 
         head = load(self._spool).heads[log - 1]
         return 0 if head is None else head.timestamp_ms
-
-    def retain(self, reach: Reach) -> None:
-        """Do nothing: all data stays until there are controllers again."""
-
-    def note_damage(self, damage: Damage) -> None:
-        """Do nothing: only data that was read before is read."""
-
-    def stop(self) -> None:
-        """Do nothing: nothing is open."""

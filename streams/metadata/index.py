@@ -40,16 +40,6 @@ class IndexEntry(NamedTuple):
     idle: bool
 
 
-class _Growing:
-    """One segment file that was read up to `position`."""
-
-    __slots__ = ("path", "position")
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.position = 0
-
-
 class LogIndex:
     """The batches of one log, from a stream offset.
 
@@ -60,7 +50,7 @@ class LogIndex:
         self._path = path
         self._start = start
         self._entries: list[IndexEntry] = []
-        self._growing: dict[int, _Growing] = {}
+        self._read_until: dict[Path, int] = {}
         self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
         self.damage: WireError | IllegalTransaction | None = None
 
@@ -97,7 +87,7 @@ class LogIndex:
                 if isinstance(part, Idle):
                     self._skip(part)
                 else:
-                    self._read(self._followed(part), below)
+                    self._read(part.path, below)
             except (WireError, IllegalTransaction) as error:
                 self.damage = error
                 return
@@ -105,8 +95,8 @@ class LogIndex:
     def forget(self, before: int) -> None:
         """Drop the entries that end at or before the committed offset `before`."""
         self._entries = [each for each in self._entries if each.next.offset > before]
-        present = {segment.base_offset for segment in list_log(self._path).segments}
-        self._growing = {base: each for base, each in self._growing.items() if base in present}
+        present = {segment.path for segment in list_log(self._path).segments}
+        self._read_until = {path: at for path, at in self._read_until.items() if path in present}
 
     def from_offset(self, offset: int) -> Iterator[IndexEntry]:
         """Yield the entries from `offset` to the first gap."""
@@ -119,13 +109,6 @@ class LogIndex:
             yield entry
             at = entry.next.offset
 
-    def _followed(self, segment: Segment) -> _Growing:
-        growing = self._growing.get(segment.base_offset)
-        if growing is None:
-            growing = _Growing(segment.path)
-            self._growing[segment.base_offset] = growing
-        return growing
-
     def _skip(self, idle: Idle) -> None:
         """Add a deleted range, which held only no-op records."""
         last = self._entries[-1].next if self._entries else self._start
@@ -133,14 +116,14 @@ class LogIndex:
             end = last._replace(offset=idle.to_offset)
             self._entries.append(IndexEntry(idle.path, 0, 0, last.offset, end, 0, idle=True))
 
-    def _read(self, growing: _Growing, below: int | None) -> None:
-        buffer = read_bytes(growing.path, growing.position)
-        for batch in read_batches(buffer, file=str(growing.path), position=growing.position):
+    def _read(self, path: Path, below: int | None) -> None:
+        position = self._read_until.get(path, 0)
+        for batch in read_batches(read_bytes(path, position), file=str(path), position=position):
             if below is not None and batch.last_offset >= below:
                 return
             if batch.last_offset >= self._start.offset:
-                self._add(growing.path, batch)
-            growing.position = batch.position + batch.size
+                self._add(path, batch)
+            self._read_until[path] = batch.position + batch.size
 
     def _add(self, path: Path, batch: Batch) -> None:
         idle = self._scan(batch)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
-from streams.metadata.feed import Damage, Reach
+from streams.metadata.feed import Damage, Feed, Reach
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.listener import parse_listener
@@ -42,7 +42,7 @@ class DueOffset:
         return min(end, self._ends[0][1])
 
 
-class LiveFeed:
+class LiveFeed(Feed):
     """The follower of one cluster, its spool and its status file.
 
     `bell`: rung when new data arrives, for the source that waits on behalf of this one.
