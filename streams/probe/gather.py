@@ -4,19 +4,16 @@ Input: the addresses. Output: `Facts`, always; data that could not be read is un
 its reason. Nothing is written anywhere, no znode is created, no watch remains.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from migration.assessment.checks.run import judge
-from migration.assessment.conditions import BlockingCheck, PreflightSeen
 from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import cluster_id_of
-from streams.kafka.broker_values import ClusterView
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from streams.probe.brokers import BrokerAnswers, ask_brokers, first_view, with_absent
+from streams.probe.brokers import BrokerAnswers, ask_brokers, with_absent
 from streams.probe.controllers import ask_controllers
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import ask_ensemble, ask_zookeeper
@@ -66,16 +63,6 @@ def gather(target: Target) -> Facts:
     )
 
 
-def cluster_view(target: Target) -> Maybe[ClusterView]:
-    """Return the brokers of the cluster, if they belong to the configured one; without topics."""
-    view = first_view(target.brokers, target.brokers_security, topics=False)
-    if isinstance(view, Unknown) or None in (view.cluster_id, target.cluster_id):
-        return view
-    if view.cluster_id == target.cluster_id:
-        return view
-    return Unknown(f"the brokers belong to cluster {view.cluster_id}, not {target.cluster_id}")
-
-
 def _zookeeper(ensemble: Ensemble | None) -> Maybe[ZooKeeper]:
     if ensemble is None:
         return Unknown("the configuration names no ZooKeeper")
@@ -96,18 +83,3 @@ def _cluster_id(answers: BrokerAnswers, zookeeper: Maybe[ZooKeeper]) -> str | No
     if isinstance(answers.topics, Topics) and answers.topics.cluster_id:
         return answers.topics.cluster_id
     return None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)
-
-
-def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
-    """Gather all facts and run every check; takes seconds, at most about a minute."""
-    at_ms = clock_ms()
-    facts = gather(target)
-    if facts.nothing_reached:
-        return Unknown("neither ZooKeeper nor a broker or controller answers")
-    results = judge(facts)
-    blocking = tuple(
-        BlockingCheck(id=each.check.id, text=each.finding.reason)
-        for each in results
-        if each.is_blocking
-    )
-    return PreflightSeen(at_ms=at_ms, checks=len(results), blocking=blocking)

@@ -11,7 +11,7 @@ from migration.metadata.events import Event
 from orchestrator.config.load import load_config
 from orchestrator.config.targets import target_of
 from orchestrator.lab import Lab
-from streams.probe.settings import ask_settings
+from streams.probe.conditions import ask_settings
 from tests.support.cli import kraftgate
 from tests.system.killing import Killed
 

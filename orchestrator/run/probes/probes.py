@@ -39,10 +39,7 @@ def poller_for(
 def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Poll]:
     """Return the function that polls each source that is needed and not followed."""
     from orchestrator.config.targets import target_of
-    from streams.probe.gather import ask_checks
-    from streams.probe.quorum import ask_quorum
-    from streams.probe.settings import ask_settings
-    from streams.probe.topics import ask_topics
+    from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 
     polls = {
         DataSource.TOPICS: ask_topics,

@@ -21,9 +21,8 @@ from orchestrator.lab import Lab, LabSpec
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from streams.probe.gather import Target, ask_checks
-from streams.probe.settings import ask_settings
-from streams.probe.topics import ask_topics
+from streams.probe.conditions import ask_checks, ask_settings, ask_topics
+from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
 from tests.system.killing import Killed

@@ -98,7 +98,7 @@ class World:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr("streams.log_dirs.poll_requests.poll_disks", lambda *_: True)
     monkeypatch.setattr(
-        "streams.probe.quorum.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
+        "streams.probe.conditions.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
     )
     with closing(World(tmp_path)) as made:
         yield made

@@ -21,10 +21,7 @@ from migration.image.summary import Mode, Phase
 from migration.observed.probed import Unknown
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from streams.probe.gather import ask_checks
-from streams.probe.quorum import ask_quorum
-from streams.probe.settings import ask_settings
-from streams.probe.topics import ask_topics
+from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]

@@ -1,0 +1,217 @@
+"""The data of single conditions: partitions, settings, the quorum, the checks of preflight."""
+
+import socket
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from migration.assessment.checks.phase import mode_of
+from migration.assessment.checks.run import judge
+from migration.assessment.conditions import (
+    BlockingCheck,
+    PreflightSeen,
+    QuorumSeen,
+    SettingsSeen,
+    TopicsSeen,
+)
+from migration.image.summary import Mode
+from migration.observed.probed import Maybe, Quorum, Unknown
+from streams.kafka.broker_values import BrokerAddress, ClusterView, PartitionView
+from streams.kafka.errors import NotAuthorized
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+from streams.probe.asking import in_parallel, query_node
+from streams.probe.brokers import first_view
+from streams.probe.gather import Target, gather
+
+_NAMED_MAX: Final = 20
+_CONNECT_S_MAX: Final = 3.0
+_ROLES: Final = "process.roles"
+_MIGRATION: Final = "zookeeper.metadata.migration.enable"
+_SETTINGS: Final = (_ROLES, _MIGRATION)
+
+
+def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
+    """Gather all facts and run every check; takes seconds, at most about a minute."""
+    at_ms = clock_ms()
+    facts = gather(target)
+    if facts.nothing_reached:
+        return Unknown("neither ZooKeeper nor a broker or controller answers")
+    results = judge(facts)
+    blocking = tuple(
+        BlockingCheck(id=each.check.id, text=each.finding.reason)
+        for each in results
+        if each.is_blocking
+    )
+    return PreflightSeen(at_ms=at_ms, checks=len(results), blocking=blocking)
+
+
+def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:
+    """Query the controller, whose view is ahead of all others', or any broker that answers.
+
+    Under a KRaft controller Kafka names any broker as the controller, so then it is any broker.
+    """
+    at_ms = clock_ms()
+    known = _cluster_view(target)
+    if isinstance(known, Unknown):
+        return known
+    address = known.brokers.get(-1 if known.controller is None else known.controller)
+    controller = None if address is None else Endpoint(address.host, address.port)
+    first = target.brokers if controller is None else [controller, *target.brokers]
+    view = first_view(first, target.brokers_security)
+    if isinstance(view, Unknown):
+        return view
+    if view.errors:
+        named = sorted(view.errors.items())[:_NAMED_MAX]
+        errors = ", ".join(f"{topic} (error code {code})" for topic, code in named)
+        return Unknown(f"topics are listed with an error: {errors}")
+    return _topics_seen(view, _reassigning(controller, target), at_ms)
+
+
+def _reassigning(controller: Endpoint | None, target: Target) -> int | None:
+    """Return the number of reassignments; only the controller knows it.
+
+    A broker in KRaft mode forwards the request to it.
+    """
+    if controller is None:
+        return None
+    moves = query_node(controller, target.brokers_security, lambda node: node.reassignments())
+    return None if moves is None or isinstance(moves, Unknown) else len(moves)
+
+
+def _topics_seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
+    out = [(each, gone) for each in view.partitions.values() if (gone := _out_of_isr(each))]
+    missing = Counter(broker for _, gone in out for broker in gone)
+    leaderless = [each for each in view.partitions.values() if each.leader is None]
+    unhealthy = sorted(
+        {(each.topic, each.partition) for each in (*leaderless, *(one for one, _ in out))}
+    )
+    return TopicsSeen(
+        at_ms=at_ms,
+        partitions=len(view.partitions),
+        under_replicated=len(out),
+        missing=dict(missing),
+        leaderless=len(leaderless),
+        reassigning=reassigning,
+        odd=len(unhealthy),
+        named=tuple(_named(view.partitions[each]) for each in unhealthy[:_NAMED_MAX]),
+    )
+
+
+def _out_of_isr(partition: PartitionView) -> tuple[int, ...]:
+    return tuple(each for each in partition.replicas if each not in partition.isr)
+
+
+def _named(partition: PartitionView) -> str:
+    leader = "no leader" if partition.leader is None else f"leader {partition.leader}"
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    return f"{partition.topic}-{partition.partition}: {leader}, replicas {replicas}, ISR {isr}"
+
+
+def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsSeen]:
+    at_ms = clock_ms()
+    view = _cluster_view(target)
+    if isinstance(view, Unknown):
+        return view
+    brokers = sorted(view.brokers.values())
+    modes = in_parallel(lambda one: _mode(one, target.brokers_security), brokers)
+    answers = dict(zip((each.id for each in brokers), modes, strict=True))
+    return SettingsSeen(
+        at_ms=at_ms,
+        modes={id_: each for id_, each in answers.items() if not isinstance(each, Unknown)},
+        silent={id_: each.why for id_, each in answers.items() if isinstance(each, Unknown)},
+    )
+
+
+def _mode(broker: BrokerAddress, security: Security) -> Maybe[Mode]:
+    endpoint = Endpoint(broker.host, broker.port)
+    settings = query_node(endpoint, security, lambda node: node.settings(broker.id, _SETTINGS))
+    if isinstance(settings, Unknown):
+        return settings
+    if not settings.get(_ROLES) and settings.get(_MIGRATION) not in ("true", "false"):
+        return Unknown(f"it does not report {_MIGRATION}")
+    return mode_of(settings)
+
+
+class _QuorumAnswer(NamedTuple):
+    """The result of querying one controller.
+
+    Attributes:
+        quorum: None: it is not the leader, or did not answer.
+        why: why it did not answer; None: it did.
+        refused: the host refuses the connection.
+        denied: it answers, and rejects the request as not authorized.
+    """
+
+    quorum: Quorum | None = None
+    why: str | None = None
+    refused: bool = False
+    denied: str | None = None
+
+
+def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
+    """Query every configured controller; only the leader describes the quorum."""
+    at_ms = clock_ms()
+    if not target.controllers:
+        return Unknown("the configuration names no controllers")
+    answers = in_parallel(
+        lambda one: _ask_controller(one, target.controllers_security), target.controllers
+    )
+    quorums = [each.quorum for each in answers if each.quorum is not None]
+    denied = next((each.denied for each in answers if each.denied is not None), None)
+    if denied is not None and not quorums:
+        return Unknown(denied)
+    latest = max(quorums, key=lambda each: each.epoch, default=None)
+    pairs = list(zip(map(str, target.controllers), answers, strict=True))
+    return QuorumSeen(
+        at_ms=at_ms,
+        leader=None if latest is None else latest.leader,
+        epoch=None if latest is None else latest.epoch,
+        high_watermark=None if latest is None else latest.high_watermark,
+        voters=() if latest is None else latest.progress,
+        refused=tuple(endpoint for endpoint, each in pairs if each.refused),
+        silent={
+            endpoint: each.why
+            for endpoint, each in pairs
+            if each.why is not None and not each.refused
+        },
+        answering=sum(each.why is None for each in answers),
+    )
+
+
+def _ask_controller(endpoint: Endpoint, security: Security) -> _QuorumAnswer:
+    try:
+        node = Node(endpoint, security)
+    except LiveError as error:
+        return _QuorumAnswer(why=str(error), refused=_refuses(endpoint))
+    try:
+        with node:
+            return _QuorumAnswer(quorum=node.quorum())
+    except NotAuthorized as error:
+        return _QuorumAnswer(denied=str(error))
+    except LiveError as error:
+        return _QuorumAnswer(why=str(error))
+
+
+def _refuses(endpoint: Endpoint) -> bool:
+    """Return whether the host is up, at each of its addresses, and refuses the connection."""
+    try:
+        address = endpoint.host, endpoint.port
+        socket.create_connection(address, _CONNECT_S_MAX, all_errors=True).close()
+    except OSError:
+        return False
+    except ExceptionGroup as errors:
+        return all(isinstance(each, ConnectionRefusedError) for each in errors.exceptions)
+    return False
+
+
+def _cluster_view(target: Target) -> Maybe[ClusterView]:
+    """Return the brokers of the cluster, if they belong to the configured one; without topics."""
+    view = first_view(target.brokers, target.brokers_security, topics=False)
+    if isinstance(view, Unknown) or None in (view.cluster_id, target.cluster_id):
+        return view
+    if view.cluster_id == target.cluster_id:
+        return view
+    return Unknown(f"the brokers belong to cluster {view.cluster_id}, not {target.cluster_id}")
