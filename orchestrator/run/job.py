@@ -14,7 +14,7 @@ from orchestrator.errors import FollowingError, KraftgateError, PathError
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
-    from streams.spark.settings import JobSettings, ListenerSettings
+    from streams.spark.settings import ClusterSources
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,37 +55,33 @@ def _start(config: Config) -> Following:
     from streams.state.store import StoreError
 
     try:
-        return follow(job_settings(config), config.state_dir)
+        return follow(job_sources(config), config.state_dir)
     except (JobFailed, StoreError, OSError) as error:
         raise FollowingError(str(error)) from error
 
 
-def job_settings(config: Config) -> "JobSettings":
-    """Return the job's settings: what it follows."""
-    from streams.spark.settings import ClusterSources, JobSettings
+def job_sources(config: Config) -> "list[ClusterSources]":
+    """Return what the job follows."""
+    from streams.spark.settings import ClusterSources
 
-    return JobSettings(
-        clusters=[
-            ClusterSources(
-                cluster=each.name,
-                cluster_id=each.id,
-                controllers=_listener(each.controllers, "controllers.security"),
-                zookeeper=_ensemble(each.zookeeper),
-                brokers=_listener(each.brokers, "brokers.security"),
-                jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
-            )
-            for each in config.clusters
-        ]
-    )
+    return [
+        ClusterSources(
+            cluster=each.name,
+            cluster_id=each.id,
+            controllers=_listener(each.controllers, "controllers.security"),
+            zookeeper=_ensemble(each.zookeeper),
+            brokers=_listener(each.brokers, "brokers.security"),
+            jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
+        )
+        for each in config.clusters
+    ]
 
 
-def _listener(given: models.Listener | None, key: str) -> "ListenerSettings | None":
-    from streams.spark.settings import ListenerSettings
-
+def _listener(given: models.Listener | None, key: str) -> dict[str, object] | None:
     if given is None:
         return None
     bootstrap = ",".join(map(str, given.bootstrap))
-    return ListenerSettings(bootstrap=bootstrap, security=_security(given.security, key))
+    return {"bootstrap": bootstrap, "security": _security(given.security, key)}
 
 
 def _ensemble(given: models.ZookeeperEnsemble | None) -> dict[str, object] | None:

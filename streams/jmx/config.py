@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
@@ -89,17 +91,9 @@ def parse_jmx(option: str) -> JmxConfig:
         ValueError: it is not valid.
     """
     found: dict[str, Any] = json.loads(option)
-    exporters = {int(id_): url for id_, url in (found.get("exporters") or {}).items()}
     server = found.get("prometheus")
-    prometheus = None
-    if server is not None:
-        prometheus = PrometheusServer(
-            url=server["url"],
-            labels=server.get("labels") or {},
-            node_label=server.get("node_label"),
-            instances=server.get("instances") or {},
-        )
-    files = ("password_file", "bearer_token_file", "ca_file")
-    paths = {each: Path(found[each]) for each in files if found.get(each) is not None}
-    access = Access(username=found.get("username"), **paths)
-    return JmxConfig(exporters=exporters, prometheus=prometheus, access=access)
+    return JmxConfig(
+        exporters={int(id_): url for id_, url in (found.get("exporters") or {}).items()},
+        prometheus=server and TypeAdapter(PrometheusServer).validate_python(server),
+        access=TypeAdapter(Access).validate_python(found),
+    )

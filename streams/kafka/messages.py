@@ -85,7 +85,6 @@ class FetchReply:
         leader: The tagged CurrentLeader, if the reply has it.
         endpoints: Endpoints by node id, as far as the reply has them (v16 and later).
         high_watermark: First offset that is not committed; None while the leader knows none.
-        log_start: First offset of the leader's log.
         diverging: The tagged DivergingEpoch: the follower's last epoch is not the leader's.
         snapshot: The tagged SnapshotId: fetch this snapshot instead of the log.
         records: Batches as on the leader's disk; the last one may be cut.
@@ -95,7 +94,6 @@ class FetchReply:
     leader: Leader | None = None
     endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
     high_watermark: int | None = None
-    log_start: int | None = None
     diverging: OffsetAndEpoch | None = None
     snapshot: OffsetAndEpoch | None = None
     records: bytes = b""
@@ -216,7 +214,6 @@ def read_fetch(reply: Any) -> FetchReply:  # noqa: ANN401
         leader=_leader(data.current_leader),
         endpoints=endpoints,
         high_watermark=_absent(data.high_watermark),
-        log_start=_absent(data.log_start_offset),
         diverging=_offset_and_epoch(data.diverging_epoch),
         snapshot=_offset_and_epoch(data.snapshot_id),
         records=bytes(data.records or b""),

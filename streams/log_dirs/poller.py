@@ -91,27 +91,6 @@ class LogDirsPoller(BackgroundThread):
             thread.join(max(0.0, deadline_s - time.monotonic()))
         self._requests.close()
 
-    def request(self, broker: int | None, why: str) -> int:
-        """Request an immediate poll of one broker, or of all; return a ticket.
-
-        Raises:
-            RequestsUnusable: the request cannot be stored.
-        """
-        ticket = self._requests.ask(broker, why)
-        self._inbox.put(None)
-        return ticket
-
-    def answered(self, ticket: int) -> bool:
-        """Return whether the brokers of the request were polled since, and the result is appended.
-
-        Being unreachable is a result, too. A broker that has restarted may not lead its partitions
-        yet: their offsets then follow, as it is polled every `eager_s` for a while.
-
-        Raises:
-            RequestsUnusable: the requests cannot be read.
-        """
-        return self._requests.is_answered(ticket)
-
     def status(self) -> SourceStatus:
         """Return the current status. Thread-safe."""
         return self._poll_status.status(self._clock())

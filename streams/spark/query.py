@@ -30,7 +30,7 @@ from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import session, why_no_jvm
-from streams.spark.settings import JobSettings
+from streams.spark.settings import ClusterSources
 from streams.spark.sink import RequestPoll, StoreSink
 from streams.state.source_status import STATUS_FILE, now_ms
 from streams.state.store import Store
@@ -104,8 +104,10 @@ class Job:
             self._held.close()
 
 
-def follow(settings: JobSettings, state_dir: Path) -> Job:
+def follow(clusters: Sequence[ClusterSources], state_dir: Path) -> Job:
     """Follow clusters until stopped; the caller has claimed the state directory.
+
+    `clusters`: always in the same order.
 
     Raises:
         JobFailed: the query could not be started.
@@ -114,8 +116,8 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
     held = ExitStack()
     try:
         spark = _session(state_dir)
-        streams = _live(spark, settings, state_dir)
-        request_poll = _poll_requests(settings, state_dir, held)
+        streams = _live(spark, clusters, state_dir)
+        request_poll = _poll_requests(clusters, state_dir, held)
         return _start(streams, state_dir, held, request_poll, available_now=False)
     except (PySparkException, Py4JError) as error:
         held.close()
@@ -185,8 +187,10 @@ def _session(state_dir: Path) -> SparkSession:
         raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
 
 
-def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:
-    sources = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
+def _live(
+    spark: SparkSession, clusters: Sequence[ClusterSources], state_dir: Path
+) -> list[DataFrame]:
+    sources = [each for cluster in clusters for each in cluster.options(state_dir)]
     # Spark asks one source after the other: the first one waits for new data on behalf of all.
     waits = ("true", *("false" for _ in sources[1:]))
     return [
@@ -195,13 +199,15 @@ def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[D
     ]
 
 
-def _poll_requests(settings: JobSettings, state_dir: Path, held: ExitStack) -> RequestPoll:
+def _poll_requests(
+    clusters: Sequence[ClusterSources], state_dir: Path, held: ExitStack
+) -> RequestPoll:
     """Return the driver's function that requests an immediate poll by the source `log_dirs`."""
     requests = {
         each.cluster: held.enter_context(
             PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
         )
-        for each in settings.clusters
+        for each in clusters
         if each.brokers is not None
     }
 

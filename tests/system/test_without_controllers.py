@@ -8,7 +8,7 @@ import pytest
 
 from migration.observed.facts import ZooKeeperSeen
 from streams.spark.query import follow
-from streams.spark.settings import ClusterSources, JobSettings
+from streams.spark.settings import ClusterSources
 from streams.state.journal import Journal
 from streams.state.store import Store
 
@@ -22,7 +22,7 @@ def test_news_of_another_source_are_taken_in(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "clusters" / "prod" / "zookeeper.db", None)
     with closing(journal):
         journal.append([ZooKeeperSeen(1000, "zk1:2181", 1, None, 7)])
-    job = follow(JobSettings(clusters=[ClusterSources(cluster="prod")]), tmp_path)
+    job = follow([ClusterSources(cluster="prod")], tmp_path)
     try:
         with Store.open_readonly(tmp_path / "store.db") as store:
             deadline_s = time.monotonic() + _PATIENCE_S

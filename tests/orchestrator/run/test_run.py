@@ -208,7 +208,7 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
         "  security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u,"
         " password_file: secret}\n"
     )
-    (source,) = job.job_settings(load_config(file)).clusters
+    (source,) = job.job_sources(load_config(file))
     assert (source.cluster, source.cluster_id) == ("prod", "abc")
     secret = str(tmp_path / "secret")
     assert source.zookeeper == {
@@ -219,14 +219,15 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
     options = dict(source.options(tmp_path))["zookeeper"]
     assert parse_ensemble(options["ensemble"]).security.password() == "hunter2"
     assert "hunter2" not in str(options)
-    assert source.controllers is not None
-    assert source.controllers.bootstrap == "c1:9093,[::1]:9093"
-    assert source.controllers.security == {
-        "protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "PLAIN",
-        "username": "u",
-        "password_file": secret,
-        "key": "controllers.security",
+    assert source.controllers == {
+        "bootstrap": "c1:9093,[::1]:9093",
+        "security": {
+            "protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "PLAIN",
+            "username": "u",
+            "password_file": secret,
+            "key": "controllers.security",
+        },
     }
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.config.load import parse_config
-from orchestrator.run.job import job_settings
+from orchestrator.run.job import job_sources
 from streams.jmx.config import Access, JmxConfig, PrometheusServer, parse_jmx
 
 
 def option(jmx: str, folder: Path) -> str:
     config = parse_config(f"cluster: {{name: a}}\njmx: {jmx}\n", folder / "kraftgate.yaml")
-    (cluster,) = job_settings(config).clusters
+    (cluster,) = job_sources(config)
     return dict(cluster.options(folder))["jmx"]["asked"]
 
 
@@ -52,7 +52,7 @@ def test_prometheus(tmp_path: Path) -> None:
 def test_a_cluster_without_it_has_the_source_all_the_same(tmp_path: Path) -> None:
     """Spark numbers the sources in its checkpoint, and cannot go on with another number."""
     config = parse_config("cluster: {name: a}\n", tmp_path / "kraftgate.yaml")
-    (cluster,) = job_settings(config).clusters
+    (cluster,) = job_sources(config)
     names = [name for name, _ in cluster.options(tmp_path)]
     assert names == ["kraft_metadata", "zookeeper", "log_dirs", "jmx"]
     assert dict(cluster.options(tmp_path))["jmx"]["asked"] == ""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
 from migration.shard.placement import SHARDS, shard_numbers
 from streams.kafka.broker_values import ReplicaPlace
-from streams.log_dirs.content import NO_ID, BrokerContent, contents, topic_ids_of
+from streams.log_dirs.content_snapshots import NO_ID, BrokerContent, contents, topic_ids_of
 from streams.state.fact_codec import pack, unpack
 from tests.streams.log_dirs.world import A, B, place
 

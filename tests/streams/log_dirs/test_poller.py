@@ -28,6 +28,7 @@ from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig, PollResult, PollTask
+from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -84,6 +85,7 @@ class World:
         self.facts = Facts()
         self.refuses: Exception | None = None
         self.memory = Memory(state / "disks.db")
+        self.requests = PollRequests(state / "requests.db")
         self.poller = self.made()
 
     def made(self, config: LogDirsConfig = CONFIG) -> LogDirsPoller:
@@ -97,8 +99,8 @@ class World:
         self.facts.append(facts)
 
     def poll(self, broker: int | None = None) -> None:
-        ticket = self.poller.request(broker, "a test")
-        until(lambda: self.poller.answered(ticket))
+        ticket = self.requests.ask(broker, "a test")
+        until(lambda: self.requests.is_answered(ticket))
 
     def start_again(self, config: LogDirsConfig = CONFIG) -> None:
         self.poller.stop()
@@ -117,6 +119,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     for each in made.brokers.hanging.values():
         each.set()
     made.poller.stop()
+    made.requests.close()
     made.memory.close()
 
 
@@ -159,13 +162,13 @@ def test_a_broker_that_is_down_is_told_of_once_for_each_reason(world: World) -> 
 
 def test_who_hangs_holds_nobody_else(world: World) -> None:
     world.brokers.hanging[2] = threading.Event()
-    open_ = world.poller.request(2, "it hangs")
+    open_ = world.requests.ask(2, "it hangs")
     world.brokers.answers[1] = FAILED
     world.facts.wait(ReplicasCutOff, lambda each: each.broker == 1)
     world.poll(1)
-    assert not world.poller.answered(open_)
+    assert not world.requests.is_answered(open_)
     world.brokers.hanging[2].set()
-    until(lambda: world.poller.answered(open_))
+    until(lambda: world.requests.is_answered(open_))
 
 
 def test_missing_authorization_is_an_error_for_a_person(world: World) -> None:
@@ -221,9 +224,9 @@ def test_nobody_answers_at_first(tmp_path: Path) -> None:
     world.brokers.undiscovered = ConnectionFailed("b1:9092 refused")
     with world.poller:
         until(lambda: world.poller.status().waiting == "b1:9092 refused")
-        ticket = world.poller.request(None, "nobody is there")
+        ticket = world.requests.ask(None, "nobody is there")
         world.brokers.undiscovered = None
-        until(lambda: world.poller.answered(ticket))
+        until(lambda: world.requests.is_answered(ticket))
     world.memory.close()
 
 
@@ -249,13 +252,13 @@ def test_a_full_disk_loses_no_fact_and_answers_no_request(
 ) -> None:
     fix = refuse(world)
     world.brokers.answers[1], world.brokers.end = FAILED, 30
-    ticket = world.poller.request(1, "it was restarted")
+    ticket = world.requests.ask(1, "it was restarted")
     until(lambda: "no space left" in str(world.poller.status().error))
-    assert not world.poller.answered(ticket)
+    assert not world.requests.is_answered(ticket)
     fix()
     if crash:
         world.start_again()
-    until(lambda: world.poller.answered(ticket))
+    until(lambda: world.requests.is_answered(ticket))
     assert len(world.facts.of(ReplicasCutOff)) == 1
     assert len(world.facts.of(OffsetsFell)) == 1
     until(lambda: world.poller.status().error is None)
@@ -272,8 +275,8 @@ def content(world: World) -> list[list[DiskContentSeen]]:
 
 
 def poll_content(world: World) -> list[DiskContentSeen]:
-    ticket = world.poller.request(None, CONTENT)
-    until(lambda: world.poller.answered(ticket))
+    ticket = world.requests.ask(None, CONTENT)
+    until(lambda: world.requests.is_answered(ticket))
     return content(world)[-1]
 
 
@@ -308,19 +311,19 @@ def test_snapshots_come_by_themselves_while_brokers_answer(world: World) -> None
 def test_a_request_for_content_while_nobody_answers_is_answered(world: World) -> None:
     world.start_again(WITH_CONTENT)
     world.brokers.answers = dict.fromkeys((1, 2), ConnectionFailed("refused"))
-    ticket = world.poller.request(None, CONTENT)
-    until(lambda: world.poller.answered(ticket))
+    ticket = world.requests.ask(None, CONTENT)
+    until(lambda: world.requests.is_answered(ticket))
 
 
 def test_a_snapshot_that_cannot_be_kept_is_made_again(world: World) -> None:
     world.start_again(WITH_CONTENT)
     world.poll()
-    ticket = world.poller.request(None, CONTENT)
+    ticket = world.requests.ask(None, CONTENT)
     fix = refuse_to_append(world)
     until(lambda: "no space left" in str(world.poller.status().error))
-    assert not world.poller.answered(ticket)
+    assert not world.requests.is_answered(ticket)
     fix()
-    until(lambda: world.poller.answered(ticket))
+    until(lambda: world.requests.is_answered(ticket))
     assert content(world)
 
 

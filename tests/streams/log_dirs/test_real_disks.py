@@ -25,6 +25,7 @@ from streams.kafka.node import Node
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig
+from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
@@ -52,7 +53,7 @@ class Followed:
     def __init__(self, lab: Lab, state: Path) -> None:
         self.lab = lab
         self.facts = Facts()
-        self.requests = state / "requests.db"
+        self.requests = PollRequests(state / "requests.db")
         self.memory = Memory(state / "disks.db")
         config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap), cluster="lab")
         self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
@@ -60,8 +61,8 @@ class Followed:
     def poll(self, broker: int | None = None, why: str = "a test") -> int:
         """Request a poll and wait for its end; return the number of facts before it."""
         before = len(self.facts)
-        ticket = self.poller.request(broker, why)
-        until(lambda: self.poller.answered(ticket))
+        ticket = self.requests.ask(broker, why)
+        until(lambda: self.requests.is_answered(ticket))
         return before
 
     def last_seen(self, broker: int) -> DisksSeen:
@@ -83,6 +84,7 @@ def followed(lab: Lab, tmp_path: Path) -> Iterator[Followed]:
     with made.poller:
         made.poll()
         yield made
+    made.requests.close()
     made.memory.close()
 
 
@@ -230,7 +232,7 @@ def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> Non
     lab.freeze("broker-2")
     try:
         lab.produce("mine", 0, 3000)
-        followed.poller.request(None, "one of them is frozen")
+        followed.requests.ask(None, "one of them is frozen")
         gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
         told = followed.facts.all()[mark:]
         other = next(each for each in told if isinstance(each, DisksSeen) and each.broker == 1)
@@ -308,6 +310,7 @@ def at_first_look(lab: Lab, state: Path) -> dict[tuple[int, str], set[str]]:
     with late.poller:
         late.poll()
         found = late.facts.of(ReplicasCutOff)
+    late.requests.close()
     late.memory.close()
     return {
         (each.broker, each.path): {f"{r.topic}-{r.partition}" for r in each.replicas}
@@ -376,5 +379,5 @@ with PollRequests(Path(sys.argv[1])) as requests:
 
 
 def test_another_process_asks_and_is_answered(followed: Followed) -> None:
-    asked = [sys.executable, "-c", ASK, str(followed.requests), str(PATIENCE_S)]
+    asked = [sys.executable, "-c", ASK, str(followed.requests.path), str(PATIENCE_S)]
     assert subprocess.run(asked, check=False, timeout=2 * PATIENCE_S).returncode == 0
