@@ -111,7 +111,7 @@ class LabData(LabMembers):
         `moves` has the index of the target directory of each (topic, partition).
         """
         wanted = {key: self.directory(broker, index) for key, index in moves.items()}
-        kafka_requests.move_replicas(self._layout.broker(broker).address, wanted)
+        kafka_requests.move_replicas(self.broker(broker).address, wanted)
 
     def produce(self, topic: str, partition: int, count: int, *, size_bytes: int = 100) -> None:
         """Write `count` records and return once all in-sync replicas have them."""
@@ -170,13 +170,9 @@ class LabData(LabMembers):
             if leader < 0 or set(replicas) != set(isr)
         }
 
-    def directory(self, broker: int, index: int) -> Path:
-        """Return a broker's log directory by its index, from 0."""
-        return self._layout.directory(broker, index)
-
     def failed_directories(self, name: str) -> tuple[int, ...]:
         """Return the indexes of the process's directories that were failed and not healed."""
-        known = enumerate(self._layout.named(name).directories)
+        known = enumerate(self.named(name).directories)
         return tuple(index for index, path in known if directories.is_failed(path))
 
     def fail_directory(self, broker: int, index: int) -> None:
@@ -205,7 +201,7 @@ class LabData(LabMembers):
             broker in migration mode does, and any other if it was its last or its metadata
             directory.
         """
-        process = self._process(self._layout.broker(broker).name)
+        process = self._process(self.broker(broker).name)
         line = f"Stopping serving logs in dir {self.directory(broker, index)}"
         metadata = index == 0 and self.mode(process.name) is not Mode.ZOOKEEPER
         fatal = metadata or self.mode(process.name) is Mode.MIGRATING

@@ -85,15 +85,15 @@ class Lab(LabData):
 
     def start_controllers(self) -> None:
         """Provision the controllers for the running cluster and start them in migration mode."""
-        self._format(self._layout.controllers.values(), Mode.MIGRATING, self.cluster_id)
+        self._format(self.controllers.values(), Mode.MIGRATING, self.cluster_id)
         self._start_all_controllers(Mode.MIGRATING)
         self.active_controller()
 
     def start_kraft(self) -> None:
         """Start a cluster that was always in KRaft mode: the controllers, then the brokers."""
         self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        brokers = self._layout.brokers
-        self._format(self._layout.controllers.values(), Mode.KRAFT, self._cluster_id)
+        brokers = self.brokers
+        self._format(self.controllers.values(), Mode.KRAFT, self._cluster_id)
         self._start_all_controllers(Mode.KRAFT)
         self._format(brokers.values(), Mode.KRAFT, self._cluster_id)
         for id_ in brokers:
@@ -111,14 +111,14 @@ class Lab(LabData):
     def start(self, who: int | str) -> None:
         """Start a process that was stopped or killed, in its last mode."""
         member = self._named(who)
-        if member.id in self._layout.controllers:
+        if member.id in self.controllers:
             mode = self.mode(member.name)
             if mode is None:
                 raise WrongStateError(
                     f"{member.name} was never started", where="lab", fix="Start the controllers."
                 )
             self._start_controller(member, mode)
-        elif member.id in self._layout.brokers:
+        elif member.id in self.brokers:
             self.start_broker(member.id)
         elif self.spec.zookeepers == 1:
             self.start_zookeeper()
@@ -152,7 +152,7 @@ class Lab(LabData):
     def wait_registered(self, broker: int, *, timeout_s: float = 180.0) -> int:
         """Wait until a broker is registered with the controllers; return its broker epoch."""
         match = self.wait_for_log(
-            self._layout.broker(broker).name,
+            self.broker(broker).name,
             rf"Successfully registered broker {broker} with broker epoch (\d+)",
             timeout_s=timeout_s,
         )
@@ -163,14 +163,14 @@ class Lab(LabData):
 
         `early`: even while brokers need ZooKeeper; Kafka does not prevent it.
         """
-        waiting = dict(self._layout.controllers)
+        waiting = dict(self.controllers)
         while waiting:
             active = self.active_controller()
             followers = [id_ for id_ in waiting if id_ != active]
             controller = followers[0] if followers else active
             del waiting[controller]
             self.finalize_controller(controller, early=early)
-        leader = self._layout.controller(self.active_controller())
+        leader = self.controller(self.active_controller())
         self.wait_for_log(leader.name, _COMPLETED)
 
     def finalize_controller(self, controller: int, *, early: bool = False) -> None:
@@ -178,14 +178,14 @@ class Lab(LabData):
 
         The migration is finalized once such a controller leads.
         """
-        behind = [n.name for n in self._layout.brokers.values() if self.mode(n.name) != Mode.KRAFT]
+        behind = [n.name for n in self.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
             raise WrongStateError(
                 f"not in KRaft mode yet: {', '.join(behind)}",
                 where="lab",
                 fix="Move them first, or pass --early to see what Kafka does.",
             )
-        member = self._layout.controller(controller)
+        member = self.controller(controller)
         self._stop_if_alive(member.name)
         self._start_controller(member, Mode.KRAFT)
         self.wait_quorum_caught_up()
@@ -240,14 +240,14 @@ class Lab(LabData):
 
         The next controllers start empty.
         """
-        needing = [n.name for n in self._layout.brokers.values() if self.mode(n.name) is Mode.KRAFT]
+        needing = [n.name for n in self.brokers.values() if self.mode(n.name) is Mode.KRAFT]
         if needing:
             raise WrongStateError(
                 f"still in KRaft mode: {', '.join(needing)}",
                 where="lab",
                 fix="Revert them first: kraftgate lab revert-to-migration ID.",
             )
-        provisioned = [n for n in self._layout.controllers.values() if self.mode(n.name)]
+        provisioned = [n for n in self.controllers.values() if self.mode(n.name)]
         if not provisioned:
             raise WrongStateError(
                 "there are no controllers", where="lab", fix="There is nothing to deprovision."
@@ -269,7 +269,7 @@ class Lab(LabData):
         Returns once a broker is the controller of the cluster and every running broker reports it.
         `keep_migration`: leave /migration, as an operator who forgets it does.
         """
-        running = [n.name for n in self._layout.controllers.values() if self.is_alive(n.name)]
+        running = [n.name for n in self.controllers.values() if self.is_alive(n.name)]
         if running:
             raise WrongStateError(
                 f"a KRaft controller runs: {', '.join(running)}",
@@ -325,7 +325,7 @@ class Lab(LabData):
 
         A broker that is stopped earlier waits for minutes for the KRaft controller that is gone.
         """
-        running = [member for member in self._layout.brokers.values() if self._answers(member)]
+        running = [member for member in self.brokers.values() if self._answers(member)]
         if not running:
             return
         id_, _ = self._waiter.until(
@@ -336,7 +336,7 @@ class Lab(LabData):
         )
         epoch = (self.zookeeper.get(_CONTROLLER_EPOCH) or b"").decode()
         ready = f"Ready to serve as the new controller with epoch {epoch} "
-        self.wait_for_log(self._layout.broker(id_).name, ready)
+        self.wait_for_log(self.broker(id_).name, ready)
         self._waiter.until(
             f"every broker to report broker {id_} as the controller",
             lambda: all(kafka_requests.names_controller(n.address, id_) for n in running),
@@ -345,11 +345,11 @@ class Lab(LabData):
         )
 
     def _in_mode(self, mode: Mode) -> list[int]:
-        known = self._layout.brokers.values()
+        known = self.brokers.values()
         return [member.id for member in known if self.mode(member.name) is mode]
 
     def _expect_mode(self, broker: int, mode: Mode, fix: str) -> None:
-        name = self._layout.broker(broker).name
+        name = self.broker(broker).name
         found = self.mode(name)
         if found is not mode:
             raise WrongStateError(
@@ -359,7 +359,7 @@ class Lab(LabData):
             )
 
     def _change_mode(self, broker: int, mode: Mode, *, wait: bool = True) -> None:
-        name = self._layout.broker(broker).name
+        name = self.broker(broker).name
         self._stop_if_alive(name)
         self.start_broker(broker, mode, wait=wait)
 

@@ -81,8 +81,8 @@ class Layout:
         return (*self.zookeepers.values(), *self.controllers.values(), *self.brokers.values())
 
     def log_file(self, name: str) -> Path:
-        """Return the file with the output of the process of this name."""
-        return self.home / "logs" / f"{name}.log"
+        """Return the file with the output of the process, of all its starts in order."""
+        return self.home / "logs" / f"{self.named(name).name}.log"
 
     def config_file(self, name: str, mode: str) -> Path:
         """Return the properties file of this member in this mode."""
@@ -100,7 +100,7 @@ class Layout:
 
     @property
     def controller_bootstrap(self) -> str:
-        """The controllers' addresses."""
+        """The controllers' addresses, known before the controllers exist."""
         return _addresses(self.controllers)
 
     @property

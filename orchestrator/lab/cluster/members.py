@@ -50,26 +50,6 @@ class LabMembers(LabProcesses):
         self._zookeeper: ZooKeeperShell | None = None
 
     @property
-    def zookeeper_connect(self) -> str:
-        """ZooKeeper's connect string, chroot included."""
-        return self._layout.zookeeper_connect
-
-    @property
-    def broker_bootstrap(self) -> str:
-        """The brokers' addresses."""
-        return self._layout.broker_bootstrap
-
-    @property
-    def controller_bootstrap(self) -> str:
-        """The controllers' addresses, known before the controllers exist."""
-        return self._layout.controller_bootstrap
-
-    @property
-    def jmx_exporters(self) -> dict[int, str]:
-        """The URL of each member's JMX numbers, by node id; empty without `LabSpec.jmx`."""
-        return self._layout.jmx_exporters
-
-    @property
     def zookeeper(self) -> ZooKeeperShell:
         """The operations that an operator performs manually in this lab's ZooKeeper."""
         if self._zookeeper is None:
@@ -81,41 +61,41 @@ class LabMembers(LabProcesses):
     @property
     def zookeeper_names(self) -> tuple[str, ...]:
         """The names of ZooKeeper's servers."""
-        return tuple(member.name for member in self._layout.zookeepers.values())
+        return tuple(member.name for member in self.zookeepers.values())
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all processes: ZooKeeper, controllers, brokers."""
-        return tuple(member.name for member in self._layout.members)
+        return tuple(member.name for member in self.members)
 
     def resolve(self, who: str) -> str:
         """Return the process name for a user's input: ``broker-2`` itself, ``2``, or ``3000``."""
         if not who.isdecimal():
-            return self._layout.named(who).name
-        controller = self._layout.controllers.get(int(who))
-        return (controller or self._layout.broker(int(who))).name
+            return self.named(who).name
+        controller = self.controllers.get(int(who))
+        return (controller or self.broker(int(who))).name
 
     def address(self, name: str) -> str:
         """Return the process's host and port."""
-        return self._layout.named(name).address
+        return self.named(name).address
 
     def was_started(self, name: str) -> bool:
         """Return whether this process was ever started."""
-        return self._layout.named(name).name in self._processes
+        return self.named(name).name in self._processes
 
     def mode(self, name: str) -> Mode | None:
         """Return the mode in which the broker or controller was last started; None: never."""
-        return self._modes.get(self._layout.named(name).name)
+        return self._modes.get(self.named(name).name)
 
     @property
     def zookeeper_answers(self) -> bool:
         """Whether more than half of ZooKeeper's servers run, none of those frozen."""
-        running = [each for each in self._layout.zookeepers.values() if self._answers(each)]
-        return 2 * len(running) > len(self._layout.zookeepers)
+        running = [each for each in self.zookeepers.values() if self._answers(each)]
+        return 2 * len(running) > len(self.zookeepers)
 
     def start_zookeeper(self) -> None:
         """Start every server of ZooKeeper that does not run, and connect."""
-        servers = self._layout.zookeepers.values()
+        servers = self.zookeepers.values()
         if self.spec.zookeepers == 1:
             (member,) = servers
             self._boot(member, lambda: self._zookeeper_command(member), (_ZOOKEEPER_READY,))
@@ -130,7 +110,7 @@ class LabMembers(LabProcesses):
 
     def start_zookeeper_server(self, name: str) -> None:
         """Start one server of several, and wait until it follows or leads."""
-        member = self._layout.named(name)
+        member = self.named(name)
         self._start_zookeeper_server(member)
         self._wait_ready(member, (_PEER_READY,))
 
@@ -141,10 +121,10 @@ class LabMembers(LabProcesses):
         directory = member.directories[0]
         directory.mkdir(parents=True, exist_ok=True)
         if member.peer_ports is not None:
-            number = next(n for n, each in self._layout.zookeepers.items() if each is member)
+            number = next(n for n, each in self.zookeepers.items() if each is member)
             (directory / "myid").write_text(str(number), "ascii")
-        file = self._layout.config_file(member.name, "zookeeper")
-        properties.write(file, properties.zookeeper_properties(self._layout, member))
+        file = self.config_file(member.name, "zookeeper")
+        properties.write(file, properties.zookeeper_properties(self, member))
         return self._java.command(self.spec.zookeeper_heap_mb, _ZOOKEEPER_MAIN, str(file))
 
     def start_broker(self, id_: int, mode: Mode | None = None, *, wait: bool = True) -> None:
@@ -152,7 +132,7 @@ class LabMembers(LabProcesses):
 
         With `wait`, return when it is ready.
         """
-        member = self._layout.broker(id_)
+        member = self.broker(id_)
         mode = mode or self._modes.get(member.name, Mode.ZOOKEEPER)
         if mode is not Mode.KRAFT:
             self._wait_session_gone(member)
@@ -162,7 +142,7 @@ class LabMembers(LabProcesses):
 
     def quorum(self) -> Quorum | None:
         """Return the quorum as its leader describes it, or None while no controller leads."""
-        for member in self._layout.controllers.values():
+        for member in self.controllers.values():
             found = kafka_requests.quorum(member.address) if self._answers(member) else None
             if found is not None:
                 return found
@@ -170,13 +150,13 @@ class LabMembers(LabProcesses):
 
     def active_controller(self, *, timeout_s: float = _LEADER_S_MAX) -> int:
         """Return the id of the controller that leads, waiting for an election if necessary."""
-        if not any(self.is_alive(member.name) for member in self._layout.controllers.values()):
+        if not any(self.is_alive(member.name) for member in self.controllers.values()):
             raise WrongStateError("no controller runs", where="lab", fix="Start the controllers.")
         return self._waiter.until(
             "a controller to lead",
             self.quorum,
             timeout_s=timeout_s,
-            where=str(self._layout.log_file("controller-*")),
+            where=str(self.home / "logs"),
         ).leader
 
     def _start_controller(self, member: Member, mode: Mode, *, wait: bool = True) -> None:
@@ -184,7 +164,7 @@ class LabMembers(LabProcesses):
         self._start_kafka(member, mode, self.spec.controller_heap_mb, ready)
 
     def _start_all_controllers(self, mode: Mode) -> None:
-        members = list(self._layout.controllers.values())
+        members = list(self.controllers.values())
         start = partial(self._start_controller, mode=mode, wait=False)
         self._start_together(members, start, _RAFT_READY)
 
@@ -200,10 +180,10 @@ class LabMembers(LabProcesses):
         self._boot(member, command, ready)
 
     def _write_config(self, member: Member, mode: Mode) -> Path:
-        is_broker = member.id in self._layout.brokers
+        is_broker = member.id in self.brokers
         kind = properties.broker_properties if is_broker else properties.controller_properties
-        file = self._layout.config_file(member.name, mode.value)
-        return properties.write(file, kind(self._layout, member, mode))
+        file = self.config_file(member.name, mode.value)
+        return properties.write(file, kind(self, member, mode))
 
     def _start_together(
         self, members: Sequence[Member], start: Callable[[Member], None], ready: str
@@ -246,7 +226,7 @@ class LabMembers(LabProcesses):
     def _agent_options(self, member: Member) -> list[str]:
         if self._agent is None:
             return []
-        file = self._layout.config_file("jmx_exporter", "all").with_suffix(".yml")
+        file = self.config_file("jmx_exporter", "all").with_suffix(".yml")
         if not file.exists():
             file.write_text(properties.AGENT, "utf-8")
         return [f"-javaagent:{self._agent}={LOOPBACK}:{member.jmx_port}:{file}"]

@@ -1,7 +1,8 @@
 """The part of a lab that has processes: its home, its ports, its faults and its end.
 
-Other modules use `Lab` in lab.py. It is built in four layers to keep each module small: processes
-(here), members (members.py), data (data.py), the migration and its rollback (lab.py).
+Other modules use `Lab` in lab.py. It is built in five layers to keep each module small: names and
+places (layout.py), processes (here), members (members.py), data (data.py), the migration and its
+rollback (lab.py).
 """
 
 import atexit
@@ -31,7 +32,7 @@ _STOP_S_MAX = 60.0
 _CLOSE_S_MAX = 15.0
 
 
-class LabProcesses:
+class LabProcesses(Layout):
     """Owns the home directory and every process below it; a context manager.
 
     Leaving the context ends all processes: in order when the home was given, since its data may be
@@ -48,20 +49,18 @@ class LabProcesses:
     """
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
-        self.spec = spec or LabSpec()
+        spec = spec or LabSpec()
         java = find_java()
         jars = ensure_jars()
-        self._agent = ensure_agent() if self.spec.jmx else None
+        self._agent = ensure_agent() if spec.jmx else None
         self._temporary = home is None
-        self.home = Path(tempfile.mkdtemp(prefix="kraftgate-lab-")) if home is None else home
-        self.home = self.home.absolute()
-        self._lock_handle = claim_home(self.home)
+        home = (home or Path(tempfile.mkdtemp(prefix="kraftgate-lab-"))).absolute()
+        self._lock_handle = claim_home(home)
+        super().__init__(spec, home, Ports())
         log4j = self.home / "config" / "log4j.properties"
         log4j.parent.mkdir(parents=True, exist_ok=True)
         log4j.write_bytes((files(__package__) / "log4j.properties").read_bytes())
         self._java = Java(java, jars, log4j, sharing(java))
-        self._ports = Ports()
-        self._layout = Layout(self.spec, self.home, self._ports)
         self._waiter = Waiter()
         self._processes: dict[str, Process] = {}
         self._changing = threading.RLock()
@@ -145,7 +144,7 @@ class LabProcesses:
     def is_alive(self, name: str) -> bool:
         """Return whether the process runs; a frozen one does."""
         with self._changing:
-            process = self._processes.get(self._layout.named(name).name)
+            process = self._processes.get(self.named(name).name)
         return process is not None and process.alive
 
     def is_frozen(self, name: str) -> bool:
@@ -155,10 +154,6 @@ class LabProcesses:
     def pid(self, name: str) -> int:
         """Return the process id of the last start."""
         return self._process(name).pid
-
-    def log_file(self, name: str) -> Path:
-        """Return the file with the output of the process, of all its starts in order."""
-        return self._layout.log_file(self._layout.named(name).name)
 
     def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 180.0) -> re.Match[str]:
         """Wait until the process has logged a match since its last start, and return it.
@@ -197,22 +192,22 @@ class LabProcesses:
                     where=f"process {running.pid}",
                     fix=f"Stop it first: kraftgate lab stop {member.name}",
                 )
-            log = self._layout.log_file(member.name)
+            log = self.log_file(member.name)
             self._processes[member.name] = Process(member.name, command, log)
 
     def _named(self, who: int | str) -> Member:
-        return self._layout.broker(who) if isinstance(who, int) else self._layout.named(who)
+        return self.broker(who) if isinstance(who, int) else self.named(who)
 
     def _process(self, name: str) -> Process:
         with self._changing:
-            process = self._processes.get(self._layout.named(name).name)
+            process = self._processes.get(self.named(name).name)
         if process is None:
             raise WrongStateError(f"{name} was never started", where="lab", fix="Start it first.")
         return process
 
     def _stop_all_in_order(self) -> None:
         """Stop brokers, then controllers, then ZooKeeper, each group within its time limit."""
-        for group in (self._layout.brokers, self._layout.controllers, self._layout.zookeepers):
+        for group in (self.brokers, self.controllers, self.zookeepers):
             names = {member.name for member in group.values()}
             members = [p for p in self._processes.values() if p.name in names]
             going = [p for p in members if p.alive and not p.frozen]

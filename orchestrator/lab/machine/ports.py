@@ -17,7 +17,7 @@ class Ports:
     """The ports that one lab holds."""
 
     def __init__(self) -> None:
-        self._held: dict[int, socket.socket] = {}
+        self._held: list[socket.socket] = []
 
     def take(self) -> int:
         """Hold one more free port and return it.
@@ -36,15 +36,10 @@ class Ports:
                 where=LOOPBACK,
                 fix="Close what holds so many ports on this machine.",
             ) from error
-        port = int(held.getsockname()[1])
-        self._held[port] = held
-        return port
-
-    def release(self, port: int) -> None:
-        """Release one held port."""
-        self._held.pop(port).close()
+        self._held.append(held)
+        return int(held.getsockname()[1])
 
     def close(self) -> None:
         """Release all held ports."""
-        for port in list(self._held):
-            self.release(port)
+        for each in self._held:
+            each.close()
