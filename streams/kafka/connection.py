@@ -88,13 +88,13 @@ class Connection:
         Raises:
             RequestRefused: both sides have no version in common.
         """
-        ours = messages.VERSIONS[api_key]
+        ours = messages.APIS[api_key]
         theirs = self._kafka.broker_version_data.api_versions.get(api_key, (0, -1))
-        version = min(ours[1], theirs[1])
-        if version < max(ours[0], theirs[0]):
+        version = min(ours.last, theirs[1])
+        if version < max(ours.first, theirs[0]):
             raise RequestRefused(
                 f"{self.endpoint} offers versions {theirs[0]}-{theirs[1]} of API {api_key}, but"
-                f" {ours[0]}-{ours[1]} are needed. Is it {messages.SPOKEN_BY[api_key]}?"
+                f" {ours.first}-{ours.last} are needed. Is it {ours.spoken_by}?"
             )
         return int(version)
 

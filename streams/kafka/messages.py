@@ -10,7 +10,7 @@ import datetime
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from streams.kafka.errors import ReplyDamaged
@@ -24,37 +24,36 @@ DESCRIBE_CLUSTER: Final = 60
 METADATA: Final = 3
 LIST_OFFSETS: Final = 2
 DESCRIBE_LOG_DIRS: Final = 35
-VERSIONS: Final = {
-    FETCH: (13, 17),
-    FETCH_SNAPSHOT: (0, 1),
-    DESCRIBE_CLUSTER: (1, 1),
-    METADATA: (12, 12),
-    LIST_OFFSETS: (7, 7),
-    DESCRIBE_LOG_DIRS: (3, 4),
-}
-"""The lowest and highest version that Kraftgate uses, by API key.
-
-DESCRIBE_LOG_DIRS before v3 has no error code: without authorization the reply is only empty.
-"""
 _CONTROLLER: Final = "a KRaft controller of Kafka 3.3 or later"
 _BROKER: Final = "a broker of Kafka 3.2 or later"
-SPOKEN_BY: Final = {
-    FETCH: _CONTROLLER,
-    FETCH_SNAPSHOT: _CONTROLLER,
-    DESCRIBE_CLUSTER: "a KRaft controller of Kafka 3.7 or later",
-    METADATA: _BROKER,
-    LIST_OFFSETS: _BROKER,
-    DESCRIBE_LOG_DIRS: _BROKER,
+
+
+class Api(NamedTuple):
+    """An API as Kraftgate uses it.
+
+    Attributes:
+        module: kio's.
+        first: the lowest version that is used.
+        last: the highest one.
+        spoken_by: which nodes support these versions, for error messages.
+    """
+
+    module: str
+    first: int
+    last: int
+    spoken_by: str
+
+
+APIS: Final = {
+    FETCH: Api("fetch", 13, 17, _CONTROLLER),
+    FETCH_SNAPSHOT: Api("fetch_snapshot", 0, 1, _CONTROLLER),
+    DESCRIBE_CLUSTER: Api("describe_cluster", 1, 1, "a KRaft controller of Kafka 3.7 or later"),
+    METADATA: Api("metadata", 12, 12, _BROKER),
+    LIST_OFFSETS: Api("list_offsets", 7, 7, _BROKER),
+    # Before v3 it has no error code: without authorization the reply is only empty.
+    DESCRIBE_LOG_DIRS: Api("describe_log_dirs", 3, 4, _BROKER),
 }
-"""Which nodes support these versions, for error messages."""
-_MODULES: Final = {
-    FETCH: ("fetch", "Fetch"),
-    FETCH_SNAPSHOT: ("fetch_snapshot", "FetchSnapshot"),
-    DESCRIBE_CLUSTER: ("describe_cluster", "DescribeCluster"),
-    METADATA: ("metadata", "Metadata"),
-    LIST_OFFSETS: ("list_offsets", "ListOffsets"),
-    DESCRIBE_LOG_DIRS: ("describe_log_dirs", "DescribeLogDirs"),
-}
+"""By API key."""
 _CONSUMER: Final = -1
 _CONTROLLERS: Final = 2
 _REPLICA_STATE_SINCE: Final = 15
@@ -125,10 +124,10 @@ def entity(api_key: int, version: int, name: str) -> Any:  # noqa: ANN401 genera
 
     `name`: such as `FetchPartition`; `Request` and `Response` name the message itself.
     """
-    module, prefix = _MODULES[api_key]
+    module = APIS[api_key].module
     kind = "response" if name.startswith("Response") else "request"
     source = importlib.import_module(f"kio.schema.{module}.v{version}.{kind}")
-    wanted = prefix + name if name in {"Request", "Response"} else name
+    wanted = module.title().replace("_", "") + name if name in {"Request", "Response"} else name
     return getattr(source, wanted)
 
 

@@ -21,7 +21,7 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from streams.kafka.errors import ConnectionFailed, ReplyDamaged
 from streams.kafka.framing import body_of
-from streams.kafka.messages import METADATA_TOPIC, METADATA_TOPIC_ID, VERSIONS
+from streams.kafka.messages import APIS, METADATA_TOPIC, METADATA_TOPIC_ID
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
@@ -106,7 +106,7 @@ class _Connection:
         self._replies = replies
 
     def version(self, key: int) -> int:
-        return VERSIONS[key][1]
+        return APIS[key].last
 
     def ask(self, request: Any, **_: int) -> Any:
         if not self._replies:

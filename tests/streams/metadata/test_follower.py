@@ -38,7 +38,7 @@ class Scripted:
         self.interrupted = threading.Event()
 
     def version(self, api_key: int) -> int:
-        return messages.VERSIONS[api_key][1]
+        return messages.APIS[api_key].last
 
     def ask(self, request: Any, **_options: int) -> Any:
         return type(self).script(request.__api_key__, request)
