@@ -9,6 +9,7 @@ Requests that only preflight and the probes need use the classes of kafka-python
 every version: they must also read a cluster that is too old for a migration.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,19 +23,28 @@ from kio.schema.errors import ErrorCode
 
 from migration.observed.probed import Quorum, Voter
 from migration.values.foreign import INT32_MAX, Unreadable, whole
-from streams.kafka import broker_messages, messages
+from streams.kafka import messages
 from streams.kafka.broker_values import (
+    BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionOffset,
+    PartitionView,
+    ReplicaPlace,
     TopicPartition,
 )
 from streams.kafka.connection import Connection
 from streams.kafka.errors import NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID
+from streams.kafka.messages import entity
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
+LATEST: Final = -1
+EARLIEST: Final = -2
+_CONSUMER: Final = -1
+_NO_LEADER: Final = -1
+_VOLUMES_SINCE: Final = 4
 _REASSIGNMENTS_MS: Final = 8000
 _TOPIC: Final = 2
 _NODE: Final = 4
@@ -102,12 +112,38 @@ class Node(Connection):
     def metadata(self, *, topics: bool = True) -> ClusterView:
         """Return this broker's view of the cluster, with all topics or without topics.
 
+        The request never creates a topic.
+
         Raises:
             RequestRefused: the broker does not support the version.
         """
         version = self.version(messages.METADATA)
-        return broker_messages.read_metadata(
-            self._ask(broker_messages.metadata_request(version, topics=topics))
+        reply = self._ask(
+            entity(messages.METADATA, version, "Request")(
+                topics=None if topics else (),
+                allow_auto_topic_creation=False,
+                include_topic_authorized_operations=False,
+            )
+        )
+        return ClusterView(
+            cluster_id=reply.cluster_id,
+            brokers={
+                int(each.node_id): BrokerAddress(int(each.node_id), each.host, int(each.port))
+                for each in reply.brokers
+            },
+            partitions={
+                (topic.name, int(each.partition_index)): _partition(topic, each)
+                for topic in reply.topics
+                for each in topic.partitions
+                if topic.name is not None
+            },
+            errors={
+                topic.name: int(topic.error_code)
+                for topic in reply.topics
+                if topic.error_code and topic.name is not None
+            },
+            controller=_known(reply.controller_id),
+            racks={int(each.node_id): each.rack for each in reply.brokers if each.rack},
         )
 
     def log_dirs(self) -> tuple[LogDirAnswer, ...]:
@@ -118,9 +154,9 @@ class Node(Connection):
             RequestRefused: the broker returns another error, or is too old.
         """
         version = self.version(messages.DESCRIBE_LOG_DIRS)
-        reply = self._ask(broker_messages.log_dirs_request(version))
+        reply = self._ask(entity(messages.DESCRIBE_LOG_DIRS, version, "Request")(topics=None))
         self._refuse(reply.error_code, "its log directories", "DESCRIBE on CLUSTER")
-        return broker_messages.read_log_dirs(reply)
+        return tuple(_log_dir(each, version) for each in reply.results)
 
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int
@@ -139,8 +175,18 @@ class Node(Connection):
         found: list[PartitionOffset] = []
         for start in range(0, len(wanted), _PARTITIONS_MAX):
             some = wanted[start : start + _PARTITIONS_MAX]
-            reply = self._ask(broker_messages.offsets_request(version, some, which))
-            found += broker_messages.read_offsets(reply)
+            reply = self._ask(_offsets_request(version, some, which))
+            found += [
+                PartitionOffset(
+                    topic=topic.name,
+                    partition=int(each.partition_index),
+                    error=int(each.error_code),
+                    offset=int(each.offset),
+                    leader_epoch=_known(each.leader_epoch),
+                )
+                for topic in reply.topics
+                for each in topic.partitions
+            ]
         return tuple(found)
 
     @property
@@ -299,3 +345,63 @@ def _voter(state: Any) -> Voter:  # noqa: ANN401
 
 def _id(voter: Voter) -> int:
     return voter.id
+
+
+def _partition(topic: Any, partition: Any) -> PartitionView:  # noqa: ANN401
+    leader = int(partition.leader_id)
+    return PartitionView(
+        topic=topic.name,
+        partition=int(partition.partition_index),
+        topic_id=None if topic.topic_id is None else topic.topic_id.hex,
+        leader=None if leader <= _NO_LEADER else leader,
+        leader_epoch=int(partition.leader_epoch),
+        replicas=tuple(map(int, partition.replica_nodes)),
+        isr=tuple(map(int, partition.isr_nodes)),
+    )
+
+
+def _log_dir(result: Any, version: int) -> LogDirAnswer:  # noqa: ANN401
+    has_volume = version >= _VOLUMES_SINCE
+    return LogDirAnswer(
+        path=result.log_dir,
+        error=int(result.error_code),
+        total_bytes=_known(result.total_bytes) if has_volume else None,
+        usable_bytes=_known(result.usable_bytes) if has_volume else None,
+        replicas=tuple(
+            ReplicaPlace(
+                topic=topic.name,
+                partition=int(each.partition_index),
+                bytes=int(each.partition_size),
+                lag=int(each.offset_lag),
+                future=bool(each.is_future_key),
+            )
+            for topic in result.topics
+            for each in topic.partitions
+        ),
+    )
+
+
+def _known(number: int) -> int | None:
+    return None if number < 0 else int(number)
+
+
+def _offsets_request(version: int, wanted: Sequence[TopicPartition], which: int) -> Any:  # noqa: ANN401
+    """Build a LIST_OFFSETS request of a consumer: LATEST or EARLIEST of each partition."""
+    topic_kind = entity(messages.LIST_OFFSETS, version, "ListOffsetsTopic")
+    partition_kind = entity(messages.LIST_OFFSETS, version, "ListOffsetsPartition")
+    by_topic: defaultdict[str, list[int]] = defaultdict(list)
+    for topic, partition in wanted:
+        by_topic[topic].append(partition)
+    return entity(messages.LIST_OFFSETS, version, "Request")(
+        replica_id=_CONSUMER,
+        isolation_level=0,
+        topics=tuple(
+            topic_kind(
+                name=topic,
+                partitions=tuple(
+                    partition_kind(partition_index=each, timestamp=which) for each in partitions
+                ),
+            )
+            for topic, partitions in by_topic.items()
+        ),
+    )

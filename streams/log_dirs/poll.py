@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from streams.kafka.broker_messages import EARLIEST, LATEST
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
     BrokerAddress,
@@ -18,7 +17,7 @@ from streams.kafka.broker_values import (
     TopicPartition,
 )
 from streams.kafka.errors import ConnectionFailed, WrongCluster
-from streams.kafka.node import Node
+from streams.kafka.node import EARLIEST, LATEST, Node
 from streams.log_dirs import log_ends as ends
 from streams.log_dirs.local_host import LocalReader, is_own_host
 from streams.log_dirs.remembered import KnownPartition, LocalDir

@@ -10,10 +10,9 @@ from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.kafka import messages
-from streams.kafka.broker_messages import LATEST
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.framing import BadFrame, Frames, RequestFrame, body_of
-from streams.kafka.node import Node
+from streams.kafka.node import LATEST, Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.wire.errors import DamagedValue

@@ -10,10 +10,9 @@ from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
 from streams.kafka import node
-from streams.kafka.broker_messages import LATEST
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.node import Node
+from streams.kafka.node import LATEST, Node
 from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError

@@ -19,9 +19,8 @@ from migration.observed.facts import (
 )
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
-from streams.kafka.broker_messages import EARLIEST, LATEST
 from streams.kafka.errors import ConnectionFailed, RequestRefused
-from streams.kafka.node import Node
+from streams.kafka.node import EARLIEST, LATEST, Node
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig
