@@ -1,11 +1,16 @@
 """The report on executions of runbooks: checkpoints, what held them, steps, decisions."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from orchestrator.api.shape import Moment, Shape
+
+HoldKind: TypeAlias = Literal[
+    "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
+]
+Result: TypeAlias = Literal["passed", "not needed", "skipped", "turned back", "stands", "aborted"]
 
 
 class Decision(Shape):
@@ -27,9 +32,7 @@ class Decision(Shape):
 class Hold(Shape):
     """Something that held a checkpoint, over all its occurrences."""
 
-    kind: Literal[
-        "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
-    ] = Field(
+    kind: HoldKind = Field(
         description="look: satisfied by the last data; only the confirmation by newer data was"
         " missing."
     )
@@ -69,7 +72,7 @@ class CheckpointAccount(Shape):
     entered_at: Moment
     ended_at: Moment | None
     duration_ms: int
-    result: Literal["passed", "not needed", "skipped", "turned back", "stands", "aborted"]
+    result: Result
     by: tuple[str, ...] = Field(description="Who approved it, or skipped it.")
     holds: tuple[Hold, ...] = Field(description="The longest first.")
     steps: tuple[StepRun, ...]

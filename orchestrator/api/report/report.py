@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from migration.metadata.event_kinds import Weight
 from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.shape import Span
@@ -14,6 +15,7 @@ from orchestrator.runbook.schema import Plain
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ID: Final = "urn:kraftgate:report:1"
+Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "walk", "people", "kraftgate"]
 
 
 class AuditAccount(Shape):
@@ -133,13 +135,13 @@ class Happening(Shape):
     """An event, a decision or an audit entry of the timeline."""
 
     at: Moment | None
-    lane: Literal["metadata", "zookeeper", "disks", "jmx", "walk", "people", "kraftgate"]
+    lane: Lane
     kind: str
     text: str
     broker: int | None
     offset: int | None = Field(description="Of its metadata record.")
     entry: int | None = Field(description="Of its audit entry.")
-    weight: Literal["bad", "notable", "plain"]
+    weight: Weight
 
 
 class ClusterReport(Shape):

@@ -72,13 +72,7 @@ class RecordedFinding(BaseModel):
 
     @classmethod
     def of(cls, finding: Finding) -> "RecordedFinding":
-        return cls(
-            condition=finding.condition,
-            verdict=finding.verdict,
-            reason=finding.reason,
-            evidence=finding.evidence,
-            broker=finding.broker,
-        )
+        return cls.model_validate(finding, from_attributes=True)
 
 
 class Body(EntryBody):

@@ -26,7 +26,7 @@ from orchestrator.views.report.accounts import (
     summary,
     timeline,
 )
-from orchestrator.views.report.accounts.assignments import series
+from orchestrator.views.report.accounts.assignments import Assigned, series
 from orchestrator.views.report.accounts.phases import attempts_of, phases_of, window_of
 from orchestrator.views.report.gather import ClusterFacts, Facts
 
@@ -65,7 +65,8 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     )
     phases = phases_of(events, now.phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
-    brokers = tuple(incarnations.accounts(registrations, now, found.assigned, until_ms))
+    assigned = None if found.transitions is None else Assigned(found.transitions)
+    brokers = tuple(incarnations.accounts(registrations, now, assigned, until_ms))
     window = window_of(accounts, phases, brokers, _first(one, found.entries), as_of_ms)
     hazards = sorted(
         spans.hazards(
@@ -76,47 +77,32 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
-    alerts = tuple(spans.alerts(kept, until_ms))
-    losses = tuple(spans.losses(events))
-    gaps = source_gaps.gaps(events, kept, phases, until_ms)
-    attempts = attempts_of(phases, accounts, until_ms)
-    decisions = tuple(timeline.decisions(recorded))
-    return ClusterReport(
+    report = ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,
         as_of=as_of_ms,
         phase=str(now.phase),
         metadata_version=None if now.metadata_version is None else name_of(now.metadata_version),
-        attention=tuple(
-            summary.attention(
-                window, audit, losses, found.unreadable, kept=bool(kept.runs), phases=phases
-            )
-        ),
-        summary=(
-            summary.outcome(now.cluster, str(now.phase), window, phases, attempts),
-            *summary.of_attempts(attempts),
-            *summary.of_executions(accounts),
-            *summary.of_brokers(brokers),
-            *summary.of_hazards(hazards, losses, disks_followed=now.disks is not None),
-            *summary.of_alerts(alerts),
-            *summary.of_decisions(decisions),
-            *summary.of_sources(gaps),
-        ),
+        attention=(),
+        summary=(),
         window=window,
         phases=phases,
         walks=tuple(accounts),
-        decisions=decisions,
+        decisions=tuple(timeline.decisions(recorded)),
         brokers=brokers,
         replicas=_series(found, window, until_ms),
         hazards=tuple(hazards),
-        alerts=alerts,
-        losses=losses,
-        unseen=tuple(gaps),
+        alerts=tuple(spans.alerts(kept, until_ms)),
+        losses=tuple(spans.losses(events)),
+        unseen=tuple(source_gaps.gaps(events, kept, phases, until_ms)),
         runs=tuple(spans.runs(kept, until_ms)),
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, recorded)),
-        attempts=attempts,
+        attempts=attempts_of(phases, accounts, until_ms),
     )
+    sentences = summary.sentences(report, disks_followed=now.disks is not None)
+    attention = (*summary.attention(report, audit), *found.unreadable)
+    return report.model_copy(update={"summary": tuple(sentences), "attention": attention})
 
 
 def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:

@@ -1,6 +1,6 @@
 """Reads all facts that a state directory has; it does not connect to the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,6 @@ from orchestrator.run.execution_status import read_for
 from orchestrator.run.reader import STORE_FILE, open_store
 from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.views.report.accounts.assignments import Assigned
 from streams.spark.transition_files import (
     TransitionColumns,
     TransitionsUnreadable,
@@ -46,9 +45,8 @@ class ClusterFacts:
     snapshot: ClusterRead
     entries: tuple[Entry, ...]
     transitions: TransitionColumns | None
-    assigned: Assigned | None
     unreadable: tuple[str, ...]
-    runbooks: dict[str, Loaded]
+    runbooks: Mapping[str, Loaded]
     stall_after_ms: int
 
     @property
@@ -131,9 +129,8 @@ def _gathered(
         snapshot=one,
         entries=tuple(entries),
         transitions=transitions,
-        assigned=None if transitions is None else Assigned(transitions),
         unreadable=() if why is None else (why,),
-        runbooks=dict(_runbooks(state_dir / RUNBOOKS, sha256s)),
+        runbooks=_runbooks(state_dir / RUNBOOKS, sha256s),
         stall_after_ms=config.stall_after_ms,
     )
 
@@ -150,14 +147,14 @@ def _transitions(
         return None, f"the replicas' transitions cannot be read, so rates are missing: {error}"
 
 
-def _runbooks(folder: Path, sha256s: set[str]) -> list[tuple[str, Loaded]]:
+def _runbooks(folder: Path, sha256s: set[str]) -> dict[str, Loaded]:
     """Return the runbooks whose stored text has the executed hash; others have no titles."""
-    found = []
-    for sha256 in sorted(sha256s):
+    found = {}
+    for sha256 in sha256s:
         try:
             loaded = load_kept(folder / f"{sha256}.yaml")
         except RunbookError:
             continue  # `runbook_kept` reports it
         if loaded.sha256 == sha256:
-            found.append((sha256, loaded))
+            found[sha256] = loaded
     return found

@@ -5,17 +5,16 @@ Several conditions can hold a checkpoint at the same time, so these durations mu
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from migration.assessment.conditions import Verdict
-from orchestrator.api.report.execution import CheckpointAccount, Hold, StepRun
+from orchestrator.api.report.execution import CheckpointAccount, Hold, HoldKind, Result, StepRun
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.state import TURNED_BACK, CheckpointState, ExecutionState, Stage
 from orchestrator.execution.route import CheckpointInstance, another_begun, approvals_needed
 from orchestrator.runbook.model import Checkpoint
 
-Result: TypeAlias = Literal["passed", "not needed", "skipped", "turned back", "stands", "aborted"]
 _STEP: Final[dict[str, Any]] = {
     "attempt": None,
     "argv": (),
@@ -27,12 +26,9 @@ _STEP: Final[dict[str, Any]] = {
     "output_sha256": None,
     "decided": None,
 }
-Kind: TypeAlias = Literal[
-    "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
-]
-Key: TypeAlias = tuple[Kind, str]
+Key: TypeAlias = tuple[HoldKind, str]
 _GRAVEST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
-_PARTS: Final[Mapping[str, Kind]] = {"needs": "guard", "opens_when": "gate"}
+_PARTS: Final[Mapping[str, HoldKind]] = {"needs": "guard", "opens_when": "gate"}
 
 
 class Reason(NamedTuple):

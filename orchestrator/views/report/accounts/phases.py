@@ -14,7 +14,7 @@ from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.api.report.report import Attempt, PhaseSpan, Window
 from orchestrator.api.report.shape import Span
 
-_UNDER_WAY: Final = (Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
+_UNDER_WAY: Final = WAY[1:-1]
 _OUTCOMES: Final[Mapping[str, str]] = {
     Phase.FINALIZED: "finalized",
     Phase.ROLLED_BACK: "rolled back",

@@ -1,7 +1,7 @@
 """The summary of the report in sentences, and the warnings that a reader needs first."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from migration.image.summary import Phase
@@ -11,11 +11,10 @@ from orchestrator.api.report.report import (
     AlertAccount,
     Attempt,
     AuditAccount,
+    ClusterReport,
     HazardAccount,
     LossAccount,
-    PhaseSpan,
     UnseenAccount,
-    Window,
 )
 from orchestrator.views.report.times import at, count, lasting, listed
 
@@ -26,30 +25,36 @@ _ENDINGS: Final = {
 }
 
 
-def outcome(
-    cluster: str,
-    phase: str,
-    window: Window,
-    phases: Sequence[PhaseSpan],
-    attempts: Sequence[Attempt],
-) -> str:
+def sentences(report: ClusterReport, *, disks_followed: bool) -> Iterator[str]:
+    """Yield the summary of a report."""
+    yield _outcome(report)
+    yield from _of_attempts(report.attempts)
+    yield from (_execution(each, len(report.walks)) for each in report.walks)
+    yield from _of_brokers(report.brokers)
+    yield from _of_hazards(report.hazards, report.losses, disks_followed=disks_followed)
+    yield from _of_alerts(report.alerts)
+    yield from _of_decisions(report.decisions)
+    yield from _of_sources(report.unseen)
+
+
+def _outcome(report: ClusterReport) -> str:
     """Return the sentence about how the migration ended, or about its phase."""
-    ending = _ENDINGS.get(Phase(phase), f"is in phase {phase}")
-    if phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
+    window, phases, attempts = report.window, report.phases, report.attempts
+    ending = _ENDINGS.get(Phase(report.phase), f"is in phase {report.phase}")
+    if report.phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
         ending = "is in finalized KRaft"
     if len(attempts) > 1 and phases[-1].attempt is not None:
         ending += f", in attempt {phases[-1].attempt} of {len(attempts)}"
     when = ""
     if window.began_at is not None:
-        until = "and has not ended" if window.ended_at is None else f"to {at(window.ended_at)}"
         spent = "" if window.duration_ms is None else f", {lasting(window.duration_ms)}"
-        when = f" The window was from {at(window.began_at)} {until}{spent}."
-        if window.ended_at is None:
-            when = f" The window began at {at(window.began_at)} and has not ended{spent}."
-    return f"The cluster {cluster} {ending}.{when}"
+        when = f" The window began at {at(window.began_at)} and has not ended{spent}."
+        if window.ended_at is not None:
+            when = f" The window was from {at(window.began_at)} to {at(window.ended_at)}{spent}."
+    return f"The cluster {report.cluster} {ending}.{when}"
 
 
-def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
+def _of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
     """Yield a sentence for each attempt; none if there was one and the outcome covers it."""
     if len(attempts) == 1 and attempts[0].outcome in ("finalized", "under way"):
         return
@@ -65,11 +70,6 @@ def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
         reached = "" if each.outcome == "finalized" else f" It reached {each.reached}."
         log = f"metadata log {each.metadata_log}"
         yield f"{which} ({log}) began {began} and {how}{spent}.{reached}"
-
-
-def of_executions(executions: Sequence[ExecutionAccount]) -> Iterator[str]:
-    """Yield a sentence for each execution: its outcome, or its checkpoint."""
-    return (_execution(each, len(executions)) for each in executions)
 
 
 def _execution(execution: ExecutionAccount, of: int) -> str:
@@ -91,7 +91,7 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     return f"{through} {how[execution.outcome]} in {spent}; {took}.{back}"
 
 
-def of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
+def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     """Yield the sentences about held brokers and early unfencing, with durations."""
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
@@ -133,7 +133,7 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
     )
 
 
-def of_hazards(
+def _of_hazards(
     hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
 ) -> Iterator[str]:
     if losses:
@@ -150,8 +150,7 @@ def of_hazards(
     if not hazards:
         yield "No hazard was active."
         return
-    kinds = Counter(each.hazard for each in hazards)
-    named = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in kinds.items())
+    named = _named(each.hazard for each in hazards)
     critical = sum(each.severity == "critical" for each in hazards)
     active = sum(each.ended_at is None for each in hazards)
     yield (
@@ -160,16 +159,20 @@ def of_hazards(
     )
 
 
-def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
+def _of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
     if alerts:
-        kinds = Counter(each.name for each in alerts)
-        named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
+        named = _named(each.name for each in alerts)
         active = sum(each.ended_at is None for each in alerts)
         occurred = f"{count(len(alerts), 'alert')} occurred"
         yield f"{occurred}, {active or 'none'} active at the end: {named}."
 
 
-def of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
+def _named(kinds: Iterable[str]) -> str:
+    found = Counter(kinds)
+    return ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in found.items())
+
+
+def _of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
     asked = [each for each in decisions if each.who is not None]
     if not asked:
         return
@@ -179,7 +182,7 @@ def of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
     yield f"The audit trail has {count(len(asked), 'decision')} by {', '.join(names)}{among}."
 
 
-def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
+def _of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
     """Yield how long ZooKeeper, or all disks, were not current."""
     for source, words in (("zookeeper", "ZooKeeper"), ("log_dirs", "the brokers' log directories")):
         times = [each for each in unseen if each.source == source and each.node is None]
@@ -188,15 +191,7 @@ def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
             yield f"No current data of {words} for {spent} in total; see Gaps."
 
 
-def attention(
-    window: Window,
-    audit: AuditAccount | None,
-    losses: Sequence[LossAccount],
-    unreadable: Sequence[str],
-    *,
-    kept: bool,
-    phases: Sequence[PhaseSpan],
-) -> Iterator[str]:
+def attention(report: ClusterReport, audit: AuditAccount | None) -> Iterator[str]:
     """Yield the warnings that a reader needs first."""
     if audit is not None and not audit.intact:
         yield (
@@ -205,15 +200,14 @@ def attention(
         )
     if audit is None:
         yield "There is no audit trail: decisions, and when hazards were active, are unknown."
-    elif not kept:
+    elif not report.runs:
         yield (
             "It is unknown when hazards began and ended: an older kraftgate run followed, or"
             " none. Those that are active at the end come from the store."
         )
-    if not window.ended and window.of != "followed":
+    if not report.window.ended and report.window.of != "followed":
         yield "The window has not ended: this report is incomplete."
-    if losses:
+    if report.losses:
         yield "Acknowledged records were lost."
-    if any(not each.exact for each in phases):
+    if any(not each.exact for each in report.phases):
         yield "The time of some phase changes is not exact."
-    yield from unreadable

@@ -1,14 +1,14 @@
 """One timeline of the events, the operators' decisions and Kraftgate's own entries."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from migration.metadata.event_kinds import EventKind, Weight
 from migration.metadata.events import Event, Source
 from migration.metadata.versions import name_of
 from migration.values.durations import duration_text
 from orchestrator.api.report.execution import Decision
-from orchestrator.api.report.report import Happening
+from orchestrator.api.report.report import Happening, Lane
 from orchestrator.audit import Entry, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
@@ -17,10 +17,7 @@ from orchestrator.output.formatting import pairs
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.report.accounts.executions import RecordedExecution
 
-Lane: TypeAlias = Literal["walk", "people", "kraftgate"]
-EventLane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx"]
-
-_LANES: Final[Mapping[Source, EventLane]] = {
+_LANES: Final[Mapping[Source, Lane]] = {
     Source.KRAFT_METADATA: "metadata",
     Source.ZOOKEEPER: "zookeeper",
     Source.LOG_DIRS: "disks",
@@ -35,7 +32,11 @@ def happened(
     one: ClusterRead, found: Iterable[Entry], executions: Iterable[RecordedExecution]
 ) -> list[Happening]:
     """Return all of it by time of occurrence; an item without a time comes first."""
-    happenings = [*_events(one), *_executed(executions), *_recorded(found)]
+    happenings = [
+        *_events(one),
+        *_executed(executions),
+        *(_entry(entry, "kraftgate", body) for entry, body in run_entries.Body.read(found)),
+    ]
     return sorted(happenings, key=lambda each: each.at or 0)
 
 
@@ -94,11 +95,6 @@ def _executed(executions: Iterable[RecordedExecution]) -> Iterator[Happening]:
                 continue  # the report lists what held, and for how long, with the checkpoint
             lane: Lane = "walk" if getattr(body, "by", None) is None else "people"
             yield _entry(entry, lane, body)
-
-
-def _recorded(found: Iterable[Entry]) -> Iterator[Happening]:
-    for entry, body in run_entries.Body.read(found):
-        yield _entry(entry, "kraftgate", body)
 
 
 def _entry(entry: Entry, lane: Lane, body: EntryBody) -> Happening:

@@ -1,10 +1,10 @@
 """The report's plots: phases and checkpoints, the brokers' states, replicas over time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import groupby
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
@@ -17,24 +17,11 @@ from orchestrator.api.report.execution import CheckpointAccount
 from orchestrator.api.report.report import ClusterReport
 from orchestrator.api.report.shape import Span
 from orchestrator.output.visible import visible
-from orchestrator.views.report.formats.svg import (
-    BACK,
-    BAD,
-    EXPOSED,
-    FENCED,
-    GOOD,
-    HELD,
-    INK,
-    LINE,
-    PASSED,
-    PENDING,
-    QUIET,
-    SERIES,
-    embedded,
-    style,
-)
+from orchestrator.views.report.formats.svg import SERIES, Colour, embedded, style
 from orchestrator.views.report.times import at, count
 
+_Range: TypeAlias = tuple[int, int]
+"""The beginning and the end of a cluster's plots, in ms."""
 _WIDTH_IN: Final = 10.0
 _ROWS_LOW: Final = 40
 """With more rows than this, the rows are smaller."""
@@ -43,32 +30,18 @@ _LINES_MAX: Final = len(SERIES)
 _INSTANCES_MAX: Final = 24
 """A checkpoint with more instances than this has one row for all of them."""
 _COLOUR_OF: Final = {
-    "passed": PASSED,
-    "not needed": PASSED,
-    "stands": PENDING,
-    "skipped": BAD,
-    "aborted": BAD,
+    "passed": Colour.PASSED,
+    "not needed": Colour.PASSED,
+    "stands": Colour.PENDING,
+    "skipped": Colour.BAD,
+    "aborted": Colour.BAD,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """The time range of a cluster's plots."""
-
-    began_ms: int
-    ended_ms: int
-
-    def clip(self, each: Span) -> tuple[int, int] | None:
-        """Return the part of a span that is in the range; None: there is none."""
-        began_ms = self.began_ms if each.began_at is None else max(each.began_at, self.began_ms)
-        ended_ms = self.ended_ms if each.ended_at is None else min(each.ended_at, self.ended_ms)
-        return (began_ms, ended_ms) if ended_ms >= began_ms else None
 
 
 class _Rows:
     """A figure with a row for each label, the first at the top."""
 
-    def __init__(self, axis: _Axis, labels: Sequence[str]) -> None:
+    def __init__(self, axis: _Range, labels: Sequence[str]) -> None:
         height = 0.26 if len(labels) <= _ROWS_LOW else 0.14
         size = (_WIDTH_IN, 0.9 + height * max(2, len(labels)))
         self.figure = Figure(figsize=size, layout="constrained")
@@ -78,10 +51,10 @@ class _Rows:
             range(len(labels)),
             [visible(each) for each in labels],
             fontsize=8 if len(labels) <= _ROWS_LOW else 5,
-            color=INK,
+            color=Colour.INK,
         )
         axes.set_ylim(len(labels) - 0.4, -0.6)
-        axes.set_xlim(_date(axis.began_ms), _date(axis.ended_ms))
+        axes.set_xlim(_date(axis[0]), _date(axis[1]))
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x", linewidth=0.5)
         axes.set_axisbelow(True)
@@ -89,7 +62,7 @@ class _Rows:
 
     def bar(self, row: int, each: Span, colour: str, height: float = 0.7) -> None:
         """Draw a span, clipped to the axis."""
-        clipped = self._axis.clip(each)
+        clipped = _clipped(each, self._axis)
         if clipped is not None:
             began, ended = _date(clipped[0]), _date(clipped[1])
             self._axes.broken_barh(
@@ -102,14 +75,15 @@ class _Rows:
 
     def mark(self, row: int, each: Span) -> None:
         """Mark the beginning of a span, which may be too short to be visible."""
-        clipped = self._axis.clip(each)
+        clipped = _clipped(each, self._axis)
         if clipped is not None:
-            self._axes.plot([_date(clipped[0])], [row], marker="|", color=EXPOSED, markersize=9)
+            began = _date(clipped[0])
+            self._axes.plot([began], [row], marker="|", color=Colour.EXPOSED, markersize=9)
 
-    def legend(self, told: Sequence[tuple[str, str]]) -> None:
-        for label, colour in told:
+    def legend(self, colours: Mapping[str, str]) -> None:
+        for label, colour in colours.items():
             self._axes.plot([], [], color=colour, linewidth=6, label=label)
-        _legend_above(self._axes, len(told))
+        _legend_above(self._axes, len(colours))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +101,7 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
     ended_ms = window.ended_at if window.ended_at is not None else cluster.as_of
     if window.began_at is None or ended_ms is None or ended_ms <= window.began_at:
         return []
-    axis = _Axis(began_ms=window.began_at, ended_ms=ended_ms)
+    axis = window.began_at, ended_ms
     with style():
         return [
             _way(cluster, axis, f"{name}-plot-way"),
@@ -136,13 +110,13 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
         ]
 
 
-def _way(cluster: ClusterReport, axis: _Axis, name: str) -> Plot:
+def _way(cluster: ClusterReport, axis: _Range, name: str) -> Plot:
     """Return the plot of the phases, then of each execution's checkpoints, as bars on one axis."""
     told: list[tuple[str, list[tuple[Span, str]]]] = []
     several = len(cluster.attempts) > 1
     for phase in cluster.phases:
         of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
-        told.append((f"{of}phase {phase.phase}", [(phase, GOOD)]))
+        told.append((f"{of}phase {phase.phase}", [(phase, Colour.GOOD)]))
     for execution in cluster.walks:
         which = f"{execution.number}: " if len(cluster.walks) > 1 else ""
         for id_, same in groupby(execution.checkpoints, key=lambda each: each.id.partition("[")[0]):
@@ -151,7 +125,7 @@ def _way(cluster: ClusterReport, axis: _Axis, name: str) -> Plot:
                 told.append((f"{which}{id_} ({len(bars)})", [bar for _, bar in bars]))
             else:
                 told += [(which + instance, [bar]) for instance, bar in bars]
-    told = [row for row in told if any(axis.clip(each) is not None for each, _ in row[1])]
+    told = [row for row in told if any(_clipped(each, axis) is not None for each, _ in row[1])]
     rows = _Rows(axis, [label for label, _ in told])
     for number, (_, some) in enumerate(told):
         for each, colour in some:
@@ -163,10 +137,10 @@ def _way(cluster: ClusterReport, axis: _Axis, name: str) -> Plot:
 
 def _bar_of(each: CheckpointAccount) -> tuple[Span, str]:
     of = Span(began_at=each.entered_at, ended_at=each.ended_at, duration_ms=each.duration_ms)
-    return of, _COLOUR_OF.get(each.result, BACK)
+    return of, _COLOUR_OF.get(each.result, Colour.BACK)
 
 
-def _brokers(cluster: ClusterReport, axis: _Axis, name: str) -> Iterator[Plot]:
+def _brokers(cluster: ClusterReport, axis: _Range, name: str) -> Iterator[Plot]:
     """Yield the plot with a row for each broker: fenced, held, unfenced early."""
     shown = [each for each in cluster.brokers if each.incarnations]
     if not shown:
@@ -175,13 +149,13 @@ def _brokers(cluster: ClusterReport, axis: _Axis, name: str) -> Iterator[Plot]:
     for number, broker in enumerate(shown):
         for one in broker.incarnations:
             for fenced in one.fenced:
-                rows.bar(number, fenced, FENCED, height=0.3)
+                rows.bar(number, fenced, Colour.FENCED, height=0.3)
             if one.held is not None:
-                rows.bar(number, one.held, HELD)
+                rows.bar(number, one.held, Colour.HELD)
             for exposed in one.exposed:
-                rows.bar(number, exposed, EXPOSED)
+                rows.bar(number, exposed, Colour.EXPOSED)
                 rows.mark(number, exposed)
-    rows.legend((("fenced", FENCED), ("held", HELD), ("unfenced early", EXPOSED)))
+    rows.legend({"fenced": Colour.FENCED, "held": Colour.HELD, "unfenced early": Colour.EXPOSED})
     title = f"When brokers of {cluster.cluster} were held, fenced and unfenced early"
     words = "; ".join(_spent(each) for each in shown)
     yield Plot(of="brokers", svg=embedded(rows.figure, name, title, words), title=title)
@@ -206,7 +180,7 @@ def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
         series.assigned,
         series.pending,
         series.unusable,
-        colors=[GOOD, PENDING, BAD],
+        colors=[Colour.GOOD, Colour.PENDING, Colour.BAD],
         labels=["in a known directory", "without a known one", "offline or lost"],
         step="post",
     )
@@ -242,8 +216,10 @@ def _band(axes: Axes, series: Series, moments: Sequence[float]) -> None:
         low.append(shares[0])
         middle.append(shares[len(shares) // 2])
         high.append(shares[-1])
-    axes.fill_between(moments, low, high, color=PENDING, step="post", label="least to greatest")
-    axes.step(moments, middle, color=INK, where="post", label="middle")
+    axes.fill_between(
+        moments, low, high, color=Colour.PENDING, step="post", label="least to greatest"
+    )
+    axes.step(moments, middle, color=Colour.INK, where="post", label="middle")
     axes.set_ylabel(f"% known, of {len(series.brokers)} brokers")
     axes.set_ylim(0, 105)
     _legend_above(axes, 2)
@@ -264,6 +240,13 @@ def _from_to(bars: Sequence[tuple[Span, str]]) -> str:
     return f"from {began} to {ended}"
 
 
+def _clipped(each: Span, axis: _Range) -> _Range | None:
+    """Return the part of a span that is in the range; None: there is none."""
+    began_ms = axis[0] if each.began_at is None else max(each.began_at, axis[0])
+    ended_ms = axis[1] if each.ended_at is None else min(each.ended_at, axis[1])
+    return (began_ms, ended_ms) if ended_ms >= began_ms else None
+
+
 def _legend_above(axes: Axes, columns: int) -> None:
     """Put the legend above the plot, where it covers nothing."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
@@ -275,8 +258,8 @@ def _time_below(axes: Axes) -> None:
     axes.xaxis.set_major_locator(locator)
     formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_formatter(formatter)
-    axes.set_xlabel("UTC", loc="left", color=QUIET)
-    axes.spines["bottom"].set_color(LINE)
+    axes.set_xlabel("UTC", loc="left", color=Colour.QUIET)
+    axes.spines["bottom"].set_color(Colour.LINE)
 
 
 def _date(moment_ms: int) -> float:

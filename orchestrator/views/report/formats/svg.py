@@ -4,6 +4,7 @@ The output is deterministic: no date, no random ids. Ids begin with the plot's n
 has several plots.
 """
 
+import enum
 import io
 import re
 from contextlib import AbstractContextManager
@@ -14,22 +15,23 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.typing import RcKeyType
 
-INK: Final = "#010101"
-QUIET: Final = "#020202"
-LINE: Final = "#030303"
-HELD: Final = "#040404"
-FENCED: Final = "#050505"
-EXPOSED: Final = "#060606"
-GOOD: Final = "#070707"
-PENDING: Final = "#080808"
-BAD: Final = "#090909"
-PASSED: Final = "#0a0a0a"
-BACK: Final = "#0b0b0b"
-_COLOURS: Final = {
-    INK: "ink", QUIET: "quiet", LINE: "line", HELD: "held", FENCED: "fenced", EXPOSED: "exposed",
-    GOOD: "good", PENDING: "pending", BAD: "bad", PASSED: "passed", BACK: "back",
-}  # fmt: skip
-"""Placeholders for custom properties of the page's style, such as `--ink`: dark and light."""
+
+class Colour(enum.StrEnum):
+    """Placeholders for custom properties of the page's style, such as `--ink`: dark and light."""
+
+    INK = "#010101"
+    QUIET = "#020202"
+    LINE = "#030303"
+    HELD = "#040404"
+    FENCED = "#050505"
+    EXPOSED = "#060606"
+    GOOD = "#070707"
+    PENDING = "#080808"
+    BAD = "#090909"
+    PASSED = "#0a0a0a"
+    BACK = "#0b0b0b"
+
+
 SERIES: Final = tuple(f"#0c0c{n:02x}" for n in range(12))
 """Colours for lines that only need to differ: `--series-0` and so on."""
 
@@ -42,14 +44,14 @@ _STYLE: Final[dict[RcKeyType, Any]] = {
     "font.family": "sans-serif",
     "font.size": 9,
     "text.parse_math": False,
-    "text.color": INK,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": INK,
+    "text.color": Colour.INK,
+    "axes.edgecolor": Colour.LINE,
+    "axes.labelcolor": Colour.INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "grid.color": LINE,
+    "xtick.color": Colour.QUIET,
+    "ytick.color": Colour.QUIET,
+    "grid.color": Colour.LINE,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "legend.frameon": False,
@@ -98,8 +100,8 @@ def _settle(element: Tree.Element, name: str) -> None:
 
 
 def _coloured(text: str) -> str:
-    for colour, prop in _COLOURS.items():
-        text = text.replace(colour, f"var(--{prop})")
+    for each in Colour:
+        text = text.replace(each, f"var(--{each.name.lower()})")
     for number, colour in enumerate(SERIES):
         text = text.replace(colour, f"var(--series-{number})")
     return text

@@ -1,4 +1,4 @@
-"""Entries of a walk, short to write."""
+"""Entries of an execution, short to write."""
 
 from typing import Literal
 

@@ -86,16 +86,22 @@ def test_replicas_are_counted_over_time(told: ClusterReport) -> None:
 
 
 def test_checkpoints_say_what_held_them_and_who_let_them(told: ClusterReport) -> None:
-    (walk,) = told.walks
-    assert (walk.runbook_sha256, walk.runbook_kept, walk.outcome) == (SHA256, True, "completed")
-    assert [(each.id, each.duration_ms, each.result, each.by) for each in walk.checkpoints] == [
+    (execution,) = told.walks
+    assert (execution.runbook_sha256, execution.runbook_kept, execution.outcome) == (
+        SHA256,
+        True,
+        "completed",
+    )
+    assert [
+        (each.id, each.duration_ms, each.result, each.by) for each in execution.checkpoints
+    ] == [
         ("preflight", 9_000, "passed", ()),
         ("brokers-kraft[1]", 200_000, "passed", ()),
         ("brokers-kraft[2]", 200_000, "passed", ()),
         ("finalize", 391_000, "passed", ("anna", "boris")),
     ]
-    assert walk.checkpoints[1].title == "Brokers into KRaft mode"
-    longest = [(each.holds[0].what, each.holds[0].duration_ms) for each in walk.checkpoints]
+    assert execution.checkpoints[1].title == "Brokers into KRaft mode"
+    longest = [(each.holds[0].what, each.holds[0].duration_ms) for each in execution.checkpoints]
     assert longest == [
         ("isr_full", 4_000),
         ("its command", 13_000),
