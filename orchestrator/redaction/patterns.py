@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _NAME: Final = (
@@ -36,6 +37,8 @@ _PATTERNS: Final = tuple(
     )
 )
 _ALONE: Final = re.compile(rb"(?i).*" + _NAME + _REST)
+_NAMES_KEPT: Final = 16_384
+"""The console redacts the same keys at every tick."""
 _DIRECTORIES: Final = {"PWD", "OLDPWD"}
 _FLAG: Final = re.compile(rb"(?i)--?[\w.-]*" + _NAME + _REST)
 _KEY_REMAINS: Final = re.compile(rb"\A" + _KEY_TEXT + rb"*?" + _KEY_END)
@@ -78,6 +81,7 @@ def end_of_a_key(data: bytes) -> int:
     return 0 if remains is None or b"-----BEGIN" in remains[0] else remains.end()
 
 
+@lru_cache(_NAMES_KEPT)
 def names_a_secret(name: str) -> bool:
     """Return whether a name is that of a secret: `DB_PASSWORD`, `api-key`, not `password_file`."""
     if name in _DIRECTORIES:

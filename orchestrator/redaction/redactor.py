@@ -8,7 +8,7 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -61,18 +61,7 @@ class Redactor:
 
     def body(self, body: JsonValue) -> JsonValue:
         """Redact every text in a value, and each text whose key names a secret."""
-        if isinstance(body, str):
-            return self.text(body)
-        if isinstance(body, Mapping):
-            return {
-                self.text(key): MARK
-                if isinstance(value, str) and names_a_secret(key)
-                else self.body(value)
-                for key, value in body.items()
-            }
-        if isinstance(body, (list, tuple)):
-            return [self.body(each) for each in body]
-        return body
+        return redacted(body, self.text)
 
     def tail(self, data: bytes) -> tuple[int, bytes]:
         """Redact the last part of a longer output.
@@ -95,6 +84,22 @@ class Redactor:
             for match in form.finditer(data)
         ]
         return [*known, *find(data)]
+
+
+def redacted(body: JsonValue, text: Callable[[str], str]) -> JsonValue:
+    """Return a value with every text redacted by `text`, and each whose key names a secret."""
+    if isinstance(body, str):
+        return text(body)
+    if isinstance(body, Mapping):
+        return {
+            text(key): MARK
+            if isinstance(value, str) and names_a_secret(key)
+            else redacted(value, text)
+            for key, value in body.items()
+        }
+    if isinstance(body, (list, tuple)):
+        return [redacted(each, text) for each in body]
+    return body
 
 
 def replaced(data: bytes, start: int, end: int, found: Iterable[SecretMatch]) -> bytes:

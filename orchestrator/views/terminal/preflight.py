@@ -3,10 +3,10 @@
 The passed checks come last, one line each: the reader wants to know what to do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -115,29 +115,22 @@ def _loud(title: str, results: Sequence[Result], style: str) -> list[RenderableT
         line.append(one.check.id, style="bold")
         line.append(f": {finding.reason}")
         parts.append(Padding(line, (0, 0, 0, _INDENT)))
-        parts.append(Padding(_Bullets(finding.evidence), (0, 0, 0, 2 * _INDENT)))
+        if finding.evidence:
+            parts.append(Padding(_bullets(finding.evidence), (0, 0, 0, 2 * _INDENT)))
         if finding.fix:
             fix = Text(f"what to do: {finding.fix}", style="italic", overflow="fold")
             parts.append(Padding(fix, (0, 0, 0, 2 * _INDENT)))
     return parts
 
 
-class _Bullets:
-    """Lines with a dash; a wrapped line is indented below its beginning."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = tuple(lines)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines as a table."""
-        del console, options
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(width=1)
-        table.add_column(overflow="fold")
-        for line in self._lines:
-            table.add_row("-", Text(line))
-        if self._lines:
-            yield table
+def _bullets(lines: Sequence[str]) -> Table:
+    """Return lines with a dash; a wrapped line is indented below its beginning."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=1)
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row("-", Text(line))
+    return table
 
 
 def _lines(results: Sequence[Result]) -> Table:

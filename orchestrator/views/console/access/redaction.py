@@ -10,12 +10,10 @@ from pydantic import BaseModel
 from orchestrator.config.load import Config
 from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
-from orchestrator.redaction.patterns import names_a_secret
-from orchestrator.redaction.redactor import MARK, Redactor
+from orchestrator.redaction.redactor import Redactor, redacted
 from orchestrator.views.console.access.bearer_token import Token
 
 _TEXTS_KEPT: Final = 16_384
-_names_a_secret = lru_cache(_TEXTS_KEPT)(names_a_secret)
 
 
 class RedactedJson:
@@ -31,22 +29,8 @@ class RedactedJson:
 
     def json(self, model: BaseModel) -> bytes:
         """Return a model as JSON; its moments are in ms, as in the model."""
-        plain = self._cleaned(model.model_dump())
+        plain = redacted(model.model_dump(), self._text)
         return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode()
-
-    def _cleaned(self, value: object) -> object:
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, dict):
-            return {
-                self._text(key): MARK
-                if isinstance(each, str) and _names_a_secret(key)
-                else self._cleaned(each)
-                for key, each in value.items()
-            }
-        if isinstance(value, (list, tuple)):
-            return [self._cleaned(each) for each in value]
-        return value
 
 
 def cleaner(config: Config, token: Token) -> RedactedJson:

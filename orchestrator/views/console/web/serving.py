@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
 from orchestrator.config.load import Config
 from orchestrator.config.models import ConsoleAddress
 from orchestrator.config.values import HostPort
-from orchestrator.errors import ConfigError
+from orchestrator.errors import ConfigError, KraftgateError
 from orchestrator.output.printing import echo
 from orchestrator.process.admission import Crowd, Door
 from orchestrator.run.assessed import Tick
@@ -22,16 +30,18 @@ from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.certificate import Certificate
 from orchestrator.views.console.access.permissions import Access
 from orchestrator.views.console.access.redaction import cleaner
+from orchestrator.views.console.access.refusals import Refusals, Refused
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.feed.publisher import Publisher
-from orchestrator.views.console.web.app import application
+from orchestrator.views.console.web.guard import Guard
 from orchestrator.views.console.web.routes import Routes
 from orchestrator.views.console.web.server import Server
 
 READERS_MAX: Final = 64
 READERS_RESERVED: Final = 16
 """The part of them for readers that have sent the token: on loopback every local user may read."""
+_STATIC: Final = third_party.FOLDER / "static"
 _SEND_BUFFER: Final = 128 * 1024
 """Unread changes of a slow reader must be merged in the hub instead of growing old in the kernel,
 which by default would buffer 4 MiB for each reader."""
@@ -149,7 +159,7 @@ def _running(
     )
     crowd = Crowd()
     server = Server(
-        application(routes, crowd),
+        _application(routes, crowd),
         hub,
         Door(listener, crowd),
         crowd,
@@ -202,3 +212,26 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
     # each file of the page would wait 40 ms for the acknowledgement of its headers.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+def _application(routes: Routes, crowd: Crowd) -> Starlette:
+    """Return the application with all routes; `crowd`: its connections."""
+    refusals = Refusals(routes.cleaner)
+    guard = Middleware(
+        Guard, config=routes.config, access=routes.access, crowd=crowd, refusals=refusals
+    )
+    return Starlette(
+        routes=[
+            Route("/", _page, methods=["GET"]),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+            *routes.routes(),
+        ],
+        middleware=[guard],
+        exception_handlers=dict.fromkeys(
+            (Refused, HTTPException, KraftgateError, Exception), refusals.answer
+        ),
+    )
+
+
+async def _page(_: Request) -> Response:
+    return FileResponse(_STATIC / "index.html")
