@@ -1,4 +1,4 @@
-"""Finds the first record of a log that cannot be decoded, by decoding them one by one.
+"""Finds the first record of a log that cannot be decoded, by decoding all of them.
 
 It runs only after a replay has failed.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from streams.metadata.log_files import list_log, read_bytes
 from streams.wire.batches import read_batches
 from streams.wire.errors import WireError
-from streams.wire.records import read_record
+from streams.wire.records import read_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +34,7 @@ def first_damage(path: Path) -> FoundDamage | None:
         try:
             for batch in read_batches(read_bytes(file, 0), file=str(file)):
                 offset = batch.base_offset
-                batch.control_records()
-                for at, _, value in batch.records():
-                    try:
-                        read_record(value)
-                    except WireError as error:
-                        error.locate(file=str(file), position=batch.position, offset=at)
-                        raise
+                read_records(batch)
         except WireError as error:
             return FoundDamage(offset=offset, text=str(error))
     return None

@@ -8,10 +8,6 @@ and, as barriers, to the shards.
 from collections.abc import Iterator
 from typing import Final, cast
 
-from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
-from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
-from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
-
 from migration.metadata.records import Config, RemoveTopic, Topic
 from migration.metadata.transactions import Admission, Transaction, admit
 from migration.shard.placement import CLUSTER, SHARDS, place_of_name, shard_numbers
@@ -31,6 +27,11 @@ from streams.spark.chunks import (
     ShardChunk,
 )
 from streams.wire.batches import Batch, read_batches
+from streams.wire.control import (
+    LeaderChangeMessageV0,
+    LeaderChangeMessageV1,
+    SnapshotHeaderRecord,
+)
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
 
