@@ -1,13 +1,15 @@
-"""Runs the long tests first, then the others by cost: plain tests, Spark tests, cluster tests.
+"""Mixes the files: a cluster test waits for half of its time, and leaves the processor to others.
 
-`long(minutes)` is the approximate duration of a file. The longest file starts first, so that two
-workers end at about the same time.
+`long(minutes)` is the approximate duration of a file. Of each kind, the longest file starts first,
+so that the workers end at about the same time.
 """
 
 import importlib
 import os
 import signal
 from collections.abc import Generator, Iterator
+from operator import itemgetter
+from pathlib import Path
 from types import ModuleType
 
 import hypothesis
@@ -70,11 +72,33 @@ def _lab_logs() -> ModuleType:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_cost)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    clusters = [each for each in files.values() if _marked(each, "lab")]
+    others = [each for each in files.values() if not _marked(each, "lab")]
+    mixed = sorted([*_shares(clusters, 0.5), *_shares(others, 0.05)], key=itemgetter(0))
+    items[:] = [item for _, file in mixed for item in file]
 
 
-def _cost(item: pytest.Item) -> tuple[float, int]:
-    long = item.get_closest_marker("long")
-    minutes = float(long.kwargs["minutes"]) if long else 0.0
-    spark, lab = item.get_closest_marker("spark"), item.get_closest_marker("lab")
-    return -minutes, 2 if lab else 1 if spark else 0
+def _shares(
+    files: list[list[pytest.Item]], minutes: float
+) -> Iterator[tuple[float, list[pytest.Item]]]:
+    """Yield each file after the share of all files' time that precedes it, Spark's files last.
+
+    `minutes` is the duration of a file without the mark.
+    """
+    took = {id(file): _minutes(file) or minutes for file in files}
+    total, before = sum(took.values()), 0.0
+    for file in sorted(files, key=lambda each: (-_minutes(each), _marked(each, "spark"))):
+        yield before / total, file
+        before += took[id(file)]
+
+
+def _minutes(file: list[pytest.Item]) -> float:
+    marks = [mark for item in file if (mark := item.get_closest_marker("long"))]
+    return max((float(mark.kwargs["minutes"]) for mark in marks), default=0.0)
+
+
+def _marked(file: list[pytest.Item], name: str) -> bool:
+    return any(item.get_closest_marker(name) for item in file)

@@ -20,7 +20,7 @@ from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.system.asking import all_hazards, asked, directory_id, of, on_disk
 from tests.system.killing import Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 
 OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""

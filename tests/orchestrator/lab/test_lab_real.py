@@ -20,7 +20,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import HomeInUseError, WrongStateError
 from tests.orchestrator.lab.conftest import wait_dead
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
 
 _KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.cli.lab import lab; lab()"]
 

@@ -24,7 +24,7 @@ from orchestrator.lab import Lab, LabSpec
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
 
 HONEST = {"replication-factor-one", "min-insync-replicas", "quorum-reachable"}
 """What a clean cluster is warned of: its topics are made so, and its controllers do not exist."""

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.prometheus,
     pytest.mark.browser,
-    pytest.mark.long(minutes=3),
+    pytest.mark.long(minutes=4),
 ]
 
 SEEN_MS = 60_000
