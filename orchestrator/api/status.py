@@ -3,7 +3,7 @@
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import InstanceOf, PlainSerializer
@@ -139,9 +139,9 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     ).public()
 
 
-def several_json(clusters: Iterable[dict[str, object]]) -> dict[str, object]:
-    """Return several clusters, in the configuration's order."""
-    return {"clusters": list(clusters)}
+def clusters_json(clusters: Sequence[dict[str, object]], *, many: bool) -> dict[str, object]:
+    """Return a list of clusters in the configuration's order, or without `many` the only one."""
+    return {"clusters": list(clusters)} if many else clusters[0]
 
 
 def _cluster(

@@ -13,7 +13,7 @@ from migration.assessment.conditions.condition import absent_broker
 from migration.assessment.hazards import Action, Hazard
 from migration.image.known_ids import known_brokers
 from orchestrator.api.rows import hazard_row
-from orchestrator.api.status import several_json
+from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -64,7 +64,7 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
         unknown[name] += hazards_not_known(view, action, broker)
     if as_json:
         printed = [_as_json(name, found[name], unknown[name]) for name in found]
-        echo_json(several_json(printed) if config.many else printed[0])
+        echo_json(clusters_json(printed, many=config.many))
     else:
         for name, active in found.items():
             _print(name, active, unknown[name])

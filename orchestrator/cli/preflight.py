@@ -14,7 +14,7 @@ from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
 from migration.values.severity import Severity
-from orchestrator.api.status import several_json
+from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.targets import target_of
@@ -91,7 +91,7 @@ def _require_addresses(config: Config) -> None:
 def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None:
     if as_json:
         found = [_as_json(one) for one in checked]
-        echo_json(several_json(found) if config.many else found[0])
+        echo_json(clusters_json(found, many=config.many))
         return
     out = console()
     for position, one in enumerate(checked):

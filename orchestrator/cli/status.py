@@ -8,7 +8,7 @@ import click
 
 from migration.assessment.currency import SourceState
 from migration.assessment.data_source import DataSource
-from orchestrator.api.status import several_json, status_json
+from orchestrator.api.status import clusters_json, status_json
 from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import NoDataError
@@ -42,7 +42,7 @@ def status(config_path: Path, *, as_json: bool) -> None:
     tick = Assessor(config, reader).tick(time.time_ns() // 1_000_000)
     if as_json:
         found = [status_json(one, config.alerts.runbook_url) for one in tick.clusters]
-        echo_json(several_json(found) if config.many else found[0])
+        echo_json(clusters_json(found, many=config.many))
     else:
         out = console()
         for one in tick.clusters:

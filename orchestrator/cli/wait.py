@@ -12,7 +12,7 @@ from migration.assessment.conditions import SOAK, Condition, Finding, Verdict
 from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
 from orchestrator.api.rows import finding_row
-from orchestrator.api.status import several_json
+from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import (
     ConditionType,
     DurationType,
@@ -162,7 +162,7 @@ def _as_json(outcome: WaitResult, *, many: bool) -> dict[str, object]:
         {"cluster": name, "findings": [finding_row(each).public() for each in findings]}
         for name, findings in outcome.found.items()
     ]
-    findings = several_json(clusters) if many else clusters[0]
+    findings = clusters_json(clusters, many=many)
     return {
         "satisfied": outcome.verdict is Verdict.SATISFIED,
         "verdict": str(outcome.verdict),

@@ -123,25 +123,12 @@ class _Scrapes:
     ) -> Iterable[bytes]:
         """Return the response to one request, made from the last tick."""
         tick = self._last()
-        return _Reply(self._inner(environ, start_response), lambda: self._answered(tick))
+        return self._recorded(self._inner(environ, start_response), tick)
 
-    def _answered(self, tick: object) -> None:
+    def _recorded(self, body: Iterable[bytes], tick: object) -> Iterator[bytes]:
+        """Yield the body; the server asks for more when it has written the last part."""
+        yield from body
         self.tick, self.at_s = tick, time.monotonic()
-
-
-class _Reply:
-    """A response body that calls back when the server has written all of it."""
-
-    def __init__(self, body: Iterable[bytes], written: Callable[[], None]) -> None:
-        self._body = body
-        self._written = written
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._body)
-
-    def close(self) -> None:
-        """Report that the server has finished writing the response."""
-        self._written()
 
 
 class _Quiet(WSGIRequestHandler):

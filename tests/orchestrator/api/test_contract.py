@@ -8,7 +8,7 @@ from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, ControllerSummary, Phase, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus
-from orchestrator.api.status import cluster_json, several_json, status_json
+from orchestrator.api.status import cluster_json, clusters_json, status_json
 from orchestrator.run.cluster_read import ClusterRead
 from tests.scenes.night import (
     EVENTS,
@@ -210,7 +210,7 @@ def test_what_the_sources_do_not_see_is_said() -> None:
 
 
 def test_several_clusters_are_a_list() -> None:
-    assert several_json([{"a": 1}, {"b": 2}]) == {"clusters": [{"a": 1}, {"b": 2}]}
+    assert clusters_json([{"a": 1}, {"b": 2}], many=True) == {"clusters": [{"a": 1}, {"b": 2}]}
 
 
 def test_data_that_is_not_current_gives_no_estimate() -> None:
