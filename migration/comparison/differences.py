@@ -69,7 +69,31 @@ class Placed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShardComparison:
+class Counts:
+    """The differences of one shard, or of all.
+
+    Attributes:
+        compared: number of partitions or replicas that existed on both sides when all was read.
+        differing: number of differences now, including temporary ones.
+        lasting: number of those that an earlier comparison found, too, by kind.
+        named: the first of those.
+        unreadable: number of ZooKeeper's znodes that cannot be parsed; their subjects were left
+            out. Every shard counts all of them.
+        unread: the first of those: path and reason.
+        closed: those of `topics`, `brokers` and `quotas` that Kraftgate may not read in ZooKeeper.
+    """
+
+    compared: int = 0
+    differing: int = 0
+    lasting: Mapping[str, int] = field(default_factory=dict)
+    named: tuple[Difference, ...] = ()
+    unreadable: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
+    closed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardComparison(Counts):
     """The result of one shard; for brokers, of the cluster's image.
 
     Attributes:
@@ -77,30 +101,14 @@ class ShardComparison:
         comparison: its number (`ZkContentSeen`, `ZkContentRead`, `DiskContentSeen`).
         seen_ms: when the other side was read.
         whole_ms: when all of it was last read; None: never.
-        compared: number of partitions or replicas that existed on both sides then.
-        differing: number of differences now.
-        lasting: number of those that an earlier comparison found, too, by kind.
-        named: the first of those.
         placed: for the disks: the paths of replicas and their assigned directories.
-        unreadable: number of ZooKeeper's znodes, of all shards, that cannot be parsed; their
-            subjects were left out.
-        unread: the first of those: path and reason.
-        closed: the resources whose settings the last full comparison could not read
-            (`ZkContentSeen`).
     """
 
     of: Source
     comparison: int
     seen_ms: int
     whole_ms: int | None
-    compared: int
-    differing: int
-    lasting: Mapping[str, int]
-    named: tuple[Difference, ...]
     placed: tuple[Placed, ...] = ()
-    unreadable: int = 0
-    unread: tuple[tuple[str, str], ...] = ()
-    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

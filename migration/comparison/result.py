@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.comparison.differences import Difference, Last, Placed, ShardComparison
+from migration.comparison.differences import Counts, Difference, Last, Placed, ShardComparison
 from migration.metadata.directory_ids import PENDING, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
@@ -43,31 +43,17 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(Counts):
     """The last complete comparison.
 
     Attributes:
         at_ms: when all of the other side was last read; None: never. The other attributes include
             topics that were read separately since.
-        compared: number of partitions or replicas that existed on both sides then.
-        differing: number of differences, including temporary ones.
-        lasting: number of those that two comparisons found, by kind.
-        named: the first of them.
-        unreadable: number of ZooKeeper's znodes that cannot be parsed and are not compared.
-        unread: the first of those: path and reason.
-        closed: those of `topics`, `brokers` and `quotas` that Kraftgate may not read in ZooKeeper.
         misplaced: replicas that this comparison found outside of their assigned directory.
         identities: for the disks.
     """
 
     at_ms: int | None = None
-    compared: int = 0
-    differing: int = 0
-    lasting: Mapping[str, int] = field(default_factory=dict)
-    named: tuple[Difference, ...] = ()
-    unreadable: int = 0
-    unread: tuple[tuple[str, str], ...] = ()
-    closed: tuple[str, ...] = ()
     misplaced: frozenset[Difference] = frozenset()
     identities: tuple[Identity, ...] = ()
 
@@ -136,7 +122,6 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         differing=sum(part.differing for part in parts) + len(misplaced),
         lasting=lasting,
         named=tuple([*again, *named][:_NAMED_MAX]),
-        # Every shard gets all of them.
         unreadable=max(part.unreadable for part in parts),
         unread=tuple(sorted({each for part in parts for each in part.unread})),
         closed=tuple(sorted({each for part in parts for each in part.closed})),

@@ -7,7 +7,7 @@ becomes stale.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 STALE_AFTER_MS: Final = 15_000
 """Older data does not show the present: an idle controller writes a no-op every 500 ms."""
@@ -100,26 +100,12 @@ def from_json(value: object) -> SourceStatus:
     limits = value.get("limits", ())
     if not isinstance(limits, list | tuple) or not all(isinstance(each, str) for each in limits):
         raise SourceStatusError(f"limits is a list of texts, not {limits!r}")
-    numbers = {name: _number(value, name) for name in _NUMBERS}
-    texts = {name: _text(value, name) for name in _TEXTS}
-    return SourceStatus(
-        observed_ms=observed,
-        last_reply_ms=numbers["last_reply_ms"],
-        log=numbers["log"] or 1,
-        next_offset=numbers["next_offset"],
-        busy_until=numbers["busy_until"],
-        high_watermark=numbers["high_watermark"],
-        due_offset=numbers["due_offset"],
-        active_controller=numbers["active_controller"],
-        leader_epoch=numbers["leader_epoch"],
-        endpoint=texts["endpoint"],
-        cluster_id=texts["cluster_id"],
-        waiting=texts["waiting"],
-        error=texts["error"],
-        finished=finished,
-        limits=tuple(limits),
-        whole_since_ms=numbers["whole_since_ms"],
-    )
+    read: dict[str, Any] = {
+        **{name: _number(value, name) for name in _NUMBERS},
+        **{name: _text(value, name) for name in _TEXTS},
+    }
+    read["log"] = read["log"] or 1
+    return SourceStatus(observed_ms=observed, finished=finished, limits=tuple(limits), **read)
 
 
 def _number(value: Mapping[object, object], name: str) -> int | None:

@@ -27,11 +27,15 @@ from migration.metadata.partitions import (
 )
 from migration.metadata.records import Config, Partition, PartitionChange, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
-from migration.shard.pending import PendingSteps
 from migration.shard.records import Barrier, ShardRecord, TopicName
 from migration.shard.report import Note, ShardReport
 from migration.shard.transitions import Numbers as Table
-from migration.shard.transitions import Transitions, directory_changes, last_assignments
+from migration.shard.transitions import (
+    PendingSteps,
+    Transitions,
+    directory_changes,
+    last_assignments,
+)
 
 Settings: TypeAlias = dict[tuple[int, str], dict[str, bytes]]
 """By type and name of the resource: key -> digest of the value."""

@@ -70,7 +70,7 @@ def if_directory_fails(now: Situation, path: str) -> Prediction:
     return Prediction(
         broker=now.broker,
         log_dir=path,
-        directory=None if identity is None else identity.id,
+        directory=None if identity is None else identity.directory,
         directory_by=None if identity is None else identity.by,
         mode=now.mode,
         halts=certain,
@@ -161,13 +161,15 @@ def _controller_acts(now: Situation, part: Partition, path: str) -> tuple[frozen
     identity = now.identities.get(path)
     if identity is None:
         return either, f"which directory id {path} has is not known"
-    if identity.id == assigned.directory:
+    if identity.directory == assigned.directory:
         return frozenset({True}), ""
     return frozenset({False}), f"the metadata log has it in {_named(now, assigned)}, not here"
 
 
 def _named(now: Situation, assigned: Assignment) -> str:
-    paths = [path for path, known in now.identities.items() if known.id == assigned.directory]
+    paths = [
+        path for path, known in now.identities.items() if known.directory == assigned.directory
+    ]
     return f"{assigned.directory} ({paths[0]})" if paths else assigned.directory
 
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from migration.assessment.bad_directories import disks_of
 from migration.comparison.differences import Placed
-from migration.comparison.result import identify
+from migration.comparison.result import Identity, identify
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import from_text
 from migration.metadata.replica_state import ReplicaState
@@ -50,13 +50,6 @@ class Assignment:
     def is_real(self) -> bool:
         """Whether it is a real directory, registered or not."""
         return self.state in {ReplicaState.ASSIGNED, ReplicaState.OFFLINE}
-
-
-class DirectoryIdentity(NamedTuple):
-    """A path's directory id (22 characters), and its source."""
-
-    id: str
-    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,16 +127,12 @@ class Situation:
         return frozenset(found)
 
     @cached_property
-    def identities(self) -> Mapping[str, DirectoryIdentity]:
+    def identities(self) -> Mapping[str, Identity]:
         """The directory id of each path of the broker, if it is certain."""
         known = self.brokers.get(self.broker)
         found = identify(self._placed(), disks_of(() if known is None else (known,)))
         claimed = [each.directory for each in found]
-        return {
-            each.path: DirectoryIdentity(each.directory, each.by)
-            for each in found
-            if claimed.count(each.directory) == 1
-        }
+        return {each.path: each for each in found if claimed.count(each.directory) == 1}
 
     @property
     def _told(self) -> tuple[LogDir, ...]:

@@ -6,8 +6,11 @@ from typing import Final
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
+    dotted,
     missing_data,
+    needs,
     no_brokers,
+    unknowns,
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, violated, warned
@@ -54,11 +57,7 @@ def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
 
 def unknown_settings(facts: Facts) -> list[str]:
     """Return a description of each broker's settings that are unknown."""
-    return [
-        f"the settings of broker {broker.id}: {broker.settings.why}"
-        for broker in facts.brokers
-        if isinstance(broker.settings, Unknown)
-    ]
+    return unknowns((f"the settings of broker {each.id}", each.settings) for each in facts.brokers)
 
 
 def several_dirs(broker: Broker) -> bool:
@@ -70,22 +69,17 @@ def several_dirs(broker: Broker) -> bool:
     return True
 
 
+@needs(no_brokers)
 def broker_versions(facts: Facts) -> Finding:
     """Check that all brokers run one release that can migrate several directories."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     known = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
-    missing = [
-        f"the release of broker {b.id}: {b.release.why}"
-        for b in facts.brokers
-        if isinstance(b.release, Unknown)
-    ]
-    lines = [f"broker {id_}: {_dotted(release)}" for id_, release in known]
+    missing = unknowns((f"the release of broker {b.id}", b.release) for b in facts.brokers)
+    lines = [f"broker {id_}: {dotted(release)}" for id_, release in known]
     releases = {release for _, release in known}
     if any(release < MIGRATION_RELEASE for release in releases):
         fix = (
-            f"upgrade every broker to {_dotted(SETTLED_RELEASE)} first: before"
-            f" {_dotted(MIGRATION_RELEASE)} a broker with several directories cannot migrate"
+            f"upgrade every broker to {dotted(SETTLED_RELEASE)} first: before"
+            f" {dotted(MIGRATION_RELEASE)} a broker with several directories cannot migrate"
         )
         return violated("a broker is too old", *worse_first(lines, missing), fix=fix)
     if any(release >= _KRAFT_ONLY for release in releases):
@@ -100,21 +94,16 @@ def broker_versions(facts: Facts) -> Finding:
         return missing_data(*missing, fix=SEE_BROKERS)
     if any(release < SETTLED_RELEASE for release in releases):
         fix = (
-            f"upgrade to the latest {_dotted(SETTLED_RELEASE)} first: known defects of migrations"
+            f"upgrade to the latest {dotted(SETTLED_RELEASE)} first: known defects of migrations"
             " with several directories are fixed there"
         )
         return warned("the brokers run an early release", *lines, fix=fix)
-    return satisfied(f"all {len(known)} brokers run {_dotted(next(iter(releases)))}")
+    return satisfied(f"all {len(known)} brokers run {dotted(next(iter(releases)))}")
 
 
-def _dotted(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
-
-
+@needs(no_brokers)
 def inter_broker_protocol(facts: Facts) -> Finding:
     """Check that all brokers have one `inter.broker.protocol.version`, at least 3.7-IV2."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     lines, levels, low = [], set(), []
     missing = unknown_settings(facts)
     for broker, settings in known_settings(facts):
@@ -145,10 +134,9 @@ def inter_broker_protocol(facts: Facts) -> Finding:
     return satisfied(lines[0].partition(": ")[2] + " on every broker")
 
 
+@needs(no_brokers)
 def kraft_settings(facts: Facts) -> Finding:
     """Check that no setting is invalid, or has another meaning, in KRaft mode."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     found = [
         f"broker {broker.id}: {line}"
         for broker, settings in known_settings(facts)
@@ -176,10 +164,9 @@ def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
 
 
+@needs(no_brokers)
 def restart_settings(facts: Facts) -> Finding:
     """Check that a restart moves leaders away first and elects no replica that is out of sync."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     found = []
     for broker, settings in known_settings(facts):
         if settings.get("controlled.shutdown.enable") == "false":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from migration.assessment.finding import Finding, Verdict, skipped, unknown
 from migration.observed.probed import Facts, Unknown
@@ -50,6 +50,11 @@ def missing_data(*missing: str, fix: str) -> Finding:
     return unknown("data is missing", *missing, fix=fix)
 
 
+def unknowns(of: Iterable[tuple[str, object]]) -> list[str]:
+    """Return a line with the reason for each of these values that is `Unknown`."""
+    return [f"{what}: {value.why}" for what, value in of if isinstance(value, Unknown)]
+
+
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:
     """Return the failures, then the unknown data, as evidence of one failure."""
     return bad + [f"unknown: {line}" for line in missing]
@@ -58,6 +63,11 @@ def worse_first(bad: list[str], missing: list[str]) -> list[str]:
 def listed(values: Iterable[object]) -> str:
     """Return the values in order, separated by commas."""
     return ", ".join(str(value) for value in values)
+
+
+def dotted(release: tuple[int, ...]) -> str:
+    """Return a release as Kafka prints it: `3.9`."""
+    return ".".join(map(str, release))
 
 
 REACH_BROKERS: Final = (
@@ -86,3 +96,11 @@ def phase_without_quorum(facts: Facts) -> Finding | None:
     if not facts.answering:
         return skipped("no controller answers: that is normal before they are provisioned")
     return None
+
+
+Judge: TypeAlias = Callable[[Facts], Finding]
+
+
+def needs(missing: Callable[[Facts], Finding | None]) -> Callable[[Judge], Judge]:
+    """Return a decorator of a check: what is `missing` is its result; None: nothing is."""
+    return lambda judge: lambda facts: missing(facts) or judge(facts)

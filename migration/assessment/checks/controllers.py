@@ -10,9 +10,12 @@ from typing import Final
 from migration.assessment.checks.brokers import PROTOCOL, known_settings
 from migration.assessment.checks.check import (
     Check,
+    dotted,
     listed,
     missing_data,
+    needs,
     phase_without_quorum,
+    unknowns,
     worse_first,
 )
 from migration.assessment.checks.quorum import ASK
@@ -28,14 +31,13 @@ from migration.metadata.versions import (
 from migration.observed.probed import Facts, Unknown
 
 
+@needs(phase_without_quorum)
 def metadata_version(facts: Facts) -> Finding:
     """Check that metadata.version supports directories and equals the brokers' protocol version.
 
     A broker in migration mode registers with its inter.broker.protocol.version as the only
     supported metadata.version; a quorum with another one rejects its registration.
     """
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
     known: dict[str, int] = {}
     missing = []
     for one in facts.answering:
@@ -70,21 +72,16 @@ def metadata_version(facts: Facts) -> Finding:
     return satisfied(listed(sorted({name_of(level) for level in known.values()})))
 
 
+@needs(phase_without_quorum)
 def controller_versions(facts: Facts) -> Finding:
     """Check that the controllers run the brokers' release."""
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
     known = {
         one.endpoint: one.release for one in facts.answering if not isinstance(one.release, Unknown)
     }
-    missing = [
-        f"the release of {one.endpoint}: {one.release.why}"
-        for one in facts.answering
-        if isinstance(one.release, Unknown)
-    ]
-    lines = [f"controller {where}: {_dotted(release)}" for where, release in known.items()]
+    missing = unknowns((f"the release of {one.endpoint}", one.release) for one in facts.answering)
+    lines = [f"controller {where}: {dotted(release)}" for where, release in known.items()]
     if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in known.values()):
-        fix = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
+        fix = f"run the controllers with Kafka {dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
         return violated(
             "a controller's release cannot migrate", *worse_first(lines, missing), fix=fix
         )
@@ -92,17 +89,13 @@ def controller_versions(facts: Facts) -> Finding:
         return missing_data(*missing, fix=ASK)
     brokers = {one.release for one in facts.brokers if not isinstance(one.release, Unknown)}
     if brokers and set(known.values()) != brokers:
-        lines += [f"brokers: {_dotted(release)}" for release in sorted(brokers)]
+        lines += [f"brokers: {dotted(release)}" for release in sorted(brokers)]
         return warned(
             "controllers and brokers run different releases",
             *lines,
             fix="run the same release everywhere before the window",
         )
-    return satisfied(listed(sorted({_dotted(release) for release in known.values()})))
-
-
-def _dotted(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
+    return satisfied(listed(sorted({dotted(release) for release in known.values()})))
 
 
 def migration_enabled(facts: Facts) -> Finding:
@@ -119,11 +112,7 @@ def migration_enabled(facts: Facts) -> Finding:
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
     wrong = [one.endpoint for one in facts.answering if one.migration_ready is False]
-    missing = [
-        f"{one.endpoint}: {one.migration_ready.why}"
-        for one in facts.answering
-        if isinstance(one.migration_ready, Unknown)
-    ]
+    missing = unknowns((one.endpoint, one.migration_ready) for one in facts.answering)
     if wrong:
         fix = (
             f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
@@ -145,14 +134,13 @@ def migration_enabled(facts: Facts) -> Finding:
     return satisfied(f"on every controller, {brokers}")
 
 
+@needs(phase_without_quorum)
 def inter_broker_listener(facts: Facts) -> Finding:
     """Check that the controllers know the listener of the brokers in ZooKeeper mode.
 
     Until a broker is in KRaft mode the controllers send it LeaderAndIsr and UpdateMetadata over
     their own inter.broker.listener.name; if the brokers' has another name, they find no address.
     """
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
     theirs = {b.id: _listener(settings) for b, settings in known_settings(facts)}
     ours = {
         one.endpoint: _listener(one.settings)
@@ -168,11 +156,7 @@ def inter_broker_listener(facts: Facts) -> Finding:
             " listener.security.protocol.map and its credentials"
         )
         return violated("the controllers cannot reach the brokers", *lines, fix=fix)
-    missing = [
-        f"the settings of {one.endpoint}: {one.settings.why}"
-        for one in facts.answering
-        if isinstance(one.settings, Unknown)
-    ]
+    missing = unknowns((f"the settings of {one.endpoint}", one.settings) for one in facts.answering)
     if missing or not theirs:
         return missing_data(
             *(missing or ["the brokers' settings"]), fix="grant DESCRIBE_CONFIGS on CLUSTER"

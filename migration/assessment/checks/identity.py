@@ -12,6 +12,7 @@ from migration.assessment.checks.check import (
     listed,
     missing_data,
     phase_without_quorum,
+    unknowns,
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated
@@ -201,11 +202,7 @@ def _controller_ids(facts: Facts) -> tuple[dict[int, str], list[str]]:
         if controller.quorum is not None:
             for id_ in controller.quorum.voters:
                 found.setdefault(id_, "a voter of the quorum")
-    missing = [
-        f"the node id of {one.endpoint}: {one.node_id.why}"
-        for one in facts.answering
-        if isinstance(one.node_id, Unknown)
-    ]
+    missing = unknowns((f"the node id of {one.endpoint}", one.node_id) for one in facts.answering)
     if any(one.quorum is not None for one in facts.answering):
         missing = []  # the voters are all controllers
     return found, missing

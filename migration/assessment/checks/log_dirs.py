@@ -16,7 +16,9 @@ from migration.assessment.checks.check import (
     Check,
     listed,
     missing_data,
+    needs,
     no_brokers,
+    unknowns,
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
@@ -37,11 +39,7 @@ def _known_dirs(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
 
 
 def _unknown_dirs(facts: Facts) -> list[str]:
-    return [
-        f"the directories of broker {broker.id}: {broker.log_dirs.why}"
-        for broker in facts.brokers
-        if isinstance(broker.log_dirs, Unknown)
-    ]
+    return unknowns((f"the directories of broker {b.id}", b.log_dirs) for b in facts.brokers)
 
 
 def hosted(facts: Facts, broker: int) -> dict[TopicPartition, int]:
@@ -61,10 +59,9 @@ def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
     return {at: count for at, count in hosted(facts, broker.id).items() if at not in seen}
 
 
+@needs(no_brokers)
 def log_dirs_online(facts: Facts) -> Finding:
     """Check that no broker has a directory in error; the evidence has its replicas, if known."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     disks = disks_of(facts.brokers)
     bad = [
         _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
@@ -107,10 +104,9 @@ def _some(found: list[TopicPartition]) -> str:
     return listed(found[:_NAMED_MAX]) + more
 
 
+@needs(no_brokers)
 def replicas_accounted(facts: Facts) -> Finding:
     """Check that each replica of a broker is in one of its readable directories."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     alone: list[str] = []
     others: list[str] = []
     for broker, dirs in _known_dirs(facts):
@@ -135,10 +131,9 @@ def replicas_accounted(facts: Facts) -> Finding:
     return satisfied("every replica is in a directory that its broker can read")
 
 
+@needs(no_brokers)
 def stray_logs(facts: Facts) -> Finding:
     """Check that no broker has a log that the metadata does not assign to it (KAFKA-16120)."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     strays = [
         f"broker {broker.id}: {at} in {one.path}"
         for broker, dirs in _known_dirs(facts)
@@ -160,10 +155,9 @@ def stray_logs(facts: Facts) -> Finding:
     return satisfied("no broker has a log that is not assigned to it")
 
 
+@needs(no_brokers)
 def directory_moves(facts: Facts) -> Finding:
     """Check that no replica is moving between directories (KAFKA-16082, 16297, 16365)."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     moving = [
         f"broker {broker.id}: {at} is moving into {one.path}"
         for broker, dirs in _known_dirs(facts)
@@ -184,10 +178,9 @@ def directory_moves(facts: Facts) -> Finding:
     return satisfied("no replica is moving between directories")
 
 
+@needs(no_brokers)
 def one_directory_left(facts: Facts) -> Finding:
     """Check that no broker with several directories has only one left."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     disks = disks_of(facts.brokers)
     bad = []
     for broker, dirs in _known_dirs(facts):
@@ -209,10 +202,9 @@ def one_directory_left(facts: Facts) -> Finding:
     return satisfied("every broker with several directories has more than one online")
 
 
+@needs(no_brokers)
 def disk_space(facts: Facts) -> Finding:
     """Check that no volume is so full that a directory may fail during the window."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     full: list[str] = []
     filling: list[str] = []
     missing = _unknown_dirs(facts)

@@ -10,6 +10,7 @@ from migration.assessment.checks.check import (
     Check,
     listed,
     missing_data,
+    needs,
     phase_without_quorum,
     worse_first,
 )
@@ -61,10 +62,9 @@ def _names(facts: Facts) -> list[str]:
     return [f"{one.endpoint} answers" for one in facts.answering]
 
 
+@needs(phase_without_quorum)
 def quorum_redundancy(facts: Facts) -> Finding:
     """Check that the quorum tolerates the loss of a controller."""
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
     quorum = quorum_of(facts)
     if quorum is None:
         return missing_data("the voters", fix=ASK)
@@ -79,10 +79,9 @@ def quorum_redundancy(facts: Facts) -> Finding:
     )
 
 
+@needs(phase_without_quorum)
 def quorum_rights(facts: Facts) -> Finding:
     """Check that Kraftgate may follow the metadata log, as it does in the window."""
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
     refused, missing = [], []
     for one in facts.answering:
         for may, what in ((one.may_fetch, "CLUSTER_ACTION"), (one.may_describe, "DESCRIBE")):

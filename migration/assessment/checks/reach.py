@@ -1,9 +1,16 @@
 """The brokers' availability, and Kraftgate's authorization to request their data."""
 
-from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.checks.check import REACH_BROKERS, Check, listed, missing_data, no_brokers
+from migration.assessment.checks.check import (
+    REACH_BROKERS,
+    Check,
+    listed,
+    missing_data,
+    needs,
+    no_brokers,
+    unknowns,
+)
 from migration.assessment.finding import Finding, satisfied
 from migration.observed.probed import Broker, Facts, Topics, Unknown
 
@@ -12,11 +19,7 @@ def brokers_reachable(facts: Facts) -> Finding:
     """Check that each known broker answers on its listener."""
     if isinstance(facts.topics, Unknown):
         return missing_data(facts.topics.why, fix=REACH_BROKERS)
-    silent = [
-        f"broker {broker.id}: {broker.release.why}"
-        for broker in facts.brokers
-        if isinstance(broker.release, Unknown)
-    ]
+    silent = unknowns((f"broker {broker.id}", broker.release) for broker in facts.brokers)
     if silent:
         return missing_data(
             *silent,
@@ -27,10 +30,9 @@ def brokers_reachable(facts: Facts) -> Finding:
     return satisfied(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
 
 
+@needs(no_brokers)
 def broker_rights(facts: Facts) -> Finding:
     """Check that each broker that answers also returns the requested data."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     refused = [line for broker in facts.brokers for line in _refusals(broker)]
     if isinstance(facts.topics, Topics):
         asked = (facts.topics.min_isr, facts.topics.reassignments)
@@ -44,12 +46,10 @@ def broker_rights(facts: Facts) -> Finding:
     return satisfied("the brokers return all requested data")
 
 
-def _refusals(broker: Broker) -> Iterator[str]:
+def _refusals(broker: Broker) -> list[str]:
     if isinstance(broker.release, Unknown):
-        return  # it does not answer: `brokers_reachable` reports that
-    for what in (broker.settings, broker.log_dirs):
-        if isinstance(what, Unknown):
-            yield f"broker {broker.id}: {what.why}"
+        return []  # it does not answer: `brokers_reachable` reports that
+    return unknowns((f"broker {broker.id}", each) for each in (broker.settings, broker.log_dirs))
 
 
 CHECKS: Final = (

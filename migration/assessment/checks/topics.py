@@ -8,6 +8,7 @@ from migration.assessment.checks.check import (
     Check,
     listed,
     missing_data,
+    needs,
     no_brokers,
     worse_first,
 )
@@ -20,14 +21,13 @@ def _partitions(facts: Facts) -> tuple[Partition, ...]:
     return facts.topics.partitions if isinstance(facts.topics, Topics) else ()
 
 
+@needs(no_brokers)
 def topics_visible(facts: Facts) -> Finding:
     """Check that the brokers return each topic that ZooKeeper has.
 
     A broker omits topics that the principal may not describe, without an error: the checks of
     partitions would then cover only a part of them.
     """
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     seen = {part.at.topic for part in _partitions(facts)}
@@ -44,10 +44,9 @@ def topics_visible(facts: Facts) -> Finding:
     return satisfied(f"all {len(seen)} topics are visible")
 
 
+@needs(no_brokers)
 def leaders(facts: Facts) -> Finding:
     """Check that each partition has a leader."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     bad = [
         f"{part.at} has no leader; its replicas: {listed(part.replicas)}"
         for part in _partitions(facts)
@@ -62,10 +61,9 @@ def leaders(facts: Facts) -> Finding:
     return satisfied(f"all {len(_partitions(facts))} partitions have a leader")
 
 
+@needs(no_brokers)
 def under_replicated(facts: Facts) -> Finding:
     """Check that each replica is in sync: the restarts remove one broker at a time from the ISR."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     bad = [
         f"{part.at}: in sync {listed(part.isr) or 'none'} of {listed(part.replicas)}"
         for part in _partitions(facts)
@@ -81,10 +79,9 @@ def under_replicated(facts: Facts) -> Finding:
     return satisfied(f"all replicas of {len(_partitions(facts))} partitions are in sync")
 
 
+@needs(no_brokers)
 def replication_factor_one(facts: Facts) -> Finding:
     """Check that no partition has one replica: offline in each restart, lost with its disk."""
-    if (nothing := no_brokers(facts)) is not None:
-        return nothing
     counts: dict[str, int] = {}
     for part in _partitions(facts):
         if len(part.replicas) == 1:

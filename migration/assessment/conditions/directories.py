@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from migration.assessment.bad_directories import bad_paths, state_of
 from migration.assessment.conditions.authority import (
     broker_of,
     brokers_not_known,
@@ -16,7 +17,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_bad
+from migration.observed.log_dirs import BrokerDisks, is_bad
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
@@ -106,17 +107,12 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
 
 
 def _bad(broker: BrokerSummary | None, disks: BrokerDisks | None) -> Iterator[str]:
-    for each in disks.log_dirs if disks is not None else ():
-        if is_bad(each) and disks is not None:
-            why = "offline" if each.error == STORAGE_ERROR else "not readable on its host"
-            yield f"broker {disks.id}: {each.path} is {why}"
     if disks is not None:
-        paths = {each.path for each in disks.log_dirs if is_bad(each)}
-        for path, lost in disks.cut_off.items():
-            if path not in paths:
-                what = count(lost.replicas, "replica")
-                where = f"broker {disks.id}: {path}"
-                yield f"{where} is not among the directories that it reports, with {what}"
+        bad = {each.path for each in disks.log_dirs if is_bad(each)}
+        for path in bad_paths(disks):
+            lost = None if path in bad else disks.cut_off.get(path)
+            what = "" if lost is None else f", with {count(lost.replicas, 'replica')}"
+            yield f"broker {disks.id}: {path} is {state_of(disks, path)}{what}"
     if broker is None:
         return
     yield from _gone(broker)

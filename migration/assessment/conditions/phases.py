@@ -1,5 +1,6 @@
 """Conditions on the migration: phase, metadata offset, metadata.version, the copy."""
 
+from collections.abc import Callable
 from typing import Final
 
 from migration.assessment.conditions.authority import (
@@ -30,20 +31,19 @@ def _not_seen(view: View, wanted: Phase) -> Finding | None:
 
 
 def _phase(view: View, text: str) -> Finding:
-    wanted, now = Phase(text), view.summary.phase
-    if (stale := _not_seen(view, wanted)) is not None:
-        return stale
-    if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
-        return satisfied(f"the phase is {now}, which comes after {wanted}")
-    return _is_or_will_be(wanted, now)
+    return _reached(view, Phase(text), satisfied)
 
 
 def _phase_is(view: View, text: str) -> Finding:
-    wanted, now = Phase(text), view.summary.phase
+    return _reached(view, Phase(text), violated)
+
+
+def _reached(view: View, wanted: Phase, if_passed: Callable[[str], Finding]) -> Finding:
+    now = view.summary.phase
     if (stale := _not_seen(view, wanted)) is not None:
         return stale
     if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
-        return violated(f"the phase is {now}, which comes after {wanted}")
+        return if_passed(f"the phase is {now}, which comes after {wanted}")
     return _is_or_will_be(wanted, now)
 
 

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.shard.pending import PendingSteps
-from migration.shard.transitions import ABSENT, ASSIGNED_STATE, UNASSIGNED_STATE, place
+from migration.shard.transitions import (
+    ABSENT,
+    ASSIGNED_STATE,
+    UNASSIGNED_STATE,
+    PendingSteps,
+    place,
+)
 
 _BROKERS = st.sampled_from([0, 1, 2**23 - 1, 2**23, 2**31 - 1]) | st.integers(0, 2**31 - 1)
 _OFFSETS = st.integers(0, 20) | st.integers(2**40 - 2, 2**40 + 2) | st.integers(0, 2**63 - 2)

@@ -233,7 +233,8 @@ def test_a_path_is_known_by_the_majority_of_its_replicas(
         brokers={1: broker(1, d0=[each.at for each in parts])},
         assignments={each.at: assigned(id_) for each, id_ in zip(parts, ids, strict=True)},
     )
-    assert now.identities.get(D0) == identity
+    found = now.identities.get(D0)
+    assert (found and (found.directory, found.by)) == identity
 
 
 def test_two_paths_that_claim_one_id_have_none() -> None:
