@@ -295,14 +295,14 @@ def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
     )
 
 
-def execution_row(walk: ExecutionStatus) -> ExecutionRow:
+def execution_row(execution: ExecutionStatus) -> ExecutionRow:
     """Return the execution."""
-    return ExecutionRow.from_facts(walk, unexpected=unexpected_rows(walk))
+    return ExecutionRow.from_facts(execution, unexpected=unexpected_rows(execution))
 
 
-def unexpected_rows(walk: ExecutionStatus) -> tuple[UnexpectedRow, ...]:
+def unexpected_rows(execution: ExecutionStatus) -> tuple[UnexpectedRow, ...]:
     """Return the changes that no step made, oldest first."""
-    return tuple(UnexpectedRow(at_ms=at_ms, text=text) for at_ms, text in walk.unexpected)
+    return tuple(UnexpectedRow(at_ms=at_ms, text=text) for at_ms, text in execution.unexpected)
 
 
 def jmx_row(image: JmxImage | None, source: SourceStatus, now_ms: int) -> JmxRow | None:

@@ -114,7 +114,7 @@ def cluster_json(
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
     """Return the live state of one cluster."""
-    assessment, walk = one.assessment, one.execution
+    assessment, execution = one.assessment, one.execution
     age = stale_ms(one.status, one.now_ms)
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}
     eta = _eta(assessment.eta)
@@ -122,8 +122,8 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     return StatusRow.from_facts(
         one.summary,
         **_cluster(one.summary, (event for _, event in one.events), assessment.counts),
-        checkpoint=None if walk is None else walk.checkpoint,
-        waiting_for=[*(walk.holds if walk else ()), *(wait.text for wait in one.waits)],
+        checkpoint=None if execution is None else execution.checkpoint,
+        waiting_for=[*(execution.holds if execution else ()), *(wait.text for wait in one.waits)],
         eta_seconds=None if eta is None else eta.seconds,
         stale_seconds=None if age is None else age / 1000,
         alerts=[alert_row(each, runbook_url) for each in alerts.active()],
@@ -132,7 +132,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
         broker_eta_seconds={broker: each.seconds for broker, each in etas.items()},
         limits=one.read.limits,
         jmx=jmx_row(one.summary.jmx, one.read.jmx, one.now_ms),
-        walk=None if walk is None else execution_row(walk),
+        walk=None if execution is None else execution_row(execution),
         eta=eta,
         broker_etas=etas,
         pending_alerts=[alert_row(each, runbook_url) for each in alerts.pending()],

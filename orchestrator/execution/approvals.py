@@ -24,19 +24,19 @@ def basis(
 
     Counts that change by themselves (replicas, offsets) are not included; the gates watch those.
     """
-    told = {
+    found = {
         "runbook": runbook_sha256[:16],
         "phase": str(summary.phase),
         "metadata.version": str(summary.metadata_version),
     }
     disks = summary.disks or DisksImage()
     for broker in summary.brokers:
-        told[f"broker {broker.id}"] = _broker(broker)
+        found[f"broker {broker.id}"] = _broker(broker)
     for one in disks.brokers.values():
         bad = sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
-        told[f"bad log directories of broker {one.id}"] = ", ".join(bad) or "none"
-    told["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
-    return told
+        found[f"bad log directories of broker {one.id}"] = ", ".join(bad) or "none"
+    found["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
+    return found
 
 
 def _broker(broker: BrokerSummary) -> str:

@@ -122,4 +122,4 @@ def _poll_disks(config: Config, cluster: str) -> Unknown | None:
 
     if poll_disks(config.state_dir, cluster, None, "a checkpoint", _POLL_S):
         return None
-    return Unknown("the disks could not be looked at now")
+    return Unknown("the log directories could not be polled now")

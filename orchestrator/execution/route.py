@@ -136,7 +136,7 @@ def approved_at(
 
 
 def approvals_needed(execution: ExecutionState, instance: CheckpointInstance) -> int:
-    """Return how many people must approve the step of a stop; 0: none, or it is covered."""
+    """Return how many people must approve the step of an instance; 0: none, or it is covered."""
     wanted, state = instance.checkpoint.approval, execution.checkpoint(instance.id)
     if wanted is None or instance.begun or state.stage is not Stage.ENTERED:
         return 0

@@ -260,4 +260,4 @@ def _why_unknown(found: Unknown) -> str:
     running = ""
     if found.still_running:
         running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
-    return f"nobody knows how the hook ended: its supervisor is gone{running}"
+    return f"the outcome of the hook is unknown: its supervisor is gone{running}"

@@ -116,7 +116,7 @@ class HookRuns:
             directory.mkdir(parents=True, exist_ok=True)
             with _locked(directory) as lock:
                 if (directory / files.STARTED).exists():
-                    raise HookError(f"the run {run_id} was started before: look at it")
+                    raise HookError(f"the run {run_id} was started before: check its files")
                 spec = {
                     "argv": redactor.argv(hook.argv),
                     "environment": redactor.body(dict(hook.environment)),
@@ -212,17 +212,17 @@ def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock
             start_new_session=True,
         )
     try:
-        told, _ = process.communicate(order.to_json().encode(), timeout=_START_S_MAX)
+        reported, _ = process.communicate(order.to_json().encode(), timeout=_START_S_MAX)
     except subprocess.TimeoutExpired as error:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise HookError(
             f"the supervisor in {directory} did not begin within {_START_S_MAX:.0f} s and was"
-            " killed: look at the run before it is started again"
+            " killed: check the run before it is started again"
         ) from error
-    if told != STARTED_WORD:
-        said = (directory / files.LOG).read_text(encoding="utf-8", errors="replace")
-        raise HookError(f"the supervisor in {directory} failed:\n{said[-_LOG_CHARACTERS:]}")
+    if reported != STARTED_WORD:
+        log_text = (directory / files.LOG).read_text(encoding="utf-8", errors="replace")
+        raise HookError(f"the supervisor in {directory} failed:\n{log_text[-_LOG_CHARACTERS:]}")
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def _locked(directory: Path) -> Iterator[int]:
     with (directory / files.LOCK).open("ab") as file:
         # `_is_held` takes it for a moment too.
         if not try_lock(file.fileno(), wait_s_max=_LOCK_S_MAX):
-            raise HookError(f"the run in {directory} has a supervisor: look at it")
+            raise HookError(f"the run in {directory} has a supervisor: check its files")
         yield file.fileno()
 
 

@@ -39,8 +39,8 @@ def followed(config: Config) -> Iterator[Following | None]:
     Raises:
         FollowingError: the query could not start.
     """
-    asked = [(e.controllers, e.zookeeper, e.brokers, e.jmx) for e in config.clusters]
-    if not any(map(any, asked)):
+    sources = [(e.controllers, e.zookeeper, e.brokers, e.jmx) for e in config.clusters]
+    if not any(map(any, sources)):
         yield None
         return
     job = _start(config)

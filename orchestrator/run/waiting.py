@@ -26,7 +26,7 @@ POLL_S: Final = 15.0
 _FIRST_S: Final = 2.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 1.0
-_NOT_POLLED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
+_NOT_POLLED: Final = "the log directories could not be polled now: is `kraftgate run` running?"
 _NO_ANSWER: Final = "it was polled again and did not answer in time"
 
 Findings = Mapping[str, tuple[Finding, ...]]

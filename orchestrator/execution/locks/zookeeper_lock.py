@@ -135,8 +135,8 @@ class ZooKeeperLock:
     def begin(self, step: RunningStep) -> Held | NotHeld:
         """Record that a step runs, in the transaction that checks the lock."""
 
-        def record(asked: Transaction) -> None:
-            asked.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
+        def record(transaction: Transaction) -> None:
+            transaction.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
 
         # The step may be recorded even if the answer is lost.
         self._running = step
@@ -203,11 +203,11 @@ class ZooKeeperLock:
         asked_s = boot_clock_s()
         try:
             with _lock_errors():
-                asked = self._zookeeper.transaction()
-                asked.check(FENCE, self._grant.version)
-                asked.check(LOCK, 0)
-                change(asked)
-                if self._zookeeper.commit(asked) is None:
+                transaction = self._zookeeper.transaction()
+                transaction.check(FENCE, self._grant.version)
+                transaction.check(LOCK, 0)
+                change(transaction)
+                if self._zookeeper.commit(transaction) is None:
                     return NotHeld(why=self._why_lost(self._grant))
         except LockError as error:
             return NotHeld(why=str(error))
@@ -282,16 +282,16 @@ class ZooKeeperLock:
     def _why_lost(self, grant: _Grant) -> str:
         fence = self._zookeeper.get(FENCE)
         if fence is None:
-            return f"somebody removed {FENCE} of ZooKeeper"
+            return f"another client deleted {FENCE} of ZooKeeper"
         if fence.version != grant.version:
             owner = Owner.from_json(fence.text)
-            return f"{'somebody' if owner is None else owner.words()} took over"
-        return f"{LOCK} of ZooKeeper is gone: its session has expired, or somebody removed it"
+            return f"{'another client' if owner is None else owner.words()} took over"
+        return f"{LOCK} of ZooKeeper is gone: its session has expired, or another client deleted it"
 
 
 def _who(found: Znode) -> str:
     owner = Owner.from_json(found.text)
     if owner is None:
-        return f"somebody holds {LOCK} of ZooKeeper: {found.text[:200]!r}"
+        return f"another client holds {LOCK} of ZooKeeper: {found.text[:200]!r}"
     gone = "; it has ended, and its session will soon" if owner.is_gone() else ": end it first"
     return f"{owner.words()} acts on this cluster{gone}"

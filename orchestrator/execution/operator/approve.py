@@ -33,21 +33,21 @@ def approve(request: OperatorRequest, checkpoint: str) -> None:
     with open_request(
         request
     ) as at:  # read again: an operator may have taken minutes to type the name
-        asked = _approvable(at, checkpoint)
+        found = _approvable(at, checkpoint)
         body = entries.Approved(
             checkpoint=checkpoint,
             by=at.by,
             reason=request.reason,
-            basis=_basis(at, asked.sha256),
+            basis=_basis(at, found.sha256),
             confirmed=confirmed,
         )
         at.record(body, f"{checkpoint} approved by {at.by.words()}")
-        others = [each for each in asked.state.approvals if not each.by.same_login(at.by)]
-        if len(others) < len(asked.state.approvals):
+        others = [each for each in found.state.approvals if not each.by.same_login(at.by)]
+        if len(others) < len(found.state.approvals):
             at.output(f"login {at.by.login} had approved it already: it counts once")
-        if len(others) + 1 < asked.people:
+        if len(others) + 1 < found.people:
             at.output(
-                f"{asked.people} people must approve, {len(others) + 1} did: the next approval"
+                f"{found.people} people must approve, {len(others) + 1} did: the next approval"
                 f" comes from {_other_login(at.by)}"
             )
 

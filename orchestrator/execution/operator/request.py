@@ -103,7 +103,7 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
     config = load_config(request.config_path)
     entry = _entry(config, request.cluster)
     if not request.reason.strip():
-        raise ExecutionError("a reason is needed: --reason '...', it stands in the audit trail")
+        raise ExecutionError("a reason is required for the audit trail: pass --reason '...'")
     with open_for_entry(config) as log:
         yield RequestContext(
             config=config,

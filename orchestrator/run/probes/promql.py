@@ -45,15 +45,15 @@ _RESULT: Final[TypeAdapter[_Vector | _Scalar]] = TypeAdapter(
 def ask_promql(name: str, promql: PromqlCondition) -> Finding:
     """Return satisfied if there are values and none is zero; waiting if one is, or none exist."""
     http = Http(Access(), promql.timeout.total_seconds())
+    samples: Sequence[tuple[str, str]] = ()
     try:
         samples = _samples(answer(promql.url.rstrip("/"), http, {"query": promql.query}))
-        verdict, reason = _judged(samples)
+        verdict, reason = _verdict(samples)
     except JmxError as error:
-        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=str(error))
+        verdict, reason = Verdict.UNKNOWN, str(error)
     except ValidationError as error:
         why = error.errors()[0]["msg"]
-        told = f"the answer is no vector and no scalar: {why}"
-        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=told)
+        verdict, reason = Verdict.UNKNOWN, f"the answer is no vector and no scalar: {why}"
     finally:
         http.close()
     shown = tuple(f"{labels} {value}".strip() for labels, value in samples[:_SHOWN_MAX])
@@ -77,7 +77,7 @@ def _labels(metric: dict[str, str]) -> str:
     return f"{metric.get('__name__', '')}{{{others}}}"
 
 
-def _judged(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
+def _verdict(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
     if not samples:
         return Verdict.WAITING, "the query gives nothing"
     numbers = [_number(value) for _, value in samples]

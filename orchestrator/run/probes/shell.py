@@ -20,7 +20,7 @@ CLUSTER: Final = "KRAFTGATE_CLUSTER"
 _VERDICTS: Final = {0: Verdict.SATISFIED, 1: Verdict.WAITING, 2: Verdict.VIOLATED}
 _KEPT_BYTES: Final = 8192
 _LINE_MAX: Final = 300
-_LOOK_S: Final = 0.05
+_POLL_S: Final = 0.05
 _GRACE_S: Final = 2.0
 
 
@@ -33,17 +33,19 @@ class _Ended(NamedTuple):
 
 def ask_shell(name: str, shell: ShellCondition, cluster: str) -> Finding:
     """Run the command without a shell; it and the processes it leaves end within its timeout."""
+
+    def unknown(reason: str) -> Finding:
+        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=reason)
+
     try:
         environment = child_environment(shell.pass_env)
         ended = _run(shell, {**environment, CLUSTER: cluster})
     except VariableNotSet as error:
-        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=str(error))
+        return unknown(str(error))
     except OSError as error:
-        told = f"{shell.argv[0]} cannot be started: {error.strerror}"
-        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=told)
+        return unknown(f"{shell.argv[0]} cannot be started: {error.strerror}")
     if ended.code is None:
-        told = f"{shell.argv[0]} did not end within {format_duration(shell.timeout)}"
-        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=told)
+        return unknown(f"{shell.argv[0]} did not end within {format_duration(shell.timeout)}")
     how = f"exit code {ended.code}" if ended.code >= 0 else f"ended by signal {-ended.code}"
     return Finding(
         condition=name,
@@ -96,13 +98,13 @@ def _read(process: subprocess.Popen[bytes], reader: int, deadline_s: float) -> t
     kept, poll = b"", select.poll()
     poll.register(reader, select.POLLIN)
     while (left_s := deadline_s - time.monotonic()) > 0:
-        ready = poll.poll(min(_LOOK_S, left_s) * 1000)
+        ready = poll.poll(min(_POLL_S, left_s) * 1000)
         if ready and ready[0][1] & select.POLLIN:
             kept = (kept + os.read(reader, _KEPT_BYTES))[-_KEPT_BYTES:]
         elif _has_exited(process):
             return True, kept
         elif ready:  # the output is closed, and the command still runs
-            time.sleep(min(_LOOK_S, left_s))
+            time.sleep(min(_POLL_S, left_s))
     return _has_exited(process), kept
 
 
@@ -114,7 +116,7 @@ def _has_exited(process: subprocess.Popen[bytes]) -> bool:
 
 def _await_exit(process: subprocess.Popen[bytes], deadline_s: float) -> None:
     while not _has_exited(process) and time.monotonic() < deadline_s:
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _last_line(output: bytes) -> str:

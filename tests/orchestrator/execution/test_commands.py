@@ -181,7 +181,7 @@ def test_what_cannot_be_taken_back_is_never_skipped(desk: Desk) -> None:
 
 
 def test_a_reason_is_needed(desk: Desk) -> None:
-    assert "a reason is needed" in desk.refused("pause", "--reason", " ")
+    assert "a reason is required" in desk.refused("pause", "--reason", " ")
     assert "Missing option '--reason'" in desk.refused("pause")
 
 

@@ -332,7 +332,7 @@ def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
     night.settle()
     gone = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
     night.outside.now = gone
-    assert "nobody knows how the hook ended" in night.settle().holds[0]
+    assert "the outcome of the hook is unknown" in night.settle().holds[0]
     night.brokers = (kraft(1), migrating(2))
     night.settle()
     assert night.place("brokers-kraft[1]").how == "opened"
