@@ -94,7 +94,7 @@ class _Course:
     def take(self, at_ms: int, body: Body, state: ExecutionState) -> None:
         """Process an entry, after which the execution has this state."""
         self._pass_marks(at_ms)
-        self._state = state
+        before, self._state = self._state, state
         if isinstance(body, entries.CheckpointEntered):
             self._records[body.checkpoint] = CheckpointRecord(
                 id=body.checkpoint,
@@ -103,8 +103,10 @@ class _Course:
                 entered_ms=at_ms,
             )
         if isinstance(body, entries.OfCheckpoint):
-            record = self._records.get(body.checkpoint)
-            if record is not None and record.ended_ms is None:
+            record, id_ = self._records.get(body.checkpoint), body.checkpoint
+            # The end of a hook that an earlier execution left running changes no checkpoint.
+            is_ours = before is None or state.checkpoint(id_) is not before.checkpoint(id_)
+            if record is not None and record.ended_ms is None and is_ours:
                 record.take(at_ms, body)
         self._update(at_ms)
 

@@ -82,6 +82,19 @@ def test_an_execution_begins_with_the_lock_that_the_process_has(made: Made) -> N
     assert (hold.what, hold.duration_ms) == ("the orchestrator's lock", 5_000)
 
 
+def test_the_end_of_a_hook_of_an_earlier_execution_ends_no_reason(made: Made) -> None:
+    id_ = "brokers-kraft[1]"
+    made.say(1_000, entered(id_), started(id_))
+    made.say(2_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))
+    made.say(3_000, entered(id_), judged(id_, "needs", ("nothing_held", "waiting", "held: 2")))
+    made.say(5_000, ended(id_))
+    made.say(9_000, judged(id_, "needs"))
+    made.store()
+    _, second = executions(made)
+    hold = next(each for each in second.checkpoints[0].holds if each.what == "nothing_held")
+    assert (hold.duration_ms, second.checkpoints[0].steps) == (6_000, ())
+
+
 def test_a_second_execution_is_one_of_its_own(made: Made) -> None:
     turned_back(made)
     made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))
