@@ -100,7 +100,7 @@ class LabData(LabMembers):
 
         self._waiter.until(
             "the reassignment to end",
-            lambda: moved(),
+            moved,
             timeout_s=_SYNC_S_MAX,
             where=self.broker_bootstrap,
         )
@@ -264,7 +264,7 @@ class LabData(LabMembers):
 
         self._waiter.until(
             f"{partitions} partitions of {name} to have a leader",
-            lambda: led(),
+            led,
             timeout_s=_TOPIC_S_MAX,
             where=self.broker_bootstrap,
         )
