@@ -3,22 +3,20 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
+
+import msgpack
+from pydantic import TypeAdapter
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata import records
 from migration.metadata.events import Event, Source
+from migration.metadata.records import Record, Stamped
 from migration.values.timestamps import within
-from streams.state.image_codec import (
-    broker_json,
-    pack_image,
-    read_summary,
-    summary_json,
-    unpack_image,
-)
 from streams.state.sqlite import (
     Connection,
     connect,
@@ -307,3 +305,57 @@ def _check_format(db: Connection, path: Path) -> None:
             f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
             "that began, or remove the state directory to start afresh"
         )
+
+
+# Images and summaries as bytes: pydantic derives the format from their types. A later version may
+# read the bytes, so fields have names, and no pickle is used.
+_IMAGE: Final = TypeAdapter(ClusterImage)
+_CLUSTER: Final = TypeAdapter(ClusterSummary)
+_BROKER: Final = TypeAdapter(BrokerSummary)
+
+
+def pack_image(image: ClusterImage) -> bytes:
+    """Return an image as the MessagePack bytes of the store."""
+    held_back = [
+        (each.offset, each.timestamp_ms, type(each.record).__name__, tuple(each.record))
+        for each in image.held_back
+    ]
+    fields = _IMAGE.dump_python(replace(image, held_back=()))
+    return cast(bytes, msgpack.packb(fields | {"held_back": held_back}, default=_plain))
+
+
+def unpack_image(packed: bytes) -> ClusterImage:
+    fields: dict[str, Any] = msgpack.unpackb(packed, strict_map_key=False, use_list=False)
+    held_back = tuple(
+        Stamped(offset, timestamp_ms, _record(name, values))
+        for offset, timestamp_ms, name, values in fields.pop("held_back")
+    )
+    return replace(_IMAGE.validate_python(fields), held_back=held_back)
+
+
+def summary_json(summary: ClusterSummary) -> str:
+    """Return a cluster's summary as JSON, without its brokers, which have rows of their own."""
+    return _CLUSTER.dump_json(replace(summary, brokers=())).decode()
+
+
+def broker_json(summary: BrokerSummary) -> str:
+    return _BROKER.dump_json(summary).decode()
+
+
+def read_summary(cluster: str, brokers: list[str]) -> ClusterSummary:
+    """Return a cluster's summary with its brokers, from the JSON of both."""
+    read = tuple(_BROKER.validate_json(each) for each in brokers)
+    return replace(_CLUSTER.validate_json(cluster), brokers=read)
+
+
+def _record(name: str, values: tuple[object, ...]) -> Record:
+    kind: Any = getattr(records, name)
+    return cast(Record, kind(*values))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"an image holds no {type(value).__name__}")

@@ -25,7 +25,7 @@ from streams.spark.chunks import ClusterChunk, ShardChunk
 from streams.spark.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.spark.rows import rows
 from streams.spark.shard_batch import take
-from streams.state.image_codec import pack_image, unpack_image
+from streams.state.store import pack_image, unpack_image
 
 
 @dataclass

@@ -23,8 +23,7 @@ from streams.metadata.plan import LogGap, Planner
 from streams.metadata.spool import Spool
 from streams.net.errors import LiveError
 from streams.spark.damage import first_damage
-from streams.state.image_codec import unpack_image
-from streams.state.store import BatchResult, Store
+from streams.state.store import BatchResult, Store, unpack_image
 from streams.wire.batches import read_batches
 from streams.wire.build import write_batch
 from streams.wire.errors import WireError

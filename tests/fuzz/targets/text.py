@@ -38,7 +38,7 @@ from streams.metadata import log_files, spool_info
 from streams.net.errors import LiveError
 from streams.probe.brokers import _read_meta as read_meta
 from streams.state.fact_codec import pack, unpack
-from streams.state.image_codec import pack_image, summary_json, unpack_image
+from streams.state.store import pack_image, summary_json, unpack_image
 from streams.zookeeper.config_digests import config_of, quotas_of
 from tests.fuzz.mutations import mutate_text
 from tests.fuzz.target import Target

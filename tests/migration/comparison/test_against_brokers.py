@@ -10,7 +10,7 @@ from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Mode
 from migration.observed.facts import ZkContentRead
 from migration.shard.report import ShardReport
-from streams.state.image_codec import pack_image, unpack_image
+from streams.state.store import pack_image, unpack_image
 from tests.migration.comparison.test_comparison import part
 
 

@@ -15,14 +15,15 @@ from migration.metadata.events import Event
 from migration.observed.facts import FactQuarantined, JmxSeen, Observation, ZnodeGone, ZnodeSeen
 from orchestrator.api.status import cluster_json
 from orchestrator.output.formatting import event_fields, pairs
-from streams.state.image_codec import (
+from streams.state.store import (
+    BatchResult,
+    Store,
     broker_json,
     pack_image,
     read_summary,
     summary_json,
     unpack_image,
 )
-from streams.state.store import BatchResult, Store
 from streams.zookeeper.emitter import is_heartbeat
 from tests.streams.zookeeper.hostile import HOSTILE
 

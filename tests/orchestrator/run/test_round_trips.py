@@ -21,9 +21,8 @@ from orchestrator.run import alert_file, execution_status
 from orchestrator.run.cluster_read import read_status
 from streams.metadata import spool_info
 from streams.metadata.batches import Mark
-from streams.state.image_codec import broker_json, read_summary, summary_json
 from streams.state.source_status import STATUS_FILE, write_status
-from streams.state.store import BatchResult, Store
+from streams.state.store import BatchResult, Store, broker_json, read_summary, summary_json
 from streams.wire.batches import HEADER
 from tests.support.examples import examples
 

@@ -15,7 +15,7 @@ from migration.metadata.partitions import classify
 from migration.metadata.records import BeginTransaction, Config, RemoveTopic, Topic
 from migration.metadata.replica_state import ReplicaState
 from streams.spark.packing import unpack_shard
-from streams.state.image_codec import unpack_image
+from streams.state.store import unpack_image
 from streams.wire.records import read_record
 from tests.support.examples import examples
 from tests.support.logs import PARTITIONS, TOPICS, Action, actions, values, write_segment

@@ -18,7 +18,7 @@ from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.terminal.closing import closing
 from streams.spark.packing import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions
-from streams.state.image_codec import broker_json, read_summary, summary_json
+from streams.state.store import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change
 from tests.support.assessing import assessed, entry
 from tests.support.examples import examples

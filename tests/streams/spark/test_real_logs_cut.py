@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.state.image_codec import unpack_image
+from streams.state.store import unpack_image
 from tests.oracle.fixtures import DATA, unpack
 from tests.support.examples import examples
 from tests.support.pipeline import Run
