@@ -49,7 +49,7 @@ class Authority:
         return made
 
 
-_NEW = ("-newkey", "rsa:2048", "-nodes")
+_NEW = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 def _openssl(*arguments: str | Path) -> None:
