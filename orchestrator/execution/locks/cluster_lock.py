@@ -8,7 +8,7 @@ written there.
 from typing import Final
 
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.errors import LockError, LockHeld
+from orchestrator.errors import LockError
 from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 
@@ -42,25 +42,20 @@ class ClusterLock:
             self._zookeeper.acquire(wait_s=_SESSION_S_MAX)
         return fence
 
-    def check(self, *, has_zookeeper: bool) -> Held | NotHeld:
-        """Check the locks right before a step; retake the shared one if it was lost and is free."""
+    def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
+        """Check the locks right before a step, and record for every host that it runs.
+
+        The shared lock is retaken if it was lost and is free.
+        """
         here = self._store.check()
         if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return here
         found = self._zookeeper.check()
-        if isinstance(found, Held):
-            return found
-        try:
-            self._zookeeper.acquire()
-        except (LockHeld, LockError) as error:
-            return NotHeld(why=f"{found.why}; {error}")
-        return self._zookeeper.check()
-
-    def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
-        """Check the locks, and record for every host that a step runs."""
-        found = self.check(has_zookeeper=has_zookeeper)
-        if isinstance(found, NotHeld) or self._zookeeper is None or not has_zookeeper:
-            return found
+        if isinstance(found, NotHeld):
+            try:
+                self._zookeeper.acquire()
+            except LockError as error:
+                return NotHeld(why=f"{found.why}; {error}")
         return self._zookeeper.begin(step)
 
     def running(self, *, has_zookeeper: bool) -> RunningStep | None:

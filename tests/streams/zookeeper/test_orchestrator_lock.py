@@ -273,7 +273,7 @@ def test_who_removes_its_znodes_takes_the_lock_away(kafka: Writer, connect: str,
         kafka.delete(path)
         found = lock.check()
         assert isinstance(found, NotHeld)
-        assert "removed" in found.why
+        assert "deleted" in found.why
 
 
 def test_a_lock_of_somebody_elses_making_is_theirs(kafka: Writer, connect: str) -> None:
