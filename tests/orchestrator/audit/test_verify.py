@@ -163,7 +163,7 @@ def test_an_entry_put_in_between_is_found(origin: Path, sequence: int) -> None:
 @settings(deadline=None)
 @given(data=st.data())
 def test_a_chain_that_was_written_anew_is_found(origin: Path, data: st.DataObject) -> None:
-    """Right in itself, with every hash computed: the head that was kept tells."""
+    """The chain is consistent, with every hash recomputed: only the stored head differs."""
     with tempfile.TemporaryDirectory() as directory:
         path = copied(origin, Path(directory))
         new = data.draw(st.lists(st.sampled_from(entries(path)), max_size=ENTRIES))

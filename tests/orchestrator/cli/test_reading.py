@@ -13,7 +13,7 @@ from streams.state.store import Store
 def test_whoever_looks_while_it_is_made_sees_none_or_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Looked at before every statement of whoever makes it."""
+    """Runs a check before every statement of a connection."""
     seen: list[bool] = []
     connect = sqlite3.connect
 

@@ -1,4 +1,4 @@
-"""What is wrong with a state directory, or with a log to replay, is told before anything starts."""
+"""Problems of a state directory, or of a log to replay, are reported before anything starts."""
 
 import json
 import os

@@ -22,7 +22,7 @@ MARK = "KRAFTGATE_DEMO_TEST"
 
 @pytest.fixture
 def marked() -> Mapping[str, str]:
-    """An environment that every process of the demo inherits, whoever its parent becomes."""
+    """An environment that every process of the demo inherits, also if its parent changes."""
     return os.environ | {MARK: uuid.uuid4().hex}
 
 

@@ -1,4 +1,4 @@
-"""What a person says to a walk: taken or refused, and in the trail with who and why."""
+"""An operator's decisions: accepted or rejected, and in the audit trail with name and reason."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _shown() -> entries.StepShown:
 
 
 class Desk:
-    """A cluster in dual write, a walk that stands at `finalize`, and somebody who types."""
+    """A cluster in dual write, an execution at `finalize`, and an operator's commands."""
 
     def __init__(self, folder: Path, store: FakeStore) -> None:
         self.folder, self.store = folder, store

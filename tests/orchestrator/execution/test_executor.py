@@ -1,4 +1,4 @@
-"""A walk, look by look: real trail and real rules; hooks, lock and askers do as the test says.
+"""An execution, tick by tick: real trail and rules; hooks, lock and askers do as the test says.
 
 Whether hooks, lock and askers do what is said of them here is tested with real ones elsewhere.
 """
@@ -160,7 +160,7 @@ class Outside(HookRuns, ClusterLock):
 
 
 class Night:
-    """One cluster, its trail, and whoever walks it."""
+    """One cluster, its audit trail, and the executor."""
 
     def __init__(self, folder: Path, *, by_hand: bool = False, runbook: str = RUNBOOK) -> None:
         self.loaded: Loaded = parse(runbook, folder / "small.yaml")
@@ -175,14 +175,14 @@ class Night:
         self.executor = self.take_up()
 
     def begin(self) -> None:
-        """Begin a walk through the runbook."""
+        """Begin an execution of the runbook."""
         began = entries.ExecutionBegan(
             runbook="small", sha256=self.loaded.sha256, by=ANNA, reason="tonight"
         )
         self.say(began)
 
     def begin_again(self) -> None:
-        """Abort the walk, and begin another while the orchestrator goes on."""
+        """Abort the execution, and begin another one while the orchestrator runs."""
         self.say(entries.Aborted(by=ANNA, reason="enough"))
         self.begin()
 

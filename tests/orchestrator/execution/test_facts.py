@@ -43,7 +43,7 @@ def told(lag: int) -> Finding:
 def test_an_answer_counts_once_it_was_taken_in_and_not_by_itself(
     under_way: list[Future[Finding]],
 ) -> None:
-    """A look that is under way was read before the answer came; it must not be called fresh."""
+    """A snapshot in progress was read before the answer arrived: it must not count as current."""
     with closing(Poller({}, {"lag": lambda: told(9)}, clock_s=lambda: 100.0)) as poller:
         finder = FactFinder(poller)
         finder.want([LAG], SINCE_MS)
@@ -73,7 +73,7 @@ def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
 
 
 def looked(read: int, **status: int | None) -> ClusterRead:
-    """A look that has taken `read` records in; the controller answered at SINCE_MS."""
+    """A snapshot that contains `read` records; the controller answered at SINCE_MS."""
     summary = replace(cluster(Phase.HYBRID, kraft(1)), metadata_offset=read - 1)
     source = SourceStatus(observed_ms=SINCE_MS, last_reply_ms=SINCE_MS, **status)  # type: ignore[arg-type]
     return ClusterRead(summary=summary, events=(), status=source)

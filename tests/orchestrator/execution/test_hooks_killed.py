@@ -1,4 +1,4 @@
-"""Kraftgate is killed while a hook runs, or its supervisor is: what became of it is told."""
+"""Kraftgate, or a hook's supervisor, is killed while the hook runs: its outcome is reported."""
 
 import os
 import signal

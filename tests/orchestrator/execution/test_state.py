@@ -1,4 +1,4 @@
-"""The walk's state follows from its entries alone."""
+"""The execution's state follows from its entries alone."""
 
 import pytest
 from hypothesis import given

@@ -1,9 +1,9 @@
-"""A broker freezes with replicas pending, for real: told once, and once that it is over.
+"""A real broker freezes with replicas pending: one notification, and one resolution.
 
 In a migration of a real cluster (tests/orchestrator/views/browser/test_migration.py), by both ways
 at once: a real Prometheus scrapes `kraftgate run` and evaluates the shipped rules, and Kraftgate
-judges and sends itself; both tell one Alertmanager, and Kraftgate also a webhook. `stall.after` is
-half a minute here; the rules are as shipped.
+judges and sends itself; both notify one Alertmanager, and Kraftgate also a webhook. `stall.after`
+is half a minute here; the rules are as shipped.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ AFTER_S: Final = 30
 
 @dataclass(frozen=True)
 class Told:
-    """One alert, as a webhook heard of it: which way it went, and whether it stands."""
+    """One alert, as a webhook received it: its route, and whether it is active."""
 
     by_rules: bool
     severity: str
@@ -63,11 +63,11 @@ def heard_of(receiver: Receiver) -> list[Told]:
 
 @dataclass(frozen=True)
 class Watchers:
-    """Who is told.
+    """The receivers.
 
     Attributes:
         behind: the webhook behind Alertmanager.
-        direct: the one that Kraftgate tells without it.
+        direct: the one that Kraftgate notifies without it.
         alertmanager: host:port.
         metrics: host:port of Kraftgate's, which Prometheus scrapes.
     """
@@ -79,7 +79,7 @@ class Watchers:
 
     @property
     def configuration(self) -> str:
-        """The keys with which Kraftgate tells them."""
+        """The configuration keys of these receivers."""
         return (
             f'metrics: {{listen: "{self.metrics}"}}\n'
             f"stall: {{after: {AFTER_S}s, trial: true}}\n"
@@ -107,7 +107,7 @@ def watching(folder: Path) -> Iterator[Watchers]:
 def freezes_and_is_told_once(
     lab: Lab, run: Killed, assignments: HeldRequests, watchers: Watchers, folder: Path, broker: int
 ) -> None:
-    """Freeze a held broker, and let it go on once everybody has been told."""
+    """Freeze a held broker, and thaw it once all receivers were notified."""
     with prometheus.running(
         folder / "prometheus",
         kraftgate=watchers.metrics,

@@ -1,6 +1,6 @@
 """Hours of a cluster on which anything may happen: the same ones for the rules and for Kraftgate.
 
-Every look is one sample, 15 s after the last; the clock begins at zero, as promtool's does. Hazards
+Every tick is one sample, 15 s after the last; the clock begins at zero, as promtool's does. Hazards
 are taken from a table instead of from the facts that make them: which facts make them has its own
 tests, and here all of them are to come and go.
 """
@@ -97,7 +97,7 @@ class Hours:
         self._checkpoint, self._asks, self._violated = "copied", False, 0
 
     def looks(self) -> Iterator[tuple[int, ClusterRead]]:
-        """Every look, with its time in seconds."""
+        """Every tick, with its time in seconds."""
         for step in range(STEPS):
             self.now_ms = step * STEP_MS
             if step:

@@ -16,7 +16,7 @@ _PATIENCE_S: Final = 180.0
 
 
 def the_scrape_is_what_status_says(run: Killed, metrics: str) -> None:
-    """Both formats are valid, and the numbers those of `kraftgate status`: a look later at most."""
+    """Both formats are valid, the numbers those of `kraftgate status`, at most a tick later."""
     code, said = promtool("check", "metrics", stdin=_get(metrics, "text/plain"))
     assert (code, said) == (0, "")
     status = status_of(run)

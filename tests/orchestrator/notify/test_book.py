@@ -1,4 +1,4 @@
-"""What a receiver is told next: once, in order, again in time, and its end only when it is over."""
+"""The next notifications: once, in order, repeated in time, and resolved only when it is known."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace

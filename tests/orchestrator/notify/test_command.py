@@ -1,4 +1,4 @@
-"""`kraftgate alerts`: a test alert to everybody, and who was told of what."""
+"""`kraftgate alerts`: a test alert to every receiver, and the deliveries."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""When an alert stands, look by look: pending first, over only when that is known."""
+"""When an alert is active, tick by tick: pending first, resolved only when that is known."""
 
 from dataclasses import replace
 from pathlib import Path

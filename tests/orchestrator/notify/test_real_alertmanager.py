@@ -1,4 +1,4 @@
-"""Kraftgate tells a real Alertmanager, and a webhook behind it hears each thing once."""
+"""Kraftgate notifies a real Alertmanager; a webhook behind it receives each alert once."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ def heard() -> Iterator[Receiver]:
 
 
 def told(heard: Receiver) -> list[tuple[str, str, str]]:
-    """Each alert that the webhook heard of: its broker, its severity and its status."""
+    """Each alert that the webhook received: its broker, its severity and its status."""
     return [
         (each["labels"]["broker"], each["labels"]["severity"], each["status"])
         for sent in heard.sent

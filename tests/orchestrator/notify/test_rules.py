@@ -1,7 +1,7 @@
 """The alert rules: by the mixins' conventions, on metrics that exist, tested by promtool.
 
 What each alert fires on is in `runbooks/prometheus/tests/`, in promtool's own form, so that
-whoever changes a threshold runs them without Kraftgate's tests.
+an operator who changes a threshold runs them without Kraftgate's tests.
 """
 
 import re

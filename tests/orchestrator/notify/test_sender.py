@@ -52,7 +52,7 @@ class Desk:
         return found
 
     def ended(self, one: Sender) -> SenderStats:
-        """End it; what is due was told, or tried once."""
+        """End it; every due notification was sent, or tried once."""
         one.end()
         one.unsent(30)
         assert not one.is_alive()

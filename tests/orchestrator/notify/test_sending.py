@@ -1,4 +1,4 @@
-"""`kraftgate run` tells its receivers, goes on whatever they do, and ends in good order."""
+"""`kraftgate run` notifies its receivers, runs on if they fail, and ends cleanly."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -30,7 +30,7 @@ from tests.support.prometheus import promtool
 SEEDS: Final = (14, 20, 21, 40)
 """Together they have every alert come and go."""
 NOT_ITS_OWN: Final = "KraftgateOrchestratorDown"
-"""What a process that is gone cannot tell."""
+"""Alerts that a process cannot send after its end."""
 FROM_PROMETHEUS: Final = {"job": "kraftgate", "instance": "k:9464"}
 READ: Final = ("kraftgate_alert", "kraftgate_source_current", "kraftgate_last_look")
 

@@ -27,7 +27,7 @@ EARLY_OF_3 = ("unfenced_early", 3)
 
 
 class Following:
-    """A process that follows `prod`, look by look; its metadata log is current at every look."""
+    """A process that follows `prod`, tick by tick; its metadata log is current at each tick."""
 
     def __init__(self, folder: Path) -> None:
         self.config: Config = parse_config(
@@ -155,7 +155,7 @@ def test_of_one_that_ended_while_nobody_looked_only_the_bounds_are_known(
 def test_what_the_process_before_left_is_not_judged_before_its_sources_are_current(
     following: Following, tmp_path: Path
 ) -> None:
-    """It would be judged by old facts and a new clock."""
+    """The assessment would combine old facts with a new time."""
     following.look(WELL, NOW_MS)
     following.recorder.close()
     again = Following(tmp_path)
@@ -251,7 +251,7 @@ def test_an_end_without_a_beginning_is_left_out(following: Following) -> None:
 
 
 def standings(at_ms: int, *brokers: int, pending: bool = False) -> AlertStates:
-    """A stall of each of these brokers, told of since just now."""
+    """A stall of each of these brokers, active since this tick."""
     found = [
         Alert(
             name="KraftgateAssignmentStalled",

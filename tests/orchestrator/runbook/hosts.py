@@ -85,7 +85,7 @@ class Host:
         return path
 
     def calls(self) -> list[str]:
-        """Give what systemctl was told, questions left out."""
+        """Return the commands that systemctl received, without queries."""
         log = self.root / "systemctl.log"
         told = log.read_text("utf-8").splitlines() if log.exists() else []
         return [one for one in told if not one.startswith(("is-active", "show"))]

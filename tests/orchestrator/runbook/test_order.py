@@ -1,4 +1,4 @@
-"""Whose turn it is: racks one after the other, whoever leads last, whoever is done before all."""
+"""The order of brokers: rack by rack, the controller last, completed brokers first."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""The plan says everything that a walk would do on this cluster, and does nothing."""
+"""The plan prints everything that an execution would do on this cluster, and does nothing."""
 
 import shlex
 from pathlib import Path

@@ -11,7 +11,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 class Line:
-    """Forwards bytes both ways until it is frozen; nobody is told that it is.
+    """Forwards bytes both ways until it is frozen; neither side is notified of that.
 
     Attributes:
         url: at which the console is reached by it.

@@ -1,6 +1,6 @@
 """A real migration, scene by scene, with `kraftgate run --console` beside it.
 
-The steps are the lab's, each when the walk through the runbook shows it. What the brokers say of
+The steps are the lab's, each when the execution shows it. What the brokers say of
 their directories can be held back on its way, so that a broker is held for as long as somebody
 looks.
 """
@@ -47,7 +47,7 @@ class Night:
 
     Attributes:
         url: of the console.
-        done: the steps that were made here; the walk shows each until it has seen that.
+        done: the steps that were made here; the execution shows each until it has observed that.
     """
 
     lab: Lab
@@ -113,7 +113,7 @@ class Night:
         run.wait_for_event(lambda event: event.kind == "log_dir_online" and event.broker == id_)
 
     def _turn(self, checkpoint: str) -> int:
-        """Wait until the walk asks for that step anew; of which broker or controller, if of one."""
+        """Wait until the execution shows that step again; return its broker or controller."""
         at = self._stands(checkpoint, Stage.SHOWN)
         self.done.add(at)
         number = at.partition("[")[2].rstrip("]")

@@ -1,4 +1,4 @@
-"""Old data is never shown as the present: whoever fell silent, and however."""
+"""Old data is never shown as current, whichever source became silent."""
 
 import re
 from dataclasses import replace
@@ -89,7 +89,7 @@ def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) 
 
 
 def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
-    """It beats on, but what it tells is of its last look."""
+    """Beats arrive, but the data is that of the last tick."""
     page = desk.open()
     _is_present(page)
     expect(page.locator(".old-band")).to_contain_text("Kraftgate does not poll", timeout=180_000)

@@ -1,4 +1,4 @@
-"""A real migration: the page shows what the cluster does, and a broker's stall is told once."""
+"""A real migration: the page shows it, and one notification of a broker's stall is sent."""
 
 from collections.abc import Callable
 from pathlib import Path

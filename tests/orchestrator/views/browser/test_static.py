@@ -11,7 +11,7 @@ OWN = sorted([*STATIC.glob("*.js"), *STATIC.glob("js/*.js")])
 
 
 def test_the_types_are_those_of_the_server() -> None:
-    """`python -m tests.orchestrator.views.browser.typedefs > .../js/types.js` makes them anew."""
+    """`python -m tests.orchestrator.views.browser.typedefs > .../js/types.js` writes them."""
     assert (STATIC / "js/types.js").read_text("utf-8") == typedefs()
 
 

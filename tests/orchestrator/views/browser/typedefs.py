@@ -1,4 +1,4 @@
-"""The console's shapes as JSDoc types, for whoever edits the page with an editor that checks them.
+"""The console's shapes as JSDoc types, for editors that check the page.
 
     FILE=orchestrator/views/console/static/js/types.js
     python -m tests.orchestrator.views.browser.typedefs > $FILE

@@ -52,7 +52,7 @@ class Served:
         return tick
 
     def until_shown(self) -> None:
-        """Wait until what was looked at last is what pages are told."""
+        """Wait until the last tick is published to the pages."""
         deadline_s = time.monotonic() + _SHOWN_S_MAX
         while self.console.looked_ms != self.world.at.now_ms:
             if time.monotonic() > deadline_s:

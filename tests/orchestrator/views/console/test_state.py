@@ -1,4 +1,4 @@
-"""What a look becomes: rows, cells, the one thing that is waited for; only what changed is new."""
+"""The state of a tick: rows, cells, the first wait; a change contains only what is new."""
 
 import json
 import threading
@@ -82,7 +82,7 @@ class Pages:
 
 
 def state_of(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
-    """The one cluster of the state that a look becomes."""
+    """The one cluster of a tick's state."""
     return Pages().news(one, now_ms)
 
 
@@ -269,7 +269,7 @@ def test_the_heat_map_tells_assigned_pending_and_offline_apart() -> None:
 
 
 def test_what_is_not_known_of_a_directory_is_not_guessed() -> None:
-    """Two paths, one directory with replicas: which of the paths it is, nobody told."""
+    """Two paths, one directory with replicas: it is unknown which path it has."""
     row = cells(one_broker([directory("/d1"), directory("/d2")], log_dirs=(ID,)))
     first, second, unnamed = row["cells"]
     for each in (first, second):

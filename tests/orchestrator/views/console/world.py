@@ -122,7 +122,7 @@ class World:
         self.tell()
 
     def tell(self, *, stale_ms: int = 0) -> None:
-        """What the sources and the walk say of themselves."""
+        """The status of the sources and of the execution."""
         now_ms = self.at.now_ms
         end = self.at.offset + 1
         status = SourceStatus(
@@ -228,7 +228,7 @@ class World:
             self.log._keep_head()
 
     def _tell_walk(self) -> None:
-        """The walk as the trail has it, so that what a page says to it is seen."""
+        """The execution of the audit trail, with the decisions that a page sends."""
         id_ = f"brokers-kraft[{self.at.moving}]"
         walk = self.trail.state()
         if walk is None:

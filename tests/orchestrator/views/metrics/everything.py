@@ -1,4 +1,4 @@
-"""A look in which every metric has something to tell, and the alerts that stand then."""
+"""A tick in which every metric has a value, and its active alerts."""
 
 from dataclasses import replace
 from typing import Final
@@ -69,7 +69,7 @@ JMX: Final = JmxImage(
 
 
 def everything(events: int = 1) -> Assessed:
-    """All sources tell, some of trouble; `events`: how many phases have changed so far."""
+    """All sources report, some of them problems; `events`: how many phases have changed so far."""
     disks = DisksImage(
         brokers={
             1: BrokerDisks(id=1, answered_ms=NOW_MS, log_dirs=(on_disk("/d1"),)),

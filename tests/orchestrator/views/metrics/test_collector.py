@@ -1,4 +1,4 @@
-"""What is told of a night, what is left out because it is not known, and how much it is."""
+"""The metrics of a night, those left out because they are unknown, and their number."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where the walk stands, as it is scraped."""
+"""The execution's position, as it is scraped."""
 
 from dataclasses import replace
 from pathlib import Path

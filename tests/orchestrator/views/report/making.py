@@ -44,7 +44,7 @@ class Made:
     """What a `kraftgate run` would have left; `ms` count from T.
 
     Attributes:
-        events: in the order in which they were told.
+        events: in the order in which they were reported.
         summary: at the end; None: nothing was ever read.
     """
 
@@ -136,7 +136,7 @@ def finalized(*brokers: BrokerSummary) -> ClusterSummary:
 
 
 def now(broker: int, epoch: int, **changes: object) -> BrokerSummary:
-    """A broker at the end whose registration events tell."""
+    """A broker at the end, as its registration events report it."""
     return kraft(broker, epoch=epoch, registered_offset=epoch, **changes)
 
 

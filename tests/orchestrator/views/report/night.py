@@ -104,7 +104,7 @@ def _now(broker: int, epoch: int) -> BrokerSummary:
 
 
 def _seen(made: Made) -> None:
-    """What the sources told."""
+    """The reports of the sources."""
     tell = made.tell
     tell("zookeeper_seen", 5 * SECOND, server="zk1:2181")
     tell("phase_changed", 60_000, offset=4, seen=61_000, was="zookeeper", now="pre-migration")

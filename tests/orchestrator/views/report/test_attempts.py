@@ -1,4 +1,4 @@
-"""A rollback and a second attempt are told as such, each with its phases and its metadata log."""
+"""A rollback and a second attempt are reported as such, with their phases and metadata logs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ def change(made: Made, ms: int, was: str, now: str, offset: int | None = None) -
 
 
 def first_attempt(made: Made) -> None:
-    """To hybrid, and back: ZooKeeper tells of the rollback, no record does."""
+    """To hybrid, and back: ZooKeeper reports the rollback, no record does."""
     change(made, 60 * SECOND, "zookeeper", "pre-migration", 4)
     change(made, 120 * SECOND, "pre-migration", "copying", 374)
     change(made, 121 * SECOND, "copying", "hybrid", 413)
@@ -35,7 +35,7 @@ def first_attempt(made: Made) -> None:
 
 
 def second_log(made: Made, ms: int) -> None:
-    """Controllers that were formatted again begin a log; as the job tells it, with no record."""
+    """Controllers that were formatted again begin a log; the job reports it, without a record."""
     made.events += [
         Event(offset=None, timestamp_ms=T + ms, kind=kind, fields=fields, seen_ms=T + ms)
         for kind, fields in (

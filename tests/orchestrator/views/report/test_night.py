@@ -1,4 +1,4 @@
-"""One window, told again: each figure of the report is one that the window was made with."""
+"""The report of one window: each figure is one that the window was made with."""
 
 import json
 from pathlib import Path

@@ -34,7 +34,7 @@ class Witnessed:
 class _Watched(_Cluster):
     """The oracle, looked at after each record that it applies.
 
-    A record of a transaction counts from when it was written, as the product tells it.
+    A record of a transaction counts from when it was written, as the product reports it.
     """
 
     def __init__(self) -> None:

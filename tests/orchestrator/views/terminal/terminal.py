@@ -119,7 +119,7 @@ class Terminal:
 def _own_this_terminal() -> None:
     """So that it hears when the terminal is gone, as after a lost ssh: nothing is left behind.
 
-    Whoever runs the tests may not want to hear that (nohup); the program must all the same.
+    The tests may ignore SIGHUP (nohup); the program must not.
     """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

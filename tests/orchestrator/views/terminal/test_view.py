@@ -282,7 +282,7 @@ def test_zookeeper_that_is_switched_off_after_the_end_is_not_missed(
 
 
 def test_events_of_several_sources_are_in_the_order_of_their_cluster_time() -> None:
-    """ZooKeeper told of the claim after the log's records were read, and it was before them."""
+    """ZooKeeper reported the claim after the log's records were read, and it was before them."""
     claim = Event(offset=None, timestamp_ms=NOW_MS - 95_000, kind="zk_controller_changed",
                   source=Source.ZOOKEEPER, seen_ms=NOW_MS)  # fmt: skip
     both = replace(HYBRID, events=(*EVENTS[:3], (9, claim)))

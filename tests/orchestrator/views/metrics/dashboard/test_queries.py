@@ -1,4 +1,4 @@
-"""Every query, asked of a real Prometheus that scraped a look in which every metric tells."""
+"""Every query, against a real Prometheus that scraped a tick with a value of every metric."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _PATIENCE_S: Final = 180.0
 
 
 class _Changing(Collector):
-    """Tells one event more at each scrape."""
+    """Reports one more event at each scrape."""
 
     def __init__(self) -> None:
         self._scrapes = 0
