@@ -97,7 +97,6 @@ def _from_store(one: Hazard, as_of_ms: int) -> HazardAccount:
         facts=HazardBegan.of(one),
         exact=False,
         last_text=one.text,
-        evidence=one.evidence,
         since_at=one.since_ms,
         last_seen_at=None,
         known_by="store",
