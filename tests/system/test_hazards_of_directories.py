@@ -72,7 +72,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     lab.wait_in_sync()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
     _one_fails_under_pending_replicas(lab, run, assignments)
-    _somebody_edits_the_ids(lab, run)
+    _somebody_edits_the_ids(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
@@ -145,8 +145,8 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
         assert lab.watermarks("old", partition) == (0, RECORDS)
 
 
-def _somebody_edits_the_ids(lab: Lab, run: Killed) -> None:
-    """Kafka refuses an id that is there twice; for a missing one it makes another, and goes on."""
+def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
+    """Kafka refuses a duplicate id; for a missing one it generates another, and starts."""
     folders = [lab.directory(2, index) for index in (0, 1)]
     own = [directory_id(each) for each in folders]
     inside = on_disk(lab, 2, 1, "old")
@@ -168,9 +168,13 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed) -> None:
         f"{folders[1]}: no directory.id in meta.properties",
         f"registered, but in no directory now: {own[1]}",
     ]
+    # Kafka elects leaders when it unfences the broker, not when the assignments arrive. On a busy
+    # machine these may arrive first.
+    assignments.hold()
     lab.start("broker-2")
     assert directory_id(folders[1]) not in own
-    # Its replicas are soon assigned to the new id, and yet nobody is their leader.
+    run.wait_for(lambda now: unfenced_with(now.brokers, 2, directory_id(folders[1])))
+    assignments.let_go()
     run.wait_for(lambda now: settled(now.brokers, 2, directory_id(folders[1])))
     assert leaders(lab, "old", inside) == {-1}
     assert standing(run, 2) == {}
@@ -219,6 +223,12 @@ def write_directory_id(folder: Path, id_: str | None) -> None:
     lines = file.read_text("utf-8").splitlines()
     kept = [each for each in lines if not each.startswith("directory.id=")]
     file.write_text("\n".join([*kept, *([f"directory.id={id_}"] if id_ else []), ""]), "utf-8")
+
+
+def unfenced_with(brokers: tuple[BrokerSummary, ...], broker: int, directory: str) -> bool:
+    return any(
+        each.id == broker and directory in each.log_dirs and not each.fenced for each in brokers
+    )
 
 
 def settled(brokers: tuple[BrokerSummary, ...], broker: int, directory: str) -> bool:
