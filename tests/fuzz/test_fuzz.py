@@ -12,7 +12,7 @@ from tests.fuzz.target import Inputs, Target
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import ADDRESSES_BYTES_MAX, GROWTH_BYTES_MAX
 
-pytestmark = pytest.mark.long(minutes=1)
+pytestmark = pytest.mark.long(minutes=4)
 
 SEED = 11
 _COST_A_TEST = 1000

@@ -21,7 +21,7 @@ from streams.state.store import Store
 from tests.system.asking import modes, waited
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=5)]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.support.pipeline import Run
 from tests.system.asking import all_hazards, asked_about, of, waited
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=6)]
 
 RECORDS = 40
 PLACED = [[1], [2], [1], [2]]

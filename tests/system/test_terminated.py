@@ -15,7 +15,7 @@ from orchestrator.errors import ExitCode
 from streams.state.claim import claimed
 from streams.state.store import Store
 
-pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=1)]
+pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=2)]
 
 _PATIENCE_S = 180.0
 

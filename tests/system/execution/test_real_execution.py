@@ -32,7 +32,7 @@ from tests.support.approving import APPROVERS
 from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import Window
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=10)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=13)]
 
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0

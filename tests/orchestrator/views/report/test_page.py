@@ -12,7 +12,7 @@ from tests.orchestrator.views.report.big import big
 from tests.orchestrator.views.report.night import night
 from tests.orchestrator.views.report.reporting import run
 
-pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=1)]
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=2)]
 
 CHROMIUM = "/usr/bin/chromium"
 
