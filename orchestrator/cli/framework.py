@@ -14,6 +14,8 @@ import click
 
 if TYPE_CHECKING:
     from migration.assessment.conditions import Condition
+    from orchestrator.config.load import Config
+    from orchestrator.config.models import ClusterEntry
 
 config_option = click.option(
     "--config",
@@ -44,6 +46,36 @@ verbose_option = click.option(
     callback=_log,
     help="Log more to stderr; twice for all.",
 )
+
+
+def polled_cluster(config: "Config", name: str | None, command: str) -> "ClusterEntry":
+    """Return the cluster that a command asks directly, by its `brokers`.
+
+    Raises:
+        click.UsageError: several are configured, and none is named.
+        UnknownIdError: no cluster has this name.
+        ConfigError: it has no `brokers`.
+    """
+    from orchestrator.errors import ConfigError
+
+    names = ", ".join(each.name for each in config.clusters)
+    if name is None and len(config.clusters) > 1:
+        raise click.UsageError(
+            f"more than one cluster is configured; pass --cluster with one of: {names}"
+        )
+    (found,) = config.clusters_named(name)
+    if found.brokers is None:
+        what = f"{config.path}: cluster `{found.name}` has no `brokers`, which {command} polls"
+        raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
+    return found
+
+
+def require_cluster_id(config: "Config", entry: "ClusterEntry", found: str | None) -> None:
+    """Raise ConfigError if the brokers belong to another cluster than configured."""
+    from orchestrator.errors import ConfigError
+
+    if entry.id is not None and found != entry.id:
+        raise ConfigError([f"{config.path}: the brokers belong to cluster {found}, not {entry.id}"])
 
 
 class Program(click.Group):

@@ -25,12 +25,14 @@ from orchestrator.cli.framework import (
     cluster_option,
     config_option,
     json_option,
+    polled_cluster,
+    require_cluster_id,
     verbose_option,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
-from orchestrator.errors import ConfigError, FollowingError, HazardError, NoDataError
+from orchestrator.errors import FollowingError, HazardError, NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessor import Assessor
@@ -73,7 +75,7 @@ def what_if(
       kraftgate what-if --broker 3 --log-dir /data/d1 --json | jq .counts
     """
     config = load_config(config_path)
-    entry = _entry(config, cluster)
+    entry = polled_cluster(config, cluster, "what-if")
     target = target_of(entry)
     gathered = gather(target.brokers, target.brokers_security, broker)
     now, notes = _situation(config, entry, broker, gathered)
@@ -91,25 +93,6 @@ def what_if(
         raise HazardError(f"{entry.name}: {_serious(prediction)}")
 
 
-def _entry(config: Config, name: str | None) -> ClusterEntry:
-    """Return the requested cluster.
-
-    Raises:
-        click.UsageError: several are configured, and none is named.
-        ConfigError: it has no `brokers`.
-    """
-    names = ", ".join(each.name for each in config.clusters)
-    if name is None and len(config.clusters) > 1:
-        raise click.UsageError(
-            f"more than one cluster is configured; pass --cluster with one of: {names}"
-        )
-    found = config.clusters_named(name)
-    if found[0].brokers is None:
-        what = f"{config.path}: cluster `{found[0].name}` has no `brokers`, which what-if polls"
-        raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
-    return found[0]
-
-
 def _situation(
     config: Config, entry: ClusterEntry, broker: int, gathered: Gathered
 ) -> tuple[Situation, list[str]]:
@@ -123,10 +106,7 @@ def _situation(
     topics = gathered.topics
     if isinstance(topics, Unknown):
         raise NoDataError(f"{entry.name}: no broker answers: {topics.why}")
-    if entry.id is not None and topics.cluster_id != entry.id:
-        raise ConfigError(
-            [f"{config.path}: the brokers belong to cluster {topics.cluster_id}, not {entry.id}"]
-        )
+    require_cluster_id(config, entry, topics.cluster_id)
     known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
     if broker not in known:
         ids = ", ".join(map(str, sorted(known)))
