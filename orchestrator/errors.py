@@ -5,7 +5,7 @@
     |  |- ConfigError                       kraftgate.yaml
     |  `- RunbookError                      a runbook, or a file of hooks
     |- ExecutionError         2 USAGE       the state of the execution does not allow the request
-    |- UnknownIdError         2 USAGE       there is no such cluster, broker, controller, checkpoint
+    |- UnknownIdError         2 USAGE       there is no such cluster, broker, topic, checkpoint
     |- PathError              2 USAGE       there is no metadata log at the path
     |- FollowingError         1 FAILED      the query that follows the clusters ended
     |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
@@ -80,7 +80,7 @@ class ExecutionError(KraftgateError):
 
 
 class UnknownIdError(KraftgateError):
-    """There is no such cluster, broker, controller or checkpoint; the message names the others."""
+    """There is no such cluster, broker, topic, controller or checkpoint."""
 
     code = ExitCode.USAGE
 

@@ -16,6 +16,7 @@ _COMMANDS: Final = (
     ("hazards", "hazards", "Print what would lose data, with its evidence and the way out."),
     ("help", "help", "Print a page of the handbook, or the list of topics."),
     ("lab", "lab", "A real cluster on loopback, for rehearsals."),
+    ("log-dirs", "log_dirs", "List the brokers' log directories and the replicas in them."),
     ("pause", "execution", "Begin no further step; the current one continues to its end."),
     ("preflight", "preflight", "Check, before the window, whether the migration may begin."),
     ("replay", "replay", "Run the job over a metadata log to its end, and print the state there."),

@@ -22,6 +22,18 @@ def short_age(duration_ms: float) -> str:
     return f"{days}d{seconds % 86_400 // 3600:02d}h" if days < 100 else f"{min(days, 99999)}d"
 
 
+def short_bytes(size: int) -> str:
+    """Return a size in at most ten characters: `512 B`, `3.4 KiB`, `1.2 TiB`."""
+    if size < 1024:
+        return f"{size} B"
+    scaled = size / 1024
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        if scaled < 1000:
+            return f"{scaled:.1f} {unit}"
+        scaled /= 1024
+    return f"{scaled:.1f} PiB"
+
+
 def short_rate(rate: float | None) -> str:
     """Return a rate per second in at most six characters; `-` for None."""
     if rate is None:

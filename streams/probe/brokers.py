@@ -27,6 +27,7 @@ from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe, query_node
 
+ABSENT: Final = Unknown("no broker names it alive: it is down, or has no listener of this name")
 _READ_S_MAX: Final = 3.0
 
 
@@ -55,9 +56,10 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnsw
 
 def with_absent(brokers: Sequence[Broker], ids: Collection[int]) -> list[Broker]:
     """Add the brokers that could not be queried, in order of id."""
-    why = Unknown("no broker names it alive: it is down, or has no listener of this name")
     known = {broker.id for broker in brokers}
-    absent = [Broker(id=id_, release=why, settings=why, log_dirs=why) for id_ in {*ids} - known]
+    absent = [
+        Broker(id=id_, release=ABSENT, settings=ABSENT, log_dirs=ABSENT) for id_ in {*ids} - known
+    ]
     return sorted([*brokers, *absent], key=lambda broker: broker.id)
 
 

@@ -35,8 +35,8 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("hazards",),
-    ("lab", "migrate"), ("lab", "start"), ("pause",), ("preflight",), ("replay",), ("rollback",),
-    ("run",), ("wait",), ("what-if",),
+    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("pause",), ("preflight",), ("replay",),
+    ("rollback",), ("run",), ("wait",), ("what-if",),
 }  # fmt: skip
 """Commands that need a cluster, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "lab", "runbook"}

@@ -1,0 +1,254 @@
+"""The JSON of `log-dirs`, and that of Kafka's `kafka-log-dirs.sh --describe`."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from pydantic import Field
+
+from migration.image.summary import ClusterSummary
+from migration.observed.log_dirs import STORAGE_ERROR, LogDirState
+from migration.observed.probed import Unknown
+from orchestrator.api.shape import Moment, Row
+from streams.kafka.broker_values import LogDirAnswer, ReplicaPlace
+from streams.probe.log_dirs import BrokerLogDirs
+
+_Ids: TypeAlias = Mapping[str, tuple[str | None, str]]
+"""The directory id of each path, None if it has none, and how it is known."""
+_META_PROPERTIES: Final = "meta.properties"
+_LAG_UNKNOWN: Final = -1
+_STATES: Final = {0: LogDirState.ONLINE, STORAGE_ERROR: LogDirState.OFFLINE}
+_JAVA_ERRORS: Final = {
+    0: None,
+    STORAGE_ERROR: "org.apache.kafka.common.errors.KafkaStorageException",
+}
+_OTHER_JAVA_ERROR: Final = "org.apache.kafka.common.errors.UnknownServerException"
+"""A broker returns it for any other failure (ReplicaManager.describeLogDirs)."""
+
+
+class ReplicaRow(Row):
+    """A replica in a directory.
+
+    Attributes:
+        lag: in messages; of a future replica behind the current one; null: the broker does not
+            know it.
+        future: whether a move between directories fills it.
+    """
+
+    topic: str
+    partition: int
+    bytes: int
+    lag: int | None = Field(serialization_alias="offset_lag")
+    future: bool
+
+
+class LogDirRow(Row):
+    """A log directory.
+
+    Attributes:
+        directory: its id; null: it has none, or it is unknown.
+        directory_known_by: `meta.properties`, read on the broker's host; `replicas`: the metadata
+            log assigns most of its replicas to the id; null: unknown.
+        error: 0, or Kafka's error code; null: the broker does not answer.
+        partitions: null: unknown, because the directory is not online.
+    """
+
+    path: str
+    directory: str | None
+    directory_known_by: str | None
+    state: LogDirState
+    error: int | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    partitions: tuple[ReplicaRow, ...] | None = None
+
+    @property
+    def current(self) -> tuple[ReplicaRow, ...]:
+        """Its replicas without the future ones."""
+        return tuple(each for each in self.partitions or () if not each.future)
+
+    @property
+    def futures(self) -> tuple[ReplicaRow, ...]:
+        """Its future replicas."""
+        return tuple(each for each in self.partitions or () if each.future)
+
+
+class BrokerLogDirsRow(Row):
+    """The log directories of a broker.
+
+    Attributes:
+        endpoint: null: no broker lists it as alive.
+        unknown: why it does not describe them; they are then those of its last stored answer.
+    """
+
+    id: int
+    endpoint: str | None
+    unknown: str | None
+    log_dirs: tuple[LogDirRow, ...]
+
+
+class LogDirsRow(Row):
+    """The log directories of a cluster.
+
+    Attributes:
+        metadata_offset: of the stored state, the source of the ids that are not read now; null:
+            there is none.
+        observed_ms: the time of that offset.
+        notes: problems with the ids.
+    """
+
+    cluster: str
+    cluster_id: str | None
+    brokers: tuple[BrokerLogDirsRow, ...]
+    metadata_offset: int | None
+    observed_ms: Moment | None
+    notes: tuple[str, ...]
+
+    def missing(self) -> Iterator[str]:
+        """Yield what is unknown: the brokers and directories that are not described, and why."""
+        for broker in self.brokers:
+            if broker.unknown is not None:
+                yield f"broker {broker.id} does not describe its log directories: {broker.unknown}"
+                continue
+            for each in broker.log_dirs:
+                if each.state is LogDirState.UNKNOWN:
+                    yield f"broker {broker.id} does not describe {each.path}: error {each.error}"
+
+
+def log_dirs_row(
+    cluster: str,
+    cluster_id: str | None,
+    answers: Iterable[BrokerLogDirs],
+    stored: ClusterSummary | None,
+    topics: Collection[str],
+    notes: Iterable[str] = (),
+) -> LogDirsRow:
+    """Return the answers joined with the stored state; `topics`: only these, if there are any."""
+    answers = tuple(answers)
+    rows = tuple(_broker(each, stored, topics) for each in answers)
+    return LogDirsRow(
+        cluster=cluster,
+        cluster_id=cluster_id,
+        brokers=rows,
+        metadata_offset=None if stored is None else stored.metadata_offset,
+        observed_ms=None if stored is None else stored.observed_ms,
+        notes=(*notes, *_notes(answers, rows, stored)),
+    )
+
+
+def kafka_json(row: LogDirsRow) -> dict[str, object]:
+    """Return what Kafka's tool (LogDirsCommand) prints, without the brokers that do not answer."""
+    return {
+        "version": 1,
+        "brokers": [
+            {"broker": broker.id, "logDirs": [_kafka_log_dir(each) for each in broker.log_dirs]}
+            for broker in row.brokers
+            if broker.unknown is None
+        ],
+    }
+
+
+def _kafka_log_dir(row: LogDirRow) -> dict[str, object]:
+    return {
+        "logDir": row.path,
+        "error": _JAVA_ERRORS.get(row.error or 0, _OTHER_JAVA_ERROR),
+        "partitions": [
+            {
+                "partition": f"{each.topic}-{each.partition}",
+                "size": each.bytes,
+                "offsetLag": _LAG_UNKNOWN if each.lag is None else each.lag,
+                "isFuture": each.future,
+            }
+            for each in row.partitions or ()
+        ],
+    }
+
+
+def _notes(
+    answers: Iterable[BrokerLogDirs],
+    rows: Iterable[BrokerLogDirsRow],
+    stored: ClusterSummary | None,
+) -> Iterator[str]:
+    own = {
+        (each.id, path): local
+        for each in answers
+        for path, local in each.local.items()
+        if local.is_own
+    }
+    yield from (local.trouble for local in own.values() if local.trouble)
+    others = [d for row in rows for d in row.log_dirs if (row.id, d.path) not in own]
+    if stored is not None and any(each.directory is not None for each in others):
+        yield (
+            "ids that are not read on this host now are those of the stored state, as of metadata"
+            f" offset {stored.metadata_offset}"
+        )
+    elif stored is None and others:
+        yield (
+            "meta.properties is read on the broker's own host only; the other ids are unknown here"
+            " until `kraftgate run` has compared the directories with the metadata log"
+        )
+
+
+def _broker(
+    answer: BrokerLogDirs, stored: ClusterSummary | None, topics: Collection[str]
+) -> BrokerLogDirsRow:
+    ids = {} if stored is None else _stored_ids(stored, answer.id)
+    for path, local in answer.local.items():
+        if local.is_own:
+            ids[path] = (local.directory_id, _META_PROPERTIES)
+    described = answer.log_dirs
+    if isinstance(described, Unknown):
+        rows = [_not_described(path, ids) for path in _stored_paths(stored, answer.id)]
+    else:
+        rows = [_described(each, ids, topics) for each in described]
+    return BrokerLogDirsRow(
+        id=answer.id,
+        endpoint=None if answer.endpoint is None else str(answer.endpoint),
+        unknown=described.why if isinstance(described, Unknown) else None,
+        log_dirs=tuple(sorted(rows, key=lambda each: each.path)),
+    )
+
+
+def _described(answer: LogDirAnswer, ids: _Ids, topics: Collection[str]) -> LogDirRow:
+    directory, known_by = ids.get(answer.path, (None, None))
+    state = _STATES.get(answer.error, LogDirState.UNKNOWN)
+    wanted = sorted(each for each in answer.replicas if not topics or each.topic in topics)
+    return LogDirRow.from_facts(
+        answer,
+        directory=directory,
+        directory_known_by=known_by,
+        state=state,
+        partitions=tuple(map(_replica, wanted)) if state is LogDirState.ONLINE else None,
+    )
+
+
+def _not_described(path: str, ids: _Ids) -> LogDirRow:
+    directory, known_by = ids.get(path, (None, None))
+    return LogDirRow(
+        path=path, directory=directory, directory_known_by=known_by, state=LogDirState.UNKNOWN
+    )
+
+
+def _replica(place: ReplicaPlace) -> ReplicaRow:
+    return ReplicaRow.from_facts(place, lag=None if place.lag == _LAG_UNKNOWN else place.lag)
+
+
+def _stored_paths(stored: ClusterSummary | None, broker: int) -> tuple[str, ...]:
+    known = None if stored is None or stored.disks is None else stored.disks.brokers.get(broker)
+    return () if known is None else tuple(each.path for each in known.log_dirs)
+
+
+def _stored_ids(stored: ClusterSummary, broker: int) -> dict[str, tuple[str | None, str]]:
+    """Return the id of each path, and its source; not an id that several paths claim."""
+    disks = None if stored.disks is None else stored.disks.brokers.get(broker)
+    read = () if disks is None else disks.log_dirs
+    found = [each for each in stored.places.identities if each.broker == broker]
+    claimed = [each.directory for each in found]
+    ids: dict[str, tuple[str | None, str]] = {
+        each.path: (each.directory_id, _META_PROPERTIES) for each in read if each.directory_id
+    }
+    ids.update(
+        (each.path, (each.directory, each.by))
+        for each in found
+        if claimed.count(each.directory) == 1
+    )
+    return ids
