@@ -82,6 +82,20 @@ class ZooKeeperSeen(NamedTuple):
     zxid: int
 
 
+class FutureSeen(NamedTuple):
+    """A future replica, which a move between log directories fills (KIP-113).
+
+    Attributes:
+        bytes: its log's size.
+        lag: messages that it lacks; -1: unknown, because its current replica is not online.
+    """
+
+    topic: str
+    partition: int
+    bytes: int
+    lag: int
+
+
 class LogDirSeen(NamedTuple):
     """One log directory of one broker (DescribeLogDirsResponse).
 
@@ -96,6 +110,7 @@ class LogDirSeen(NamedTuple):
         future_lag_max: the largest lag of a future replica, in messages.
         directory_id: 22 characters, if Kraftgate itself could read its `meta.properties`.
         readable: whether Kraftgate, on the broker's host, can read it; None on another host.
+        moving: the first 200 of the future replicas, by name.
     """
 
     path: str
@@ -108,6 +123,7 @@ class LogDirSeen(NamedTuple):
     future_lag_max: int
     directory_id: str | None
     readable: bool | None
+    moving: tuple[FutureSeen, ...] = ()
 
 
 class DisksSeen(NamedTuple):

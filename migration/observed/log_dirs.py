@@ -4,7 +4,7 @@ Interprets the facts of `migration.observed.facts`.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
+    FutureSeen,
     LogDirSeen,
     OffsetsFell,
     ReplicasBack,
@@ -32,9 +33,16 @@ class LogDirState(enum.StrEnum):
 
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR: the directory is offline."""
+NO_LAG: Final = -1
+"""The lag of a future replica whose current replica is not online."""
 NAMED_MAX: Final = 200
 """The number of a directory's replicas that are stored by name; all are counted."""
 _TOLD_MAX: Final = 20
+_STUCK_POLLS: Final = 3
+_STUCK_MS: Final = 15_000
+"""A broker that has just started is polled every second; the ordinary interval is 10 s."""
+_GAP_MS: Final = 60_000
+"""A longer time between two polls may hide progress of a move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +77,23 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryMove:
+    """A future replica, and since when its lag, or its size, has stayed the same.
+
+    Attributes:
+        path: of the directory that it moves to.
+        replica: as of the last poll.
+        since_ms: when this lag, or this size, was first observed.
+        polls: number of polls since, without a gap.
+    """
+
+    path: str
+    replica: FutureSeen
+    since_ms: int
+    polls: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerDisks:
     """One broker's directories.
 
@@ -78,6 +103,7 @@ class BrokerDisks:
         unreachable_since_ms: since when.
         log_dirs: as last collected, in the broker's order; `readable` is of the last poll.
         cut_off: path -> its unreachable replicas.
+        moves: the named future replicas, by path.
     """
 
     id: int
@@ -86,6 +112,27 @@ class BrokerDisks:
     unreachable_since_ms: int | None = None
     log_dirs: tuple[LogDirSeen, ...] = ()
     cut_off: Mapping[str, CutOff] = field(default_factory=dict)
+    moves: tuple[DirectoryMove, ...] = ()
+
+    @property
+    def futures(self) -> int:
+        """The number of replicas that move between directories.
+
+        A future replica whose current replica is in a failed directory does not move.
+        """
+        abandoned = sum(each.replica.lag == NO_LAG for each in self.moves)
+        is_damaged = any(map(is_bad, self.log_dirs))
+        return sum(each.futures for each in self.log_dirs) - is_damaged * abandoned
+
+    @property
+    def stuck(self) -> tuple[DirectoryMove, ...]:
+        """The moves that made no progress over three polls, or caught up and did not end."""
+        last_ms = self.answered_ms or 0
+        return tuple(
+            each
+            for each in self.moves
+            if each.polls >= _STUCK_POLLS and last_ms - each.since_ms >= _STUCK_MS
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +143,7 @@ class DisksImage:
     losses: tuple[Loss, ...] = ()
 
 
-def name(replica: ReplicaSeen) -> str:
+def name(replica: ReplicaSeen | FutureSeen) -> str:
     """Return a replica's partition as Kafka prints it."""
     return f"{replica.topic}-{replica.partition}"
 
@@ -147,7 +194,20 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
         unreachable=None,
         unreachable_since_ms=None,
         log_dirs=fact.log_dirs,
+        moves=tuple(_moves(before, fact)),
     )
+
+
+def _moves(before: BrokerDisks, fact: DisksSeen) -> Iterator[DirectoryMove]:
+    is_followed = before.unreachable is None and fact.seen_ms - (before.answered_ms or 0) <= _GAP_MS
+    known = {(each.path, name(each.replica)): each for each in before.moves if is_followed}
+    for log_dir in fact.log_dirs:
+        for each in log_dir.moving:
+            was = known.get((log_dir.path, name(each)))
+            if was is not None and (was.replica.lag == each.lag or was.replica.bytes == each.bytes):
+                yield replace(was, replica=each, polls=was.polls + 1)
+            else:
+                yield DirectoryMove(path=log_dir.path, replica=each, since_ms=fact.seen_ms)
 
 
 def _unreachable(

@@ -91,7 +91,8 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
             "A log directory holds a log that is in no metadata."
         ),
         HazardKind.FUTURE_REPLICA_STUCK: HazardDoc(
-            "A move of a replica between log directories does not end."
+            "A move of a replica between log directories does not end: over three polls its lag, or"
+            " its size, stays the same; or it has caught up and is not promoted."
         ),
         HazardKind.ONE_DIRECTORY_LEFT: HazardDoc(
             "One of several log directories of a broker is left."

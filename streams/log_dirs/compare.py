@@ -18,11 +18,13 @@ from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
+    FutureSeen,
     LogDirSeen,
     ReplicasBack,
     ReplicasCutOff,
     ReplicaSeen,
 )
+from migration.observed.log_dirs import NAMED_MAX
 from migration.values.foreign import INT64_MAX
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
@@ -191,7 +193,11 @@ class _Change:
     def shown(self, path: str, replicas: Sequence[ReplicaPlace]) -> LogDirSeen:
         known = self._known(path)
         current = [each for each in replicas if not each.future]
-        futures = [each for each in replicas if each.future]
+        futures = sorted(
+            FutureSeen(each.topic, each.partition, each.bytes, each.lag)
+            for each in replicas
+            if each.future
+        )
         return LogDirSeen(
             path=path,
             error=known.error,
@@ -203,6 +209,7 @@ class _Change:
             future_lag_max=max((each.lag for each in futures), default=0),
             directory_id=known.directory_id,
             readable=self.readable(path),
+            moving=tuple(futures[:NAMED_MAX]),
         )
 
     def cut(self, path: str, replicas: Sequence[ReplicaPlace]) -> None:
@@ -298,9 +305,14 @@ def _place(replica: ReplicaSeen) -> TopicPartition:
 
 
 def is_news(last: Disks | None, now: Disks) -> bool:
+    """Return whether to append a fact; each poll of a move counts, also if nothing moved."""
     match last, now:
         case DisksSeen(), DisksSeen():
-            return now.seen_ms - last.seen_ms >= AGAIN_MS or _differ(last.log_dirs, now.log_dirs)
+            return (
+                any(each.futures for each in now.log_dirs)
+                or now.seen_ms - last.seen_ms >= AGAIN_MS
+                or _differ(last.log_dirs, now.log_dirs)
+            )
         case DisksUnreachable(), DisksUnreachable():
             return now.why != last.why or now.log_dirs != last.log_dirs
         case _:

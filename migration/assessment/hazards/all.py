@@ -47,6 +47,7 @@ def _all(
     yield from directories.replicas_recreated(summary)
     yield from directories.directory_failed_under_pending(summary)
     yield from directories.one_directory_left(disks)
+    yield from directories.future_replica_stuck(disks)
     yield from directories.directory_ids(summary, disks)
     yield from phases.finalize(summary, is_near=finalize_is_near)
     yield from phases.zookeeper_wiped(summary)

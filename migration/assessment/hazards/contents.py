@@ -1,8 +1,7 @@
 """Hazards from the comparisons of the metadata log with ZooKeeper and the disks.
 
-They cover KAFKA-16297 (a replica in another directory than assigned), KAFKA-16365 (a future replica
-that is never promoted), KAFKA-16082 and KAFKA-16120 (logs that are not in the metadata), and H3
-(replicas that a broker refuses to create).
+They cover KAFKA-16297 (a replica in another directory than assigned), KAFKA-16082 and KAFKA-16120
+(logs that are not in the metadata), and H3 (replicas that a broker refuses to create).
 """
 
 from collections.abc import Collection, Iterator
@@ -54,13 +53,6 @@ _ON_DISK: Final = {
         ),
         "Find out which topic they belong to before the broker deletes them (KAFKA-16120); if"
         " the data is needed, copy the folders first.",
-    ),
-    "future": _Rule(
-        HazardKind.FUTURE_REPLICA_STUCK,
-        Severity.WARNING,
-        None,
-        "{count} replicas that move between log directories have caught up but are not promoted",
-        "Restart the broker once no other hazard blocks it (KAFKA-16365, KAFKA-16082).",
     ),
 }
 

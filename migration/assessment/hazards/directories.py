@@ -12,7 +12,14 @@ from migration.assessment.bad_directories import bad_paths, danger, id_faults, l
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.observed.log_dirs import (
+    NO_LAG,
+    BrokerDisks,
+    CutOff,
+    DirectoryMove,
+    DisksImage,
+    name,
+)
 from migration.values.severity import Severity
 
 _WAY_BACK = (
@@ -185,6 +192,43 @@ def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
             evidence=tuple(f"{e.path}: offline" for e in one.log_dirs if e.path not in left),
             way_out="Restore the other directories before you do anything else to this broker.",
         )
+
+
+def future_replica_stuck(disks: DisksImage) -> Iterator[Hazard]:
+    """Yield the brokers with moves between directories that do not end (KIP-113).
+
+    Kafka may lose the controller's confirmation of the new directory (KAFKA-16365), or promote no
+    replica after it (KAFKA-16297).
+    """
+    for one in disks.brokers.values():
+        stuck = one.stuck
+        if not stuck:
+            continue
+        moves = "a move" if len(stuck) == 1 else f"{len(stuck)} moves"
+        yield Hazard(
+            kind=HazardKind.FUTURE_REPLICA_STUCK,
+            severity=Severity.WARNING,
+            blocks=None,
+            broker=one.id,
+            text=f"broker {one.id} makes no progress with {moves} between its log directories",
+            evidence=tuple(map(_stuck, stuck)),
+            way_out=(
+                "Find out who started the move. Check the throttle"
+                " (replica.alter.log.dirs.io.max.bytes.per.second), and the free space of the"
+                " target directory. To cancel the move, assign the replica's current directory"
+                " again (kafka-reassign-partitions.sh with `log_dirs`). If the replica has caught"
+                " up, restart the broker once no other hazard blocks it (KAFKA-16365, KAFKA-16297)."
+            ),
+            since_ms=min(each.since_ms for each in stuck),
+        )
+
+
+def _stuck(move: DirectoryMove) -> str:
+    lag = move.replica.lag
+    behind = f"{lag} messages behind" if lag > 0 else "caught up, not promoted"
+    if lag == NO_LAG:
+        behind = "its current replica is not online"
+    return f"{name(move.replica)} moves to {move.path}: {behind}"
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:

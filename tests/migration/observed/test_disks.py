@@ -1,9 +1,12 @@
 """What disks say: directories that go and come, what was cut off, what was lost."""
 
+import pytest
+
 from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
+    FutureSeen,
     LogDirSeen,
     OffsetsFell,
     ReplicasBack,
@@ -115,3 +118,53 @@ def test_a_loss_is_told_with_its_offsets() -> None:
         "end_offset_seen_ms": 8,
     }
     assert [(loss.topic, loss.was_end, loss.now_end) for loss in image.losses] == [("t", 100, 40)]
+
+
+def moving(at_s: int, *futures: tuple[int, int], error: int = 0) -> DisksSeen:
+    """What broker 1 answers; each future replica has a lag and a size."""
+    seen = tuple(FutureSeen("t", number, size, lag) for number, (lag, size) in enumerate(futures))
+    target = log_dir("/d1")._replace(futures=len(seen), moving=seen)
+    return DisksSeen(at_s * 1_000, 1, (log_dir(error=error), target))
+
+
+UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "stuck"),
+    [
+        ([], False),
+        ([moving(10, (50, 1)), moving(20, (50, 1))], False),
+        ([moving(10, (50, 1)), moving(20, (50, 1)), moving(30, (50, 1))], True),
+        ([moving(10, (50, 1)), moving(20, (40, 2)), moving(30, (40, 2))], False),
+        ([moving(10, (50, 1)), moving(20, (40, 2)), moving(30, (30, 3))], False),
+        # Caught up and not promoted, also while records are produced.
+        ([moving(10, (0, 1)), moving(20, (0, 1)), moving(30, (0, 1))], True),
+        ([moving(10, (0, 1)), moving(20, (0, 2)), moving(30, (0, 3))], True),
+        # It copies nothing, while records are produced.
+        ([moving(10, (50, 1)), moving(20, (60, 1)), moving(30, (70, 1))], True),
+        # A broker that has just started is polled every second.
+        ([moving(second, (50, 1)) for second in range(10, 20)], False),
+        ([moving(second, (50, 1)) for second in range(10, 26)], True),
+        # What nobody saw proves nothing.
+        ([moving(10, (50, 1)), moving(20, (50, 1)), moving(81, (50, 1))], False),
+        ([moving(10, (50, 1)), UNREACHABLE, moving(20, (50, 1)), moving(30, (50, 1))], False),
+        # It remains known while the broker does not answer, and ends with the move.
+        ([*(moving(second, (5, 1)) for second in (10, 20, 30)), UNREACHABLE], True),
+        ([*(moving(second, (5, 1)) for second in (10, 20, 30)), moving(40)], False),
+    ],
+)
+def test_a_move_is_stuck_after_three_polls_without_progress(
+    facts: list[DiskFact], *, stuck: bool
+) -> None:
+    """KIP-113, Public interface, DescribeLogDirsResponse: a future replica's lag and size."""
+    image, _ = told(moving(0), *facts)
+    assert bool(image.brokers[1].stuck) is stuck
+
+
+def test_a_move_from_a_failed_directory_is_none() -> None:
+    """KIP-113, 1) Notes: the movement stops if the source replica is offline (KAFKA-16082)."""
+    image, _ = told(moving(0, (-1, 1), (5, 1)))
+    assert image.brokers[1].futures == 2
+    image, _ = told(moving(10, (-1, 1), (5, 1), error=56), image=image)
+    assert image.brokers[1].futures == 1

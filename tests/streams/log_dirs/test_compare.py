@@ -10,6 +10,7 @@ from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
+    FutureSeen,
     ReplicasBack,
     ReplicasCutOff,
     ReplicaSeen,
@@ -43,6 +44,7 @@ def test_an_answer_is_told_directory_by_directory() -> None:
     assert (first.path, first.replicas, first.bytes, first.readable) == (A, 2, 20, True)
     assert first.directory_id == OURS.directory_id
     assert (second.path, second.replicas, second.bytes, second.futures) == (B, 1, 10, 1)
+    assert second.moving == (FutureSeen("t", 0, 10, 0),)
     assert (second.directory_id, second.readable) == (None, None)
 
 

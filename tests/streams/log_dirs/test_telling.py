@@ -55,6 +55,13 @@ def test_it_is_told_again_after_a_minute() -> None:
     assert is_news(LAST, seen(61_000))
 
 
+def test_each_poll_of_a_move_is_news() -> None:
+    """Three polls without progress make a move stuck; KIP-113, Public interface."""
+    moving = seen(futures=1)
+    assert is_news(moving, moving._replace(seen_ms=3000))
+    assert is_news(moving, LAST._replace(seen_ms=3000))
+
+
 def test_being_down_is_told_once_for_each_reason() -> None:
     assert not is_news(DOWN, DOWN._replace(seen_ms=900_000))
     assert is_news(DOWN, DOWN._replace(why="timed out"))

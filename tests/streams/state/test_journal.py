@@ -15,6 +15,7 @@ from migration.observed.facts import (
     DisksSeen,
     DisksUnreachable,
     FactQuarantined,
+    FutureSeen,
     JmxNodes,
     JmxSeen,
     JmxUnreachable,
@@ -65,6 +66,7 @@ _LOG_DIR = st.builds(
     *[st.integers(0, 9)] * 4,
     st.none() | _TEXT,
     st.none() | st.booleans(),
+    st.lists(st.builds(FutureSeen, _TEXT, *[st.integers(-1, 9)] * 3), max_size=2).map(tuple),
 )
 _LOG_DIRS = st.lists(_LOG_DIR, max_size=2).map(tuple)
 _REPLICAS = st.lists(

@@ -21,8 +21,8 @@ from migration.image.summary import (
     UnfencedEarly,
 )
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.facts import LogDirSeen, ReplicaSeen
-from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage, Loss
+from migration.observed.facts import FutureSeen, LogDirSeen, ReplicaSeen
+from migration.observed.log_dirs import BrokerDisks, CutOff, DirectoryMove, DisksImage, Loss
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.evidence import EVIDENCE_MAX
@@ -478,7 +478,6 @@ def difference(kind: str, **changes: object) -> Difference:
             "broker 2: t-1 is in /d1 (seen), assigned to logged",
         ),
         ("stray", HazardKind.REPLICA_NOT_IN_METADATA, None, "broker 2: t-1 in /d1"),
-        ("future", HazardKind.FUTURE_REPLICA_STUCK, None, "broker 2: t-1 in /d1"),
     ],
 )
 def test_what_lies_elsewhere_than_the_metadata_says(
@@ -493,6 +492,30 @@ def test_what_lies_elsewhere_than_the_metadata_says(
     assert found.evidence_total == 3
     passing = replace(summary, places=Compared(at_ms=5, differing=3))
     assert only(passing, hazard) is None
+
+
+@pytest.mark.parametrize(
+    ("lag", "line"),
+    [
+        (120, "t-1 moves to /d1: 120 messages behind"),
+        (0, "t-1 moves to /d1: caught up, not promoted"),
+        (-1, "t-1 moves to /d1: its current replica is not online"),
+    ],
+)
+def test_a_move_that_does_not_end(lag: int, line: str) -> None:
+    """KIP-113, 1) Complete replica data movement; KIP-858, Intra-broker replica movement."""
+    move = DirectoryMove(path="/d1", replica=FutureSeen("t", 1, 10, lag), since_ms=1_000, polls=3)
+    one = BrokerDisks(id=1, answered_ms=21_000, log_dirs=(log_dir("/d0"),), moves=(move,))
+    for phase in Phase:
+        found = only(
+            cluster(phase, disks=DisksImage(brokers={1: one})), HazardKind.FUTURE_REPLICA_STUCK
+        )
+        assert found is not None
+        assert (found.broker, found.blocks, found.since_ms) == (1, None, 1_000)
+        assert found.evidence == (line,)
+    moving = replace(one, moves=(replace(move, polls=2),))
+    disks = DisksImage(brokers={1: moving})
+    assert only(cluster(Phase.HYBRID, disks=disks), HazardKind.FUTURE_REPLICA_STUCK) is None
 
 
 @pytest.mark.parametrize("phase", list(Phase))
