@@ -9,6 +9,7 @@ from migration.assessment.conditions.authority import (
     brokers_not_known,
     count,
     ids,
+    is_log_current,
     not_known,
 )
 from migration.assessment.conditions.kind import BROKER, COUNT, Kind
@@ -17,7 +18,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.log_dirs import BrokerDisks, is_bad
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_bad, name
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
@@ -133,8 +134,48 @@ def _undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
         if not disks.log_dirs:
             yield f"broker {broker} reports no log directory"
         for each in disks.log_dirs:
-            if each.error:
+            if each.error not in (0, STORAGE_ERROR):
                 yield f"broker {broker}: {each.path} has error code {each.error}"
+
+
+def _no_directory_move(view: View, broker: int | None = None) -> Finding:
+    if broker is None and (stale := brokers_not_known(view)) is not None:
+        return stale
+    known = {each.id: each for each in view.summary.brokers}
+    described = view.summary.disks.brokers if view.summary.disks is not None else {}
+    asked = [broker] if broker is not None else sorted(known.keys() | described.keys())
+    moving = [described[each] for each in asked if each in described and described[each].futures]
+    if moving:
+        lines = [
+            f"broker {each.id}: {count(each.futures, 'replica')} moving between log directories"
+            for each in moving
+        ]
+        named = [
+            f"broker {one.id}: {name(each.replica)} moves to {each.path}"
+            for one in moving
+            for each in one.moves
+        ]
+        answer = violated if any(each.stuck for each in moving) else waiting
+        total = len(lines) + sum(each.futures for each in moving)
+        return answer(lines[0], *lines[1:], *named, counted=total - 1)
+    silent = [
+        line
+        for each in asked
+        if not _is_down(view, known.get(each), described.get(each))
+        for line in _undescribed(each, described.get(each))
+    ]
+    if silent:
+        return unknown(silent[0], *silent)
+    if not asked:
+        return waiting("no broker is known yet")
+    return satisfied(f"no replica moves between log directories, of {ids(asked)}")
+
+
+def _is_down(view: View, broker: BrokerSummary | None, disks: BrokerDisks | None) -> bool:
+    """Return whether a broker that answered before is known to be down: it moves nothing."""
+    if broker is None or disks is None or disks.answered_ms is None:
+        return False
+    return disks.unreachable is not None and bool(broker.fenced) and is_log_current(view)
 
 
 def _log_dirs_registered(view: View, broker: int, wanted: int) -> Finding:
@@ -172,6 +213,16 @@ KINDS: Final = (
         explains="Every log directory of the broker, or of all brokers, is online.",
         sources=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
         rule=_log_dirs_online,
+        parameters=(BROKER,),
+        optional=1,
+    ),
+    Kind(
+        name="no_directory_move",
+        explains="No replica of the broker, or of any broker, moves between log directories"
+        " (KIP-113). A fenced broker that does not answer counts as it last answered.",
+        requires=(_DISKS,),
+        sources=frozenset({_LOG, DataSource.ZOOKEEPER}),
+        rule=_no_directory_move,
         parameters=(BROKER,),
         optional=1,
     ),

@@ -157,6 +157,7 @@ def test_whether_a_broker_exists_is_not_known_from_stale_sources(
         "broker_unfenced(99)",
         "broker_supports(99, 3.9)",
         "log_dirs_online(99)",
+        "no_directory_move(99)",
         "log_dirs_registered(99, 2)",
         "isr_full(99)",
         "nothing_held_but(99)",

@@ -4,10 +4,20 @@ from typing import NamedTuple
 
 import pytest
 
+from migration.assessment.conditions import DataSource, Verdict
+from migration.assessment.conditions import parse as parse_condition
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.checks.final import MARKS, STEPS
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.places import everywhere, forward, in_turn
+from tests.migration.assessment.conditions.views import (
+    all_disks,
+    disks,
+    moves,
+    seen,
+    stale,
+    view,
+)
 from tests.orchestrator.runbook.texts import PATH, RIGHT, changed
 
 
@@ -476,6 +486,24 @@ def test_the_steps_that_are_known_to_be_final_are_those_of_the_bundled_runbooks(
             if each.step is not None and mark is not None:
                 found[each.step.name] = mark
     assert found == STEPS
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_move_between_directories_keeps_every_broker_from_its_restart(name: str) -> None:
+    """KIP-113, 1) Complete replica data movement, and KIP-858, Intra-broker replica movement."""
+    places = [place.checkpoint for place in everywhere(load(name).runbook)]
+    restarts = [each for each in places if each.for_each == "broker" and each.step is not None]
+    assert restarts
+    for each in restarts:
+        (guard,) = [need for need in each.needs if need.startswith("no_directory_move")]
+        condition = parse_condition(guard.replace("broker", "3"))
+        assert condition.judge(view()).verdict is Verdict.SATISFIED
+        moving = condition.judge(seen(disks=all_disks(disks(1), disks(2), moves(3))))
+        assert (moving.verdict, moving.reason) == (
+            Verdict.WAITING,
+            "broker 3: 1 replica moving between log directories",
+        )
+        assert condition.judge(stale(DataSource.LOG_DIRS)).verdict is Verdict.UNKNOWN
 
 
 def test_the_right_one_is_right() -> None:

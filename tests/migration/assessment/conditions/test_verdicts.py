@@ -42,6 +42,7 @@ from tests.migration.assessment.conditions.views import (
     disks,
     in_zookeeper_time,
     migration,
+    moves,
     quorum,
     seen,
     stale,
@@ -73,6 +74,13 @@ STALLED = replace(HELD, progress=Progress(assigned=30, first_ms=0, last_ms=NOW -
 SERVES_EARLY = replace(HELD, unfenced_early=UnfencedEarly(pending=2, duration_ms=None))
 FAILED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), directory("/d2", error=56)))
 SILENT = all_disks(disks(1), disks(2), disks(3, unreachable="it does not answer"))
+NEVER = all_disks(disks(1), disks(2), disks(3, unreachable="refused", answered_ms=None))
+MOVES = all_disks(disks(1), disks(2), moves(3))
+STUCK = all_disks(disks(1), disks(2), moves(3, polls=3))
+ABANDONED = all_disks(moves(3, lag=-1, polls=3, error=56))
+FENCED = broker(3, fenced=True)
+DOUBTFUL = directory("/d1", error=41)
+DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 TOLD = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
 BEHIND = replace(TOLD, under_replicated=4, missing={3: 4})
@@ -247,6 +255,32 @@ CASES = (
     Case("log_dirs_online(1)", SATISFIED, seen(disks=SILENT)),
     Case("log_dirs_online(3)", VIOLATED, stale(DISKS, of=seen(disks=FAILED))),
     Case("log_dirs_online(3)", VIOLATED, seen(broker(3, replicas=counts(offline=2)))),
+    Case("no_directory_move", SATISFIED, view()),
+    Case("no_directory_move", SATISFIED, in_zookeeper_time()),
+    Case("no_directory_move", WAITING, view(replace(SUMMARY, brokers=(), disks=all_disks()))),
+    Case("no_directory_move", WAITING, seen(disks=MOVES)),
+    Case("no_directory_move", WAITING, in_zookeeper_time(disks=MOVES)),
+    Case("no_directory_move", VIOLATED, seen(disks=STUCK)),
+    Case("no_directory_move", UNKNOWN, seen(disks=SILENT)),
+    Case("no_directory_move", UNKNOWN, seen(disks=all_disks(disks(1), disks(2)))),
+    Case("no_directory_move", UNKNOWN, stale(DISKS)),
+    Case("no_directory_move", UNKNOWN, stale(DISKS, of=seen(disks=MOVES))),
+    Case("no_directory_move", UNKNOWN, stale(ZOOKEEPER, of=in_zookeeper_time())),
+    Case("no_directory_move", UNKNOWN, stale(LOG)),
+    Case("no_directory_move(1)", SATISFIED, seen(disks=MOVES)),
+    Case("no_directory_move(3)", WAITING, seen(disks=MOVES)),
+    Case("no_directory_move(3)", VIOLATED, seen(disks=STUCK)),
+    # A failed directory does not hide moves; what had its source there does not move any more.
+    Case("no_directory_move(3)", SATISFIED, seen(disks=FAILED)),
+    Case("no_directory_move(3)", SATISFIED, seen(disks=ABANDONED)),
+    Case("no_directory_move(3)", UNKNOWN, seen(disks=all_disks(disks(3, DOUBTFUL)))),
+    # A broker that is down moves nothing, but continues with its moves at its next start.
+    Case("no_directory_move(3)", UNKNOWN, seen(disks=SILENT)),
+    Case("no_directory_move(3)", SATISFIED, seen(FENCED, disks=SILENT)),
+    Case("no_directory_move(3)", UNKNOWN, stale(LOG, of=seen(FENCED, disks=SILENT))),
+    Case("no_directory_move(3)", UNKNOWN, seen(FENCED, disks=NEVER)),
+    Case("no_directory_move(3)", UNKNOWN, seen(FENCED, disks=all_disks(disks(3, DOUBTFUL)))),
+    Case("no_directory_move(3)", WAITING, seen(FENCED, disks=DOWN_IN_A_MOVE)),
     Case("log_dirs_registered(3, 2)", SATISFIED, view()),
     Case("log_dirs_registered(3, 3)", WAITING, view()),
     Case("log_dirs_registered(4, 1)", WAITING, view()),

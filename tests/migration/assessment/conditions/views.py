@@ -28,8 +28,8 @@ from migration.image.summary import (
     UnfencedEarly,
 )
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.observed.facts import FutureSeen, LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, CutOff, DirectoryMove, DisksImage
 from migration.observed.probed import Voter
 from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
@@ -75,6 +75,14 @@ def disks(id_: int, *log_dirs: LogDirSeen, **changes: object) -> BrokerDisks:
     told = log_dirs or (directory("/d1"), directory("/d2"))
     well = BrokerDisks(id=id_, answered_ms=NOW - 1000, log_dirs=told)
     return replace(well, **changes)  # type: ignore[arg-type]
+
+
+def moves(id_: int, *, lag: int = 120, polls: int = 1, error: int = 0) -> BrokerDisks:
+    """Broker with one move, from /d1 to /d2; `polls` without progress."""
+    replica = FutureSeen("orders", 3, 10, lag)
+    move = DirectoryMove(path="/d2", replica=replica, since_ms=NOW - 60_000, polls=polls)
+    target = directory("/d2", futures=1, moving=(replica,))
+    return disks(id_, directory("/d1", error=error), target, moves=(move,))
 
 
 def all_disks(*brokers: BrokerDisks) -> DisksImage:
@@ -263,6 +271,9 @@ def broker_disks(draw: st.DrawFn, id_: int) -> BrokerDisks:
             unique=True,
         )
     )
+    moving = moves(id_, polls=draw(st.integers(1, 3)))
+    if draw(st.booleans()):
+        return replace(moving, unreachable=draw(st.sampled_from([None, "it does not answer"])))
     cut_off = CutOff(since_ms=NOW, replicas=2, sole=1, bytes=10, named=())
     return BrokerDisks(
         id=id_,
