@@ -21,6 +21,7 @@ from tests.migration.assessment.conditions.views import (
     directory,
     disks,
     migration,
+    moves,
     zookeeper,
 )
 from tests.orchestrator.views.console import sample
@@ -240,6 +241,16 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
             disks=_disks(2, 1, 2),
             zookeeper=None,
             under_replicated=16,
+        ),
+        watched_ms=5 * MINUTE_MS,
+    ),
+    "directory_move_stuck": lambda: one(
+        summary(
+            Phase.KRAFT,
+            kraft(1, **SETTLED),
+            kraft(2, **SETTLED),
+            disks=all_disks(disks(1), moves(2, polls=3)),
+            zookeeper=None,
         ),
         watched_ms=5 * MINUTE_MS,
     ),
