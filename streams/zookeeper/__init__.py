@@ -7,7 +7,9 @@ order in which they were learned. Modules by task:
   session: `all_znodes.py`;
 - which facts it emits for what it read: `emitter.py`, with `topic_changes.py` for changes of a
   topic;
-- which notifications were missed: `notifications.py`, with the arithmetic in `sequence.py`;
+- which notifications were missed: `notifications.py`, with the arithmetic in `sequence.py`; the
+  process that reads them before they are deleted: `notification_process.py`, which `read_ahead.py`
+  starts;
 - topics and their settings: `topics.py`, below recursive watches, whose events `watch_events.py`
   reduces to names and counts;
 - every other znode: `tree.py`;

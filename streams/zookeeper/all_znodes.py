@@ -7,6 +7,7 @@ from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
 from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.notifications import Notifications
+from streams.zookeeper.read_ahead import ReadAhead
 from streams.zookeeper.session import Session
 from streams.zookeeper.topics import Topics, Touched
 from streams.zookeeper.tree import Tree
@@ -22,6 +23,7 @@ class AllZnodes:
         emitter: Emitter,
         events: WatchEvents,
         touched: Touched,
+        ahead: ReadAhead,
         on_chroot: Callable[[], object],
         *,
         chroot: str,
@@ -30,8 +32,8 @@ class AllZnodes:
 
         `session` sends the requests, and `emitter` receives each znode found or gone. `events` has
         those of the recursive watches; `touched` receives the topics whose content must be
-        compared again. `on_chroot` is called when it is known whether `chroot` exists: Kafka's
-        chroot, empty for the root.
+        compared again; `ahead` reads notifications, too. `on_chroot` is called when it is known
+        whether `chroot` exists: Kafka's chroot, empty for the root.
         """
         self.session = session
         self.topics = Topics(session, emitter, events, touched)
@@ -40,7 +42,7 @@ class AllZnodes:
         self._chroot = chroot
         self._on_chroot = on_chroot
         self._tree = Tree(session, emitter, znodes.DATA, znodes.BRANCHES)
-        self._notifications = Notifications(session, emitter)
+        self._notifications = Notifications(session, emitter, ahead)
 
     def begin(self) -> None:
         """Read everything; the session's `on_complete` reports the end."""

@@ -166,6 +166,16 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         words = ", ".join(f"{server}: {why}" for server, why in sorted(tried.items()))
         return f"no ZooKeeper reachable: {words}"
 
+    def listen(self, path: str, on_event: OnEvent) -> None:
+        """Report each event of any watch at or below `path`, now and after each reconnection.
+
+        Args:
+            path: It need not exist.
+            on_event: Called by the thread that receives the event, before kazoo's own callbacks; it
+                must neither wait nor raise.
+        """
+        self._branches[path] = on_event
+
     def watch_below_async(self, path: str, on_event: OnEvent) -> IAsyncResult:
         """Set a watch that reports each creation, deletion and change of data at or below `path`.
 
@@ -181,7 +191,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         """
         result = self.handler.async_result()
         result.rawlink(self._learn)
-        self._branches[path] = on_event
+        self.listen(path, on_event)
         self._call(_AddWatch(self.chroot + path), result)
         return result
 

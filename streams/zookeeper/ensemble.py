@@ -1,7 +1,7 @@
 """The configuration of a ZooKeeper ensemble, and of the connections to it."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from kazoo.hosts import collect_hosts
@@ -65,10 +65,15 @@ class Ensemble:
 
 
 def parse_ensemble(option: str) -> Ensemble:
-    """Return the ensemble that `streams.spark.settings` serialized.
+    """Return the ensemble that `streams.spark.settings` or `ensemble_option` serialized.
 
     Raises:
         ValueError: it is not valid.
     """
     found = json.loads(option)
-    return Ensemble(connect=found["connect"], security=parse_security(found["security"]))
+    return Ensemble(**{**found, "security": parse_security(found["security"])})
+
+
+def ensemble_option(ensemble: Ensemble) -> str:
+    """Return the input of `parse_ensemble`, one line; like `Security` it contains no secrets."""
+    return json.dumps(asdict(ensemble), default=str)

@@ -43,6 +43,11 @@ def notification_number(path: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def notification_path(number: int) -> str:
+    """Return the path of the notification with a sequence number."""
+    return f"{NOTIFICATIONS}/log_dir_event_{number:010d}"
+
+
 def runs(first: int, end: int, read: Iterable[int]) -> Iterator[Run]:
     """Yield the runs of the numbers from `first` up to `end`, exclusive, in order."""
     at = first

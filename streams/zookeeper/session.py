@@ -111,6 +111,10 @@ class Session:
             self._asked_at[number] = time.monotonic()
             send()
 
+    def post(self, action: Action) -> None:
+        """Have the watcher's thread call `action`, unless this session was discarded by then."""
+        self._post(self, action)
+
     def watch(self, path: str, reread: Action) -> Callable[[WatchedEvent], None]:
         """Return the watch for a path, always the same one, so that kazoo stores it once."""
 

@@ -6,7 +6,7 @@ error in it; so is an unexpected error, after which everything is read again.
 
 kazoo's threads only put work into a queue. The watcher's thread takes it from there, sends requests
 without waiting, and passes facts to a third thread (`_Appender`), so that a slow disk causes no
-missed notification.
+missed notification. A process of its own reads notifications, too (`read_ahead`).
 """
 
 import logging
@@ -28,6 +28,7 @@ from streams.zookeeper.client import Client
 from streams.zookeeper.emitter import Clock, Emitter
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
+from streams.zookeeper.read_ahead import ReadAhead
 from streams.zookeeper.session import Action, Session
 from streams.zookeeper.topics import POLL_S, Touched
 from streams.zookeeper.watch_events import WatchEvents
@@ -75,6 +76,7 @@ class ZooKeeperWatcher(BackgroundThread):
         self._appender = _Appender(append)
         self._emitter = Emitter(Known(known.facts()), self._appender.put, clock)
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
+        self._ahead = ReadAhead(config, lambda action: self._work.put((self._ahead, action)))
         self._client: Client | None = None
         self._all_znodes: AllZnodes | None = None
         self._events = WatchEvents(clock)
@@ -88,6 +90,7 @@ class ZooKeeperWatcher(BackgroundThread):
     def start(self) -> Self:
         super().start()
         self._appender.start()
+        self._ahead.start()
         return self
 
     def _wake(self) -> None:
@@ -126,6 +129,7 @@ class ZooKeeperWatcher(BackgroundThread):
                 self._lose(f"unexpected: {error!r}")
                 self._update_status(error=repr(error))
                 self._stopping.wait(_AGAIN_S)
+        self._ahead.stop()
         self._appender.stop()
 
     def _emit_gap(self) -> None:
@@ -157,12 +161,13 @@ class ZooKeeperWatcher(BackgroundThread):
             pass  # no event: only time passed
         else:
             # Actions of a discarded client or session are ignored.
-            if owner is not None and owner in {self._client, self._session}:
+            if owner is not None and owner in {self._client, self._session, self._ahead}:
                 action()
         self._tick()
 
     def _tick(self) -> None:
         self._emitter.tick()
+        self._ahead.tick()
         all_znodes = self._all_znodes
         if all_znodes is None:
             if self._client is not None:
@@ -240,6 +245,7 @@ class ZooKeeperWatcher(BackgroundThread):
             self._emitter,
             self._events,
             self._touched,
+            self._ahead,
             on_chroot=lambda: self._settle(session),
             chroot=self._config.chroot,
         )

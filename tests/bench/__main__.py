@@ -1,12 +1,12 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g,h]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g,h,i]
 
 a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
-console's pages; f: the page in a browser; g: the ETA; h: the report. Each part checks that both
-sides did the same work before it prints a ratio. The table goes to stdout, all runs to
-bench-results/. Exit 1: a bound is exceeded (not with --quick, whose sizes prove nothing), or a part
-could not be measured.
+console's pages; f: the page in a browser; g: the ETA; h: the report; i: log directory
+notifications. Each part checks that both sides did the same work before it prints a ratio. The
+table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with --quick,
+whose sizes prove nothing), or a part could not be measured.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import console, eta, idle, latency, page, replay, report, wire
+from tests.bench import console, eta, idle, latency, notifications, page, replay, report, wire
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcdefgh"
+PARTS: Final = "abcdefghi"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
@@ -82,6 +82,12 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
             kraftgate,
             runs,
             report.REPLICAS_QUICK if arguments.quick else report.REPLICAS,
+        ),
+        "i": lambda: notifications.run(
+            folder("i"),
+            kraftgate,
+            runs,
+            notifications.NUMBER_QUICK if arguments.quick else notifications.NUMBER,
         ),
     }
 

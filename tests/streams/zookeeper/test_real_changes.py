@@ -9,6 +9,7 @@ from kazoo.exceptions import NoNodeError
 from migration.observed import znodes
 from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen
 from orchestrator.lab import Lab
+from streams.zookeeper.notifications import Notifications
 from tests.streams.zookeeper.test_heartbeat import migration
 from tests.streams.zookeeper.watching import (
     EVENT,
@@ -166,6 +167,49 @@ def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) ->
         # A machine under load may miss one; what is missed is counted, below as here.
         assert any(map(watched.of, (f"{EVENT}{number:010d}" for number in range(20))))
         assert accounted(watched.told()) == dict.fromkeys(range(20), 1)
+
+
+def test_a_notification_is_read_while_the_watcher_is_delayed(
+    kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under the load of the Spark job: the listing comes after the deletion."""
+    listing = Notifications.read
+
+    def delayed(notifications: Notifications) -> None:
+        time.sleep(0.3)
+        listing(notifications)
+
+    kafka.create(znodes.NOTIFICATIONS)
+    with watching(connect) as watched:
+        watched.until_seen()
+        watched.until(lambda: watched.watcher._ahead._watches)
+        monkeypatch.setattr(Notifications, "read", delayed)
+        for number in range(20):
+            path = kafka.notify()
+            time.sleep(0.05)
+            kafka.delete(path)
+            watched.until_accounted(number + 1)
+        monkeypatch.undo()
+        assert sum(bool(watched.of(f"{EVENT}{number:010d}")) for number in range(20)) >= 15
+        assert accounted(watched.told()) == dict.fromkeys(range(20), 1)
+        watched.until(lambda: watched.known().below(znodes.NOTIFICATIONS) == set())
+
+
+def test_the_process_follows_a_zookeeper_that_is_started_again(
+    lab: Lab, kafka: Writer, connect: str
+) -> None:
+    kafka.create(znodes.NOTIFICATIONS)
+    with watching(connect) as watched:
+        ahead = watched.watcher._ahead
+        watched.until(lambda: ahead._watches)
+        lab.kill("zookeeper")
+        watched.until(lambda: not ahead._watches)
+        lab.start_zookeeper()
+        watched.until(lambda: ahead._watches)
+        watched.until_seen(2)
+        kafka.notify()
+        watched.until_of(f"{EVENT}0000000000", 1)
+        assert accounted(watched.told()) == {0: 1}
 
 
 def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) -> None:

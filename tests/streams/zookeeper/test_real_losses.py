@@ -279,3 +279,4 @@ def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> N
         assert isinstance(watched.until_of(znodes.NOTIFICATIONS, 2), ZnodeGone)
         assert Known(watched.told()).next_notification == 0
         assert Known(watched.told()).below(znodes.NOTIFICATIONS) == set()
+        watched.until(lambda: watched.watcher._ahead._watches)
