@@ -64,6 +64,11 @@ def run(home: Path, kraftgate: Path, runs: int, number: int) -> list[Figure]:
             StubBroker(lab.controller_bootstrap, lab.cluster_id, lambda: log.end) as broker,
             following(lab, home, kraftgate, {"zookeeper": {"connect": connect}}) as follower,
         ):
+            wait_until(
+                "the first reading of ZooKeeper",
+                lambda: _query(follower.state_dir, "count(*)", EventKind.ZOOKEEPER_SEEN) > 0,
+                _WAIT_S_MAX,
+            )
             broker.create_topic(_PARTITIONS)
             with _storm(broker) as assigned:
                 time.sleep(_WARM_S)
@@ -210,15 +215,16 @@ def _accounted(state_dir: Path, before: tuple[int, int], number: int) -> tuple[i
 
 def _events(state_dir: Path) -> tuple[int, int]:
     """The notifications in the store's events so far: read, and missed."""
+    read = _query(state_dir, "count(*)", EventKind.LOG_DIR_FAILURE_NOTIFIED)
+    missed = _query(
+        state_dir, "coalesce(sum(fields ->> 'count'), 0)", EventKind.NOTIFICATIONS_MISSED
+    )
+    return read, missed
+
+
+def _query(state_dir: Path, what: str, kind: EventKind) -> int:
     file = state_dir / "store.db"
     with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as db:
-        read, missed = db.execute(
-            "SELECT count(*) FILTER (WHERE kind = ?), coalesce(sum(fields ->> 'count')"
-            " FILTER (WHERE kind = ?), 0) FROM events WHERE cluster = ?",
-            (
-                EventKind.LOG_DIR_FAILURE_NOTIFIED.value,
-                EventKind.NOTIFICATIONS_MISSED.value,
-                CLUSTER,
-            ),
-        ).fetchone()
-    return read, missed
+        query = f"SELECT {what} FROM events WHERE cluster = ? AND kind = ?"  # noqa: S608
+        found: int = db.execute(query, (CLUSTER, kind.value)).fetchone()[0]
+    return found
