@@ -168,6 +168,7 @@ class ReadAhead(BackgroundThread):
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Linux shares the CPU between sessions: autogroup in sched(7)
         ) as process:
             with self._writing:
                 _write(process, ensemble_option(self._config))
