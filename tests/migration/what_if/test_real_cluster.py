@@ -1,6 +1,7 @@
 """Predictions for real brokers, compared with the result of the actual failures.
 
-The failures are also what preflight and the conditions must see: they are asked here, too.
+The failures are also what preflight, the conditions and `log-dirs` must see: they are asked here,
+too.
 """
 
 import json
@@ -14,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from migration.assessment.conditions import PreflightSeen, SettingsSeen, TopicsSeen
-from migration.image.summary import Mode
+from migration.image.summary import ClusterSummary, Mode
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
@@ -25,6 +26,8 @@ from streams.probe.conditions import ask_checks, ask_settings, ask_topics
 from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
+from tests.support.log_dirs import listed, moving, wait_absent, wait_as_kafkas_tool
+from tests.system.asking import directory_id
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
@@ -160,6 +163,7 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     zookeeper.wait_as_told(told, before, 1)
     checked = configured(tmp_path, lab)
     _preflight_of_a_failed_directory(preflight(checked), d0, lying)
+    _log_dirs_in_zookeeper_mode(zookeeper)
 
     last = zookeeper.what_if(1, lab.directory(1, 1))
     assert last.answer["halts"] is True
@@ -185,6 +189,35 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     assert "not among those alive" in down.answer["notes"][0]
     refused = ["what-if", "--config", str(zookeeper.file), "--broker", "2", "--log-dir", str(d0)]
     assert CliRunner().invoke(main, refused).exit_code == ExitCode.NO_DATA
+
+
+def sole(lab: Lab, broker: int) -> int:
+    """Return a partition of `one` whose only replica is on the broker."""
+    placed = lab.isrs().items()
+    return min(at[1] for at, (replicas, _, _) in placed if (at[0], replicas) == ("one", [broker]))
+
+
+def _log_dirs_in_zookeeper_mode(zookeeper: Real) -> None:
+    """KIP-113, "Scripts": an offline directory of broker 1, a move on broker 3."""
+    lab, config = zookeeper.lab, zookeeper.file
+    partition = sole(lab, 3)
+    with moving(lab, config, 3, "one", partition):
+        wait_as_kafkas_tool(lab, config, ExitCode.DONE)
+        filters = ("--broker", "3", "--broker", "1", "--topic", "one", "--topic", "two")
+        tools = ("--broker-list", "1,3", "--topic-list", "one,two")
+        wait_as_kafkas_tool(lab, config, ExitCode.DONE, filters, tools)
+        now = listed(config)
+        ((_, future),) = now.replicas(3, "one", partition, future=True)
+        ((_, current),) = now.replicas(3, "one", partition, future=False)
+        assert future["offset_lag"] > 0
+        assert future["bytes"] < current["bytes"]
+        assert (now.state(1, lab.directory(1, 0)), now.state(1, lab.directory(1, 1))) == (
+            "offline",
+            "online",
+        )
+        assert now.log_dirs[1, str(lab.directory(1, 0))]["partitions"] is None
+        assert now.id(3, lab.directory(3, 0)) == (None, "meta.properties")
+    assert not listed(config).replicas(3, "one", partition, future=True)
 
 
 def _preflight_of_a_failed_directory(failed: Told, path: Path, lay: set[str]) -> None:
@@ -250,6 +283,15 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
     lab.fail_directory(1, 1)
     assert not lab.wait_directory_noticed(1, 1)
     migrating.wait_as_told(told, before, 1)
+    _log_dirs_of_a_halted_broker(migrating)
+
+
+def _log_dirs_of_a_halted_broker(migrating: Real) -> None:
+    """Kafka's tool leaves it out without a word; a hybrid cluster is in test_real_phases.py."""
+    lab, config = migrating.lab, migrating.file
+    now = wait_absent(config, 1)
+    assert {broker for broker, _ in now.log_dirs} == {2}
+    wait_as_kafkas_tool(lab, config, ExitCode.NO_DATA)
 
 
 @pytest.fixture
@@ -282,17 +324,21 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
 
         until(answered)
         told = answers[-1]
+        following.wait_for(lambda now: identified(now, 9))
         assert following.interrupt() == 0
     assert {one["rests_on"] for one in told.lines.values()} == {"disks_and_metadata_log"}
     assert told.answer["directory_known_by"] == "meta.properties"
     assert (told.answer["mode"], told.answer["halts"]) == ("kraft", False)
     assert told.fates("two") == {"leader_moves"}
     assert told.fates("followed") <= {"under_replicated"}
+    failed = directory_id(d1)
     led = {at for at, one in blind.lines.items() if one["fate"] == "unknown"}
     assert led == {at for at, one in told.lines.items() if one["fate"] == "leader_moves"}
     lab.fail_directory(1, 1)
     assert lab.wait_directory_noticed(1, 1)
+    ids = {each: directory_id(lab.directory(*each)) for each in ((1, 0), (2, 0), (2, 1))}
     kraft.wait_as_told(told, before, 1)
+    _log_dirs_in_kraft_mode(kraft, followed, ids, failed)
 
     before = kraft.now(IN_KRAFT)
     halted = kraft.what_if(1, lab.directory(1, 0))
@@ -301,6 +347,38 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     lab.fail_directory(1, 0)
     assert not lab.wait_directory_noticed(1, 0)
     kraft.wait_as_told(halted, before, 1)
+
+
+def _log_dirs_in_kraft_mode(
+    kraft: Real, followed: Real, ids: dict[tuple[int, int], str], failed: str
+) -> None:
+    """KIP-858, "Future work": only the stored state still has the offline directory's id."""
+    lab = kraft.lab
+    partition = sole(lab, 2)
+    with moving(lab, followed.file, 2, "one", partition):
+        wait_as_kafkas_tool(lab, followed.file, ExitCode.DONE)
+        now = listed(followed.file)
+        assert now.state(1, lab.directory(1, 1)) == "offline"
+        assert now.id(1, lab.directory(1, 1)) == (failed, "meta.properties")
+        for at, id_ in ids.items():
+            assert now.id(at[0], lab.directory(*at)) == (id_, "meta.properties")
+        assert now.answer["metadata_offset"] > 0
+        ((_, future),) = now.replicas(2, "one", partition, future=True)
+        assert future["offset_lag"] > 0
+    blind = listed(kraft.file)
+    assert blind.id(1, lab.directory(1, 1)) == (None, None), "this configuration has no state"
+    # As seen from another host: the stored state alone knows the ids.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("streams.probe.log_dirs.is_own_host", lambda _: False)
+        assert listed(kraft.file).id(2, lab.directory(2, 0)) == (None, None)
+        far = listed(followed.file)
+    for at, id_ in ids.items():
+        assert far.id(at[0], lab.directory(*at))[0] == id_
+
+
+def identified(summary: ClusterSummary, paths: int) -> bool:
+    """Whether the directory ids of this many paths are known."""
+    return len(summary.places.identities) == paths
 
 
 def blind_to_the_log(told: Predicted) -> bool:

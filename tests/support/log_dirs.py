@@ -1,0 +1,153 @@
+"""`kraftgate log-dirs` for a lab, and Kafka's own kafka-log-dirs.sh for the same brokers."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import ExitCode
+from orchestrator.lab import Lab
+from orchestrator.lab.machine.jars import ensure_jars
+from orchestrator.lab.machine.java import Java, find_java
+from tests.streams.log_dirs.journal import until
+from tests.support.cli import kraftgate
+
+_TOOL = "org.apache.kafka.tools.LogDirsCommand"
+_TOOL_S_MAX = 120.0
+_HEADS = ("Querying brokers", "Received log directory")
+"""The tool prints these two lines before its JSON."""
+_THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
+_RECORDS, _RECORD_BYTES = 30_000, 1000
+"""At one byte a second, with a megabyte at once, the move takes longer than any test."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The output of one run of the command."""
+
+    exit_code: int
+    answer: dict[str, Any]
+    stderr: str
+
+    @property
+    def log_dirs(self) -> dict[tuple[int, str], dict[str, Any]]:
+        return {
+            (broker["id"], each["path"]): each
+            for broker in self.answer["brokers"]
+            for each in broker["log_dirs"]
+        }
+
+    def state(self, broker: int, path: Path) -> str:
+        found: str = self.log_dirs[broker, str(path)]["state"]
+        return found
+
+    def id(self, broker: int, path: Path) -> tuple[str | None, str | None]:
+        """Return the directory's id, and how it is known."""
+        found = self.log_dirs[broker, str(path)]
+        return found["directory"], found["directory_known_by"]
+
+    def replicas(
+        self, broker: int, topic: str, partition: int, *, future: bool
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """Return the partition's current or future replica, with its path."""
+        return [
+            (path, each)
+            for (id_, path), log_dir in self.log_dirs.items()
+            for each in log_dir["partitions"] or ()
+            if (id_, each["topic"], each["partition"], each["future"])
+            == (broker, topic, partition, future)
+        ]
+
+
+def listed(config: Path, *arguments: str) -> Listed:
+    done = kraftgate(config, "log-dirs", "--json", *arguments)
+    assert done.stdout, done.stderr
+    return Listed(done.returncode, json.loads(done.stdout), done.stderr)
+
+
+def wait_absent(config: Path, broker: int) -> Listed:
+    """Wait until no broker lists this one as alive; the command then ends with 4 and names it."""
+    why = f"broker {broker} does not describe its log directories: no broker names it alive"
+    found: list[Listed] = []
+
+    def absent() -> bool:
+        found[:] = [listed(config)]
+        assert found[0].exit_code == ExitCode.NO_DATA
+        return why in found[0].stderr
+
+    until(absent)
+    return found[0]
+
+
+def wait_as_kafkas_tool(
+    lab: Lab, config: Path, code: ExitCode, ours: tuple[str, ...] = (), tools: tuple[str, ...] = ()
+) -> None:
+    """Wait until `--format kafka` and the tool print the same; sizes may change in between.
+
+    `ours`, `tools`: further options, of each.
+    """
+    printed: list[object] = []
+
+    def alike() -> bool:
+        done = kraftgate(config, "log-dirs", "--format", "kafka", *ours)
+        assert done.returncode == code, done.stderr
+        printed[:] = [_in_order(json.loads(done.stdout)), _of_the_tool(lab, tools)]
+        return printed[0] == printed[1]
+
+    try:
+        until(alike)
+    except AssertionError:
+        raise AssertionError(printed) from None
+
+
+def _of_the_tool(lab: Lab, options: tuple[str, ...]) -> object:
+    to = ("--bootstrap-server", lab.broker_bootstrap, "--describe")
+    java = Java(find_java(), ensure_jars(), Path(os.devnull))
+    *heads, text = java.run_tool(_TOOL, (*to, *options), timeout_s=_TOOL_S_MAX).splitlines()
+    for line, begins in zip(heads, _HEADS, strict=True):
+        assert line.startswith(begins)
+    return _in_order(json.loads(text))
+
+
+def _in_order(printed: object) -> object:
+    """Sort all keys and lists; the tool's order is that of a HashMap."""
+    if isinstance(printed, dict):
+        return {key: _in_order(printed[key]) for key in sorted(printed)}
+    if isinstance(printed, list):
+        return sorted(map(_in_order, printed), key=json.dumps)
+    return printed
+
+
+@contextmanager
+def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> Iterator[None]:
+    """Move a replica to another directory of its broker, as slowly as Kafka's throttle permits.
+
+    At the end the move is released, and has ended.
+    """
+    whom = ("--entity-type", "brokers", "--entity-name", str(broker))
+    first = str(lab.directory(broker, 0))
+    lab.produce(topic, partition, _RECORDS, size_bytes=_RECORD_BYTES)
+    lab.alter_configs(*whom, "--add-config", f"{_THROTTLE}=1")
+
+    def moves() -> bool:
+        now = listed(config, "--broker", str(broker), "--topic", topic)
+        if future := now.replicas(broker, topic, partition, future=True):
+            return bool(future[0][1]["offset_lag"])
+        # A move that began before the broker had the throttle has ended: it begins again.
+        ((path, _),) = now.replicas(broker, topic, partition, future=False)
+        lab.move_replicas(broker, {(topic, partition): int(path == first)})
+        return False
+
+    def ended() -> bool:
+        now = listed(config, "--broker", str(broker), "--topic", topic)
+        return not now.replicas(broker, topic, partition, future=True)
+
+    until(moves)
+    try:
+        yield
+    finally:
+        lab.alter_configs(*whom, "--delete-config", _THROTTLE)
+        until(ended)
