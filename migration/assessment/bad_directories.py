@@ -118,7 +118,7 @@ def disks_of(brokers: Iterable[Broker]) -> DisksImage:
 
 
 def _seen(broker: Broker, one: LogDir) -> LogDirSeen:
-    read = {each.path: each.directory_id for each in broker.meta or ()}
+    read = {each.path: each.directory_id for each in broker.meta or () if each.readable}
     return LogDirSeen(
         path=one.path,
         error=STORAGE_ERROR if one.error else 0,

@@ -17,12 +17,20 @@ UNASSIGNED: Final = DirectoryId(bytes(15) + b"\x01")
 LOST: Final = DirectoryId(bytes(15) + b"\x02")
 """Uuid(0, 2): the directory is gone; nothing in 3.9 writes it."""
 
+RESERVED: Final = 100
+"""Kafka gives no directory an id below this one, read as a number (KIP-858, Reserved UUIDs)."""
+
 PENDING: Final = frozenset((MIGRATING, UNASSIGNED))
 """The ids of pending replicas: their directory is not known. They hold a broker."""
 
 
 class InvalidDirectoryId(ValueError):
     """The text is not a directory id in Kafka's format."""
+
+
+def is_reserved(raw: bytes) -> bool:
+    """Return whether no directory may have the id (DirectoryId.reserved)."""
+    return not any(raw[:8]) and int.from_bytes(raw[8:], "big", signed=True) < RESERVED
 
 
 def to_text(raw: bytes) -> str:

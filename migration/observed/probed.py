@@ -65,15 +65,29 @@ class MetaProperties:
 
     Attributes:
         path: of the log directory.
+        version: 0, with `broker.id`; 1, with `node.id`.
         node_id: `broker.id` or `node.id`.
         old_ids: whether the file has `directory.ids`, which no released Kafka writes.
+        error: why Kafka cannot read the file; None: it can.
+        missing: whether the directory has no such file.
+        partitions: folders of partitions in the directory.
+        metadata_log: whether the folder of the metadata log is in it.
     """
 
     path: str
+    version: int = 0
     node_id: int | None = None
     cluster_id: str | None = None
     directory_id: str | None = None
     old_ids: bool = False
+    error: str | None = None
+    missing: bool = False
+    partitions: int = 0
+    metadata_log: bool = False
+
+    @property
+    def readable(self) -> bool:
+        return self.error is None and not self.missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,21 +8,19 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
 import psutil
 
+from migration.assessment.meta_properties import META, METADATA_LOG, faults, parse
+from migration.observed.probed import MetaProperties
 from streams.log_dirs.remembered import LocalDir
 
-META: Final = "meta.properties"
 _LOOK_S_MAX: Final = 2.0
-_DRAFT: Final = (
-    "has directory.ids, which is an early draft of KIP-858: Kafka reads directory.id only"
-)
-_ESCAPED: Final = re.compile(r"\\(.)")
+_PARTITION: Final = re.compile(r".+-[0-9]+")
 
 
 def is_own_host(host: str) -> bool:
@@ -36,14 +34,23 @@ def is_own_host(host: str) -> bool:
     return any(each in own or ip_address(each.partition("%")[0]).is_loopback for each in hosts)
 
 
-def properties(text: str) -> Mapping[str, str]:
-    """Return the entries of a Java properties file that Kafka wrote, without continuation lines."""
-    found = {}
-    for line in text.splitlines():
-        key, equals, value = line.strip().partition("=")
-        if equals and not key.startswith(("#", "!")):
-            found[key.strip()] = _ESCAPED.sub(r"\1", value.strip())
-    return found
+def read_meta(path: Path) -> MetaProperties:
+    """Return a log directory's `meta.properties` and what else lies in it. Blocks.
+
+    Raises:
+        OSError: the directory or the file cannot be read.
+    """
+    with os.scandir(path) as entries:
+        folders = {each.name for each in entries if each.is_dir()}
+    try:
+        found = parse(str(path), (path / META).read_bytes())
+    except FileNotFoundError:
+        found = MetaProperties(path=str(path), missing=True)
+    return replace(
+        found,
+        partitions=len([each for each in folders - {METADATA_LOG} if _PARTITION.fullmatch(each)]),
+        metadata_log=METADATA_LOG in folders,
+    )
 
 
 def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
@@ -51,15 +58,16 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
     try:
         with os.scandir(path) as entries:
             next(entries, None)
-        found = properties((path / META).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        found = parse(str(path), (path / META).read_bytes())
+    except OSError as error:
         return LocalDir(is_own=False, trouble=f"{path}: {error}")
-    named = found.get("broker.id", found.get("node.id"))
-    if named != str(broker) or found.get("cluster.id") != cluster_id:
-        whose = f"broker {named} of cluster {found.get('cluster.id')}"
+    if found.error is not None:
+        return LocalDir(is_own=False, trouble=f"{path}: {META}: {found.error}")
+    if (found.node_id, found.cluster_id) != (broker, cluster_id):
+        whose = f"broker {found.node_id} of cluster {found.cluster_id}"
         return LocalDir(is_own=False, trouble=f"{path}: {META} is of {whose}")
-    trouble = f"{path}: {META} {_DRAFT}" if "directory.ids" in found else None
-    return LocalDir(is_own=True, directory_id=found.get("directory.id"), trouble=trouble)
+    trouble = "; ".join(f"{path}: {each.text}" for each in faults([found]))
+    return LocalDir(is_own=True, directory_id=found.directory_id, trouble=trouble or None)
 
 
 class LocalReader:

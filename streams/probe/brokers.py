@@ -18,10 +18,9 @@ from migration.observed.probed import (
     Topics,
     Unknown,
 )
-from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
 from streams.kafka.node import Node
-from streams.log_dirs.local_host import META, is_own_host, properties
+from streams.log_dirs.local_host import is_own_host, read_meta
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
@@ -176,22 +175,8 @@ def _meta_properties(
 
 def _read_meta(path: str) -> MetaProperties | None:
     try:
-        found = properties((Path(path) / META).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return None
-    return MetaProperties(
-        path=path,
-        node_id=_id(found.get("broker.id", found.get("node.id"))),
-        cluster_id=found.get("cluster.id"),
-        directory_id=found.get("directory.id"),
-        old_ids="directory.ids" in found,
-    )
-
-
-def _id(text: str | None) -> int | None:
-    try:
-        return whole(text, "node.id", 0, INT32_MAX)
-    except Unreadable:
+        return read_meta(Path(path))
+    except OSError:
         return None
 
 

@@ -35,10 +35,10 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("hazards",),
-    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("pause",), ("preflight",), ("replay",),
-    ("rollback",), ("run",), ("wait",), ("what-if",),
+    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("pause",),
+    ("preflight",), ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),
 }  # fmt: skip
-"""Commands that need a cluster, a receiver, an execution in progress or Spark."""
+"""Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "lab", "runbook"}
 OTHERS: Final = {"jq", "kafka-acls", "make", "openssl", "pip", "python", "ssh", "systemctl"}
 """Tools that are not Kraftgate's."""
@@ -109,6 +109,8 @@ def test_a_command_with_a_cluster_is_parsed(
 ) -> None:
     if path == ("replay",):
         arguments = [str(tmp_path), *arguments[1:]]  # the log on the page is an example
+    if path == ("meta-properties",):
+        arguments = [str(tmp_path) if "/data/" in each else each for each in arguments]
     context = main.make_context("kraftgate", list(path), resilient_parsing=True)
     leaf: click.Command = main
     for word in path:

@@ -16,6 +16,7 @@ from migration.assessment.checks.check import (
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated
+from migration.assessment.meta_properties import FaultKind, faults
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
 
@@ -57,15 +58,9 @@ def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
 
 
 def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[str]:
-    for one in meta:
-        where = f"broker {broker.id}: {one.path}"
-        if one.old_ids:
-            yield f"{where} has directory.ids, which no released Kafka writes or reads"
-        if one.node_id is not None and one.node_id != broker.id:
-            yield f"{where} belongs to broker {one.node_id}"
-    clusters = {one.cluster_id for one in meta if one.cluster_id is not None}
-    if len(clusters) > 1:
-        yield f"broker {broker.id}: its directories belong to several clusters: {listed(clusters)}"
+    for one in faults(meta, node_id=broker.id):
+        if one.kind not in (FaultKind.DUPLICATE_ID, FaultKind.NO_ID):  # id_faults: of all brokers
+            yield f"broker {broker.id}: {one.path}: {one.text}"
 
 
 def cluster_id_agrees(facts: Facts) -> Finding:

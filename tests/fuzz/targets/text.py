@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from migration.assessment.meta_properties import META
 from migration.image.cluster import ClusterImage, summarize
 from migration.image.observe import observe
 from migration.observed.facts import ZnodeSeen
@@ -33,7 +34,7 @@ from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import JmxError
 from streams.jmx.exposition import numbers_in
 from streams.jmx.prometheus import answer, read_prometheus
-from streams.log_dirs.local_host import META, read_local
+from streams.log_dirs.local_host import read_local
 from streams.metadata import log_files, spool_info
 from streams.net.errors import LiveError
 from streams.probe.brokers import _read_meta as read_meta

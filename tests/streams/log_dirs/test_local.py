@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.log_dirs import local_host
-from streams.log_dirs.local_host import LocalReader, is_own_host, properties, read_local
+from streams.log_dirs.local_host import LocalReader, is_own_host, read_local
 from streams.log_dirs.remembered import LocalDir
 
 ID = "uSLaubyUxZGsRKrz8FtoCw"
@@ -57,10 +57,6 @@ def test_the_draft_of_kip_858_is_worth_saying(tmp_path: Path) -> None:
     found = read_local(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
     assert found.is_own
     assert "KIP-858" in str(found.trouble)
-
-
-def test_properties_as_java_writes_them() -> None:
-    assert properties("#a=b\n!c=d\n e = f\\:g \nh=i=j\n") == {"e": "f:g", "h": "i=j"}
 
 
 def test_which_hosts_are_this_one() -> None:

@@ -175,7 +175,7 @@ CASES = (
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 2, directory_id="b"))), FAIL,
          "belongs to broker 2"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="b", cluster_id="x"))),
-         FAIL, "several clusters"),
+         FAIL, "belongs to cluster"),
     Case("directory-ids", broker1(meta=(replace(IDS[0], old_ids=True),)), FAIL, "directory.ids"),
     Case("topics-visible", WELL, PASS),
     Case("topics-visible", zookeeper(assignments={"secret": frozenset({1})}), FAIL, "secret"),

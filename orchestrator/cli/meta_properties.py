@@ -1,0 +1,194 @@
+"""`kraftgate meta-properties`: checks the meta.properties of one broker's directories."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from migration.assessment.meta_properties import (
+    META,
+    Effect,
+    Fault,
+    NextStart,
+    faults,
+    modes_that_count,
+    next_start,
+)
+from migration.image.summary import Mode
+from migration.observed.probed import MetaProperties
+from orchestrator.api.meta_properties import (
+    DirectoryRow,
+    EffectRow,
+    FaultRow,
+    MetaPropertiesReport,
+    StartRow,
+)
+from orchestrator.cli.framework import json_option, verbose_option
+from orchestrator.errors import HazardError, KraftgateError
+from orchestrator.output.printing import echo_json
+from orchestrator.output.rich_console import console
+from orchestrator.views.terminal.blocks import bare_table
+from streams.log_dirs.local_host import read_meta
+
+
+@click.command("meta-properties")
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH...",
+)
+@click.option("--cluster-id", metavar="ID", help="The cluster's id.  [default: the first file's]")
+@click.option(
+    "--node-id",
+    type=click.IntRange(min=0),
+    metavar="ID",
+    help="The configured broker.id or node.id.  [default: the first file's]",
+)
+@click.option(
+    "--metadata-log-dir",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The directory of the metadata log.  [default: the first PATH]",
+)
+@click.option(
+    "--mode",
+    type=click.Choice([each.value for each in Mode]),
+    help="The mode of the next start.  [default: each mode]",
+)
+@json_option
+@verbose_option
+def meta_properties(
+    paths: tuple[Path, ...],
+    cluster_id: str | None,
+    node_id: int | None,
+    metadata_log_dir: Path | None,
+    mode: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Check a broker's meta.properties, and how it starts.
+
+    PATH is a log directory of the broker or controller, or the meta.properties in it; name all
+    directories of its log.dirs, in that order. Only reads. Exits with 5 if the next start is
+    refused, or puts replicas at risk: in the mode of --mode; without it, in any mode. Files that
+    all have version 1 count in KRaft mode only. Kafka 3.9's rules apply.
+
+    \b
+    Examples:
+      kraftgate meta-properties /data/d0 /data/d1
+      kraftgate meta-properties /data/d0 /data/d1 --mode kraft --node-id 1 --json
+    """
+    files = [_read(each) for each in paths]
+    known = [each.path for each in files]
+    if len(set(known)) < len(known):
+        raise click.UsageError("a directory is named twice; name each directory once")
+    metadata = known[0] if metadata_log_dir is None else str(_directory(metadata_log_dir))
+    if metadata not in known:
+        raise click.UsageError(
+            f"{metadata} is not among the directories; name it as a PATH, too: Kafka reads its"
+            f" {META} with the others"
+        )
+    found = faults(files, cluster_id=cluster_id, node_id=node_id, metadata_log_dir=metadata)
+    starts = [
+        next_start(files, each, metadata_log_dir=metadata, cluster_id=cluster_id, node_id=node_id)
+        for each in Mode
+        if mode in (None, each.value)
+    ]
+    counting = modes_that_count(files) if mode is None else tuple(Mode)
+    if as_json:
+        echo_json(_report(files, found, starts, metadata, counting).model_dump(mode="json"))
+    else:
+        _print(files, found, starts)
+    unsafe = [each.mode.value for each in starts if each.mode in counting and not each.is_safe]
+    if unsafe:
+        raise HazardError(
+            f"the next start is refused or puts replicas at risk in mode {', '.join(unsafe)}:"
+            f" fix the {META} named above before the broker starts"
+        )
+
+
+def _directory(path: Path) -> Path:
+    return (path.parent if path.name == META else path).absolute()
+
+
+def _read(path: Path) -> MetaProperties:
+    """Read one directory.
+
+    Raises:
+        click.UsageError: the path is another file.
+        KraftgateError: it cannot be read.
+    """
+    directory = _directory(path)
+    if not directory.is_dir():
+        raise click.UsageError(f"{path} is neither a directory nor a {META}")
+    try:
+        return read_meta(directory)
+    except OSError as error:
+        raise KraftgateError(f"{directory}: cannot read it: {error.strerror}") from error
+
+
+def _report(
+    files: Sequence[MetaProperties],
+    found: Sequence[Fault],
+    starts: Sequence[NextStart],
+    metadata: str,
+    counting: Sequence[Mode],
+) -> MetaPropertiesReport:
+    return MetaPropertiesReport(
+        metadata_log_dir=metadata,
+        directories=tuple(
+            DirectoryRow.from_facts(
+                one,
+                version=one.version if one.readable else None,
+                faults=[FaultRow(kind=f.kind, text=f.text) for f in found if f.path == one.path],
+            )
+            for one in files
+        ),
+        starts=tuple(
+            StartRow(
+                mode=each.mode,
+                counts=each.mode in counting,
+                safe=each.is_safe,
+                refusal=each.refusal,
+                directories=tuple(
+                    EffectRow(path=one.path, effect=one.effect, text=one.text)
+                    for one in each.directories
+                ),
+            )
+            for each in starts
+        ),
+    )
+
+
+def _print(
+    files: Sequence[MetaProperties], found: Sequence[Fault], starts: Sequence[NextStart]
+) -> None:
+    out = console(soft_wrap=True)
+    table = bare_table(gap=2)
+    table.add_column("directory", overflow="fold")
+    for head in ("version", "node", "cluster", "directory.id"):
+        table.add_column(head, no_wrap=True)
+    for one in files:
+        version = str(one.version) if one.readable else "-"
+        node = "-" if one.node_id is None else str(one.node_id)
+        cells = (one.path, version, node, one.cluster_id or "-", one.directory_id or "-")
+        table.add_row(*map(Text, cells))
+    out.print(table)
+    for fault in found:
+        out.print(Text(f"{fault.path}: {fault.text}", style="bold yellow"))
+    for start in starts:
+        out.print(Text(f"\n{start.mode} mode: {_verdict(start)}", style=_style(start)))
+        for effect in start.directories:
+            style = "bold red" if effect.effect is Effect.HARMS else ""
+            out.print(Text(f"  {effect.path}: {effect.text}", style=style))
+
+
+def _verdict(start: NextStart) -> str:
+    return "starts" if start.refusal is None else f"refuses to start: {start.refusal}"
+
+
+def _style(start: NextStart) -> str:
+    return "bold green" if start.is_safe else "bold red"

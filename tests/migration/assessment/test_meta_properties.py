@@ -1,0 +1,167 @@
+"""meta.properties: one case per rule (KIP-858, "Storage format command"), and the parser."""
+
+import base64
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.assessment.meta_properties import (
+    Effect,
+    FaultKind,
+    InvalidMetaProperties,
+    faults,
+    modes_that_count,
+    next_start,
+    parse,
+    properties,
+)
+from migration.image.summary import Mode
+from migration.metadata.directory_ids import is_reserved
+from migration.observed.probed import MetaProperties
+from tests.migration.assessment.meta_cases import CASES, ID_0, ID_1, MetaCase
+
+PATHS = ("/d0", "/d1")
+
+
+def files_of(case: MetaCase) -> list[MetaProperties]:
+    common = {"version": "0", "broker.id": "1", "cluster.id": "C"}
+    texts = case.change([common | {"directory.id": each} for each in (ID_0, ID_1)])
+    return [
+        replace(
+            MetaProperties(path=path, missing=True)
+            if text is None
+            else parse(path, text.encode("latin-1")),
+            metadata_log=index == case.metadata_log_in,
+        )
+        for index, (path, text) in enumerate(zip(PATHS, texts, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_faults_and_next_starts(case: MetaCase) -> None:
+    files = files_of(case)
+    found = faults(files, cluster_id="C", node_id=1, metadata_log_dir="/d0")
+    assert tuple(each.kind for each in found) == case.faults
+    starts = [
+        next_start(files, mode, metadata_log_dir="/d0", cluster_id="C", node_id=1) for mode in Mode
+    ]
+    assert {each.mode for each in starts if each.refusal is not None} == case.refused
+    assert {
+        each.mode for each in starts if each.refusal is None and not each.is_safe
+    } == case.harmed
+
+
+def start(mode: Mode, *files: MetaProperties, cluster_id: str | None = None) -> str | list[Effect]:
+    found = next_start(files, mode, metadata_log_dir=files[0].path, cluster_id=cluster_id)
+    return [each.effect for each in found.directories] if found.refusal is None else found.refusal
+
+
+WELL = MetaProperties(path="/d0", node_id=1, cluster_id="C", directory_id=ID_0)
+
+
+def test_partitions_without_a_file_stay_in_zookeeper_and_migration_mode() -> None:
+    bare = MetaProperties(path="/d1", missing=True, partitions=3)
+    assert start(Mode.ZOOKEEPER, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
+    assert start(Mode.MIGRATING, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
+    assert "No `meta.properties` found in /d1" in start(Mode.KRAFT, WELL, bare)
+
+
+def test_a_first_start_generates_the_ids() -> None:
+    """KIP-858, "Brokers": a directory without an id gets one."""
+    files = [replace(WELL, path=path, directory_id=None) for path in PATHS]
+    assert start(Mode.ZOOKEEPER, *files) == [Effect.KEEPS] * 2
+    assert start(Mode.MIGRATING, *files) == [Effect.WRITES] * 2
+    assert start(Mode.KRAFT, *files) == [Effect.WRITES] * 2
+
+
+def test_no_file_can_be_read() -> None:
+    bad = [MetaProperties(path=path, error="x") for path in PATHS]
+    assert "none of the specified log dirs" in start(Mode.ZOOKEEPER, *bad)
+    assert start(Mode.KRAFT, *bad) == "No readable meta.properties files found."
+
+
+def test_the_controllers_compare_the_cluster_of_a_kraft_broker() -> None:
+    assert "INCONSISTENT_CLUSTER_ID" in start(Mode.KRAFT, WELL, cluster_id="D")
+    assert "Expected D, but read C" in start(Mode.MIGRATING, WELL, cluster_id="D")
+
+
+def test_files_of_version_1_start_in_kraft_mode_only() -> None:
+    assert modes_that_count([replace(WELL, version=1)]) == (Mode.KRAFT,)
+    assert modes_that_count([WELL, replace(WELL, version=1)]) == tuple(Mode)
+    assert modes_that_count([MetaProperties(path="/d0", missing=True)]) == tuple(Mode)
+
+
+def test_superseded_ids_in_a_file_that_kafka_reads_are_named() -> None:
+    (found,) = faults([replace(WELL, old_ids=True)])
+    assert found.kind is FaultKind.OLD_IDS
+
+
+@pytest.mark.parametrize(
+    ("number", "reserved"), [(0, True), (2, True), (3, True), (99, True), (100, False)]
+)
+def test_reserved_ids(number: int, *, reserved: bool) -> None:
+    """KIP-858, "Reserved UUIDs": the first 100."""
+    assert is_reserved(number.to_bytes(16, "big")) is reserved
+
+
+def test_a_negative_low_half_is_reserved_as_in_kafka() -> None:
+    assert is_reserved(bytes(8) + b"\xff" * 8)
+    assert not is_reserved(b"\x01" + bytes(15))
+
+
+@pytest.mark.parametrize(
+    ("data", "entries"),
+    [
+        (b"#a=b\n!c=d\n e = f\\:g\nh=i=j\n", {"e": "f:g", "h": "i=j"}),
+        (b"a:b\r\nc d\re\tf", {"a": "b", "c": "d", "e": "f"}),
+        (b"a\\=b=c\n", {"a=b": "c"}),
+        (b"a=b\\\n   c\n", {"a": "bc"}),
+        (b"a=\\u0041\\t\n", {"a": "A\t"}),
+        (b"key\n", {"key": ""}),
+        (b"a=\xe9\n", {"a": "\xe9"}),
+        (b"a=1\na=2\n", {"a": "2"}),
+        (b"", {}),
+    ],
+)
+def test_properties_as_java_reads_them(data: bytes, entries: dict[str, str]) -> None:
+    assert properties(data) == entries
+
+
+def test_a_damaged_escape() -> None:
+    with pytest.raises(InvalidMetaProperties, match="Malformed"):
+        properties(b"a=\\u00g0\n")
+
+
+@given(st.dictionaries(st.text("ab=: #!\\\t\n\u00e9", min_size=1), st.text("ab=: #!\\\t\n\u00e9")))
+def test_what_java_writes_is_read_back(entries: dict[str, str]) -> None:
+    """java.util.Properties.store escapes separators, controls and what is not Latin-1."""
+
+    def escaped(text: str) -> str:
+        return "".join(f"\\u{ord(each):04x}" if not each.isalnum() else each for each in text)
+
+    data = "".join(f"{escaped(key)}={escaped(value)}\n" for key, value in entries.items())
+    assert properties(data.encode("latin-1")) == entries
+
+
+@given(st.binary())
+def test_any_bytes_are_parsed_or_malformed(data: bytes) -> None:
+    found = parse("/d0", data)
+    for mode in Mode:
+        next_start([found], mode, metadata_log_dir="/d0")
+    faults([found])
+
+
+@given(
+    st.sampled_from((0, 1)),
+    st.integers(0, 2**31 - 1),
+    st.binary(min_size=16, max_size=16),
+)
+def test_a_valid_file(version: int, node: int, directory: bytes) -> None:
+    id_ = base64.urlsafe_b64encode(directory).decode().rstrip("=")
+    key = "node.id" if version else "broker.id"
+    text = f"version={version}\n{key}={node}\ncluster.id=C\ndirectory.id={id_}\n"
+    assert parse("/d0", text.encode()) == MetaProperties(
+        path="/d0", version=version, node_id=node, cluster_id="C", directory_id=id_
+    )

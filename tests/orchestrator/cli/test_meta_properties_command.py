@@ -1,0 +1,112 @@
+"""`kraftgate meta-properties`: what it prints, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from orchestrator.cli import meta_properties as module
+from orchestrator.cli.program import main
+from tests.migration.assessment.meta_cases import ID_0, ID_1
+
+
+def ask(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["meta-properties", *map(str, arguments)])
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    """Two consistent directories of a broker in migration mode."""
+    made = [tmp_path / "d0", tmp_path / "d1"]
+    for folder, id_ in zip(made, (ID_0, ID_1), strict=True):
+        (folder / "orders-0").mkdir(parents=True)
+        text = f"version=0\nbroker.id=1\ncluster.id=C\ndirectory.id={id_}\n"
+        (folder / "meta.properties").write_text(text)
+    return made
+
+
+def test_consistent_files(folders: list[Path]) -> None:
+    found = ask(*folders, "--cluster-id", "C", "--node-id", 1)
+    assert found.exit_code == 0, found.output
+    assert found.output.count("mode: starts") == 3
+    assert ID_0 in found.output
+
+
+def test_a_file_stands_for_its_directory(folders: list[Path]) -> None:
+    assert ask(folders[0] / "meta.properties", folders[1]).exit_code == 0
+
+
+def test_a_duplicate_id_blocks(folders: list[Path]) -> None:
+    text = (folders[0] / "meta.properties").read_text()
+    (folders[1] / "meta.properties").write_text(text)
+    found = ask(*folders, "--json")
+    assert found.exit_code == 5
+    document = json.loads(found.stdout)
+    assert [each["faults"][0]["kind"] for each in document["directories"]] == [
+        "duplicate_directory_id"
+    ] * 2
+    assert {each["mode"]: each["safe"] for each in document["starts"]} == {
+        "zookeeper": False,
+        "migrating": False,
+        "kraft": False,
+    }
+    assert "Duplicate directory ID" in document["starts"][0]["refusal"]
+
+
+def test_the_mode_decides(folders: list[Path]) -> None:
+    (folders[1] / "meta.properties").unlink()
+    assert ask(*folders).exit_code == 5
+    assert ask(*folders, "--mode", "migrating").exit_code == 0  # its partition stays
+    found = ask(*folders, "--mode", "kraft")
+    assert found.exit_code == 5
+    assert "No `meta.properties` found in" in found.output
+
+
+def test_a_kraft_brokers_files_count_in_kraft_mode_only(folders: list[Path]) -> None:
+    for folder, id_ in zip(folders, (ID_0, ID_1), strict=True):
+        text = f"version=1\nnode.id=1\ncluster.id=C\ndirectory.id={id_}\n"
+        (folder / "meta.properties").write_text(text)
+    found = ask(*folders)
+    assert found.exit_code == 0
+    assert "zookeeper mode: refuses to start: Found unexpected version" in found.output
+    assert ask(*folders, "--mode", "zookeeper").exit_code == 5
+
+
+def test_the_metadata_log_lies_in_its_directory(folders: list[Path]) -> None:
+    (folders[1] / "__cluster_metadata-0").mkdir()
+    assert ask(*folders, "--mode", "kraft").exit_code == 5
+    assert ask(*folders, "--mode", "kraft", "--metadata-log-dir", folders[1]).exit_code == 0
+
+
+def test_bad_usage(folders: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.touch()
+    for arguments, text in (
+        ((), "Missing argument"),
+        ((tmp_path / "none",), "does not exist"),
+        ((other,), "is neither a directory nor a meta.properties"),
+        ((folders[0], folders[0]), "a directory is named twice"),
+        ((folders[0], "--metadata-log-dir", folders[1]), "is not among the directories"),
+    ):
+        found = ask(*arguments)
+        assert found.exit_code == 2, found.output
+        assert text in found.output.replace("\n", " ")
+
+
+def test_a_directory_that_cannot_be_read(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(module, "read_meta", broken)
+    found = ask(*folders)
+    assert found.exit_code == 1
+    assert f"{folders[0]}: cannot read it: Input/output error" in found.output.replace("\n", "")
+
+
+def test_names_from_files_reach_the_terminal_as_text(folders: list[Path]) -> None:
+    text = f"broker.id=1\ncluster.id=[red]\\u001b[31mC\ndirectory.id={ID_0}\n"
+    (folders[0] / "meta.properties").write_text(text)
+    assert "\x1b[31m" not in ask(folders[0]).output
