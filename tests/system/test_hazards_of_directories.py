@@ -14,10 +14,12 @@ import pytest
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import BrokerSummary, Phase
 from migration.metadata.replica_state import ReplicaState
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
+from tests.support.cli import kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
-from tests.system.asking import all_hazards, asked, directory_id, of, on_disk
+from tests.system.asking import all_hazards, asked, directory_id, of, on_disk, waited
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
@@ -26,6 +28,8 @@ OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""
 BOTH = [[2, 1]] * 4
 RECORDS = 10
+MOVED = 4000
+"""Records of 1000 bytes: four batches of a fetch."""
 
 
 @pytest.fixture
@@ -36,8 +40,12 @@ def assignments() -> Iterator[HeldRequests]:
 
 @pytest.fixture
 def lab(assignments: HeldRequests) -> Iterator[Lab]:
-    between = {"controller.quorum.voters": f"3000@{assignments.address}"}
-    spec = LabSpec(brokers=2, directories=2, controllers=1, broker_properties=between)
+    properties = {
+        "controller.quorum.voters": f"3000@{assignments.address}",
+        # A throttled move copies nothing more in this time, and not a batch every 11 s.
+        "alter.log.dirs.replication.quota.window.num": "3600",
+    }
+    spec = LabSpec(brokers=2, directories=2, controllers=1, broker_properties=properties)
     with Lab(spec) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
@@ -64,6 +72,7 @@ def test_directories_that_fail_at_the_wrong_moment(
 ) -> None:
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
     _one_is_left_under_zookeeper(lab, run)
+    _somebody_moves_a_replica(lab, run)
     lab.start_controllers()
     assignments.target = lab.controller_bootstrap
     for broker in lab.spec.broker_ids:
@@ -89,6 +98,41 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     lab.start("broker-2")
     run.wait_for_event(of("disks_answer_again", 2))
     assert standing(run, 2) == {}
+
+
+def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
+    """KIP-113, 1) How to move replica between log directories on the same broker.
+
+    A throttle of one byte a second stops the move after its first batch. Nothing here may make
+    Kafka create __consumer_offsets, whose replicas would be pending below.
+    """
+    throttle = "replica.alter.log.dirs.io.max.bytes.per.second"
+    of_broker = ("--entity-type", "brokers", "--entity-name", "1")
+    lab.create_topic("moved", assignments=[[1]])
+    lab.produce("moved", 0, MOVED, size_bytes=1000)
+    source = 0 if on_disk(lab, 1, 0, "moved") else 1
+    lab.alter_configs(*of_broker, "--add-config", f"{throttle}=1")
+    waited(run, "no_directory_move", "no_directory_move(1)")
+
+    lab.move_replicas(1, {("moved", 0): 1 - source})
+    run.wait_for(lambda now: now.disks is not None and now.disks.brokers[1].futures == 1)
+    waited(run, "no_directory_move(2)")
+    for condition in ("no_directory_move", "no_directory_move(1)"):
+        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "1s")
+        assert held.returncode in (ExitCode.GATE_NOT_MET, ExitCode.HAZARD), held.stderr
+        assert "1 replica moving between log directories" in held.stderr
+    run.wait_for(lambda now: now.disks is not None and bool(now.disks.brokers[1].stuck))
+    stuck = standing(run, 1)[HazardKind.FUTURE_REPLICA_STUCK]
+    (line,) = stuck["evidence"]
+    assert line.startswith(f"moved-0 moves to {lab.directory(1, 1 - source)}: ")
+    assert line.endswith(" messages behind")
+    assert stuck["blocks"] is None
+
+    lab.alter_configs(*of_broker, "--delete-config", throttle)
+    waited(run, "no_directory_move", "no_directory_move(1)")
+    assert standing(run, 1) == {}
+    assert on_disk(lab, 1, 1 - source, "moved") == {0}
+    lab.delete_topic("moved")
 
 
 def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
