@@ -49,6 +49,8 @@ class LogDir:
         usable_bytes: free space of the volume; None: as above.
         replicas: those with their log in the directory.
         futures: those that a move between directories fills.
+        sizes: bytes of each of `replicas`.
+        future_lags: how many messages each of `futures` is behind; None: the broker does not know.
     """
 
     path: str
@@ -57,6 +59,8 @@ class LogDir:
     usable_bytes: int | None = None
     replicas: frozenset[TopicPartition] = frozenset()
     futures: frozenset[TopicPartition] = frozenset()
+    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+    future_lags: Mapping[TopicPartition, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

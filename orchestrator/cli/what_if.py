@@ -1,18 +1,15 @@
 """`kraftgate what-if`: predicts the effect of a failure of a broker or a log directory."""
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import click
 
-from migration.assessment.currency import SourceState
 from migration.image.summary import ClusterSummary, Mode
-from migration.observed.probed import Maybe, TopicPartition, Unknown
+from migration.observed.probed import Unknown
 from migration.what_if import (
     SERIOUS,
-    Assignment,
     Line,
     Prediction,
     Situation,
@@ -32,25 +29,16 @@ from orchestrator.cli.framework import (
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
-from orchestrator.errors import FollowingError, HazardError, NoDataError
+from orchestrator.errors import HazardError, NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.assessor import Assessor
-from orchestrator.run.reader import STORE_FILE, Reader
+from orchestrator.run.followed import followed
 from orchestrator.views.terminal.what_if import picture
-from streams.probe.assignments import assignments
 from streams.probe.what_if import Gathered, gather
 
-_CATCH_UP_S_MAX: Final = 15.0
-"""The job commits an idle controller's records every 10 s (`streams.metadata.plan`)."""
 _MODES_WITHOUT_METADATA: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
 _NOT_NEEDED: Final = "in this mode the effect does not depend on it"
-_POLL_S: Final = 0.2
 _NAMED_MAX: Final = 5
-
-
-_Followed: TypeAlias = tuple[ClusterSummary | None, Maybe[Mapping[TopicPartition, Assignment]]]
-"""What `kraftgate run` knows: the summary, None unless it is current; a broker's assignments."""
 
 
 @click.command("what-if")
@@ -116,7 +104,7 @@ def _situation(
     summary, assigned = (
         (None, Unknown(_NOT_NEEDED))
         if reported in _MODES_WITHOUT_METADATA
-        else _followed(config, entry, broker)
+        else followed(config, entry, broker)
     )
     registered = _registered(summary, broker)
     mode = registered if reported is None else reported
@@ -140,36 +128,6 @@ def _situation(
 def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
     brokers = () if summary is None else summary.brokers
     return next((each.mode for each in brokers if each.id == broker), None)
-
-
-def _followed(config: Config, entry: ClusterEntry, broker: int) -> _Followed:
-    """Return what the metadata log says, if `kraftgate run` follows it up to now."""
-    if entry.controllers is None:
-        return None, Unknown(f"{config.path.name} has no `controllers` for {entry.name}")
-    try:
-        summary = _caught_up(config, entry.name)
-    except FollowingError as error:
-        return None, Unknown(str(error))
-    if summary is None:
-        why = "the metadata log is not followed up to now: start `kraftgate run`"
-        return None, Unknown(why)
-    return summary, assignments(config.state_dir / STORE_FILE, entry.name, broker)
-
-
-def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:
-    """Wait until the store has all committed records; None: it does not have them in time."""
-    assessor = Assessor(config, Reader(config, newest=1))
-    deadline_s = time.monotonic() + _CATCH_UP_S_MAX
-    while True:
-        one = assessor.tick(time.time_ns() // 1_000_000).cluster(cluster)
-        log = one.assessment.log
-        if one.summary.metadata_offset is None or not log.answers:
-            return None
-        if log.state is SourceState.CURRENT:
-            return one.summary
-        if time.monotonic() > deadline_s:
-            return None
-        time.sleep(_POLL_S)
 
 
 def _path(now: Situation, log_dir: str) -> str:

@@ -18,7 +18,7 @@ from migration.observed.probed import (
     Topics,
     Unknown,
 )
-from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
+from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.node import Node
 from streams.log_dirs.local_host import is_own_host, read_meta
 from streams.net.endpoint import Endpoint
@@ -51,6 +51,19 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnsw
     brokers = [replace(broker, rack=view.racks.get(broker.id)) for broker, _ in each]
     silent = {id_ for part in topics.partitions for id_ in part.replicas} - view.brokers.keys()
     return BrokerAnswers(topics=topics, brokers=tuple(with_absent(brokers, silent)))
+
+
+def broker_settings(
+    broker: Broker | None, security: Security, names: Sequence[str]
+) -> Maybe[Mapping[str, str]]:
+    """Return server properties of a broker that was queried before; None: it is not alive."""
+    if broker is None:
+        return ABSENT
+    if isinstance(broker.release, Unknown):
+        return broker.release
+    host, _, port = broker.endpoint.rpartition(":")
+    endpoint = Endpoint(host.strip("[]"), int(port))
+    return query_node(endpoint, security, lambda node: node.settings(broker.id, names))
 
 
 def with_absent(brokers: Sequence[Broker], ids: Collection[int]) -> list[Broker]:
@@ -181,21 +194,22 @@ def _read_meta(path: str) -> MetaProperties | None:
 
 
 def _log_dir(answer: LogDirAnswer) -> LogDir:
-    def places(*, future: bool) -> frozenset[TopicPartition]:
-        return frozenset(
-            TopicPartition(each.topic, each.partition)
-            for each in answer.replicas
-            if each.future is future
-        )
-
+    current = {_at(each): each.bytes for each in answer.replicas if not each.future}
+    lags = {_at(each): each.lag for each in answer.replicas if each.future}
     return LogDir(
         path=answer.path,
         error=answer.error,
         total_bytes=answer.total_bytes,
         usable_bytes=answer.usable_bytes,
-        replicas=places(future=False),
-        futures=places(future=True),
+        replicas=frozenset(current),
+        futures=frozenset(lags),
+        sizes=current,
+        future_lags={at: None if lag < 0 else lag for at, lag in lags.items()},
     )
+
+
+def _at(place: ReplicaPlace) -> TopicPartition:
+    return TopicPartition(place.topic, place.partition)
 
 
 def _reassignments(answers: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tuple[str, ...]]:

@@ -7,8 +7,7 @@ from migration.observed.probed import Broker, Maybe, Topics, Unknown
 from migration.what_if.situation import SETTINGS
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from streams.probe.asking import query_node
-from streams.probe.brokers import ask_brokers
+from streams.probe.brokers import ask_brokers, broker_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +32,5 @@ def gather(bootstrap: Sequence[Endpoint], security: Security, broker: int) -> Ga
     return Gathered(
         topics=answers.topics,
         brokers=brokers,
-        settings=_settings(brokers.get(broker), security),
+        settings=broker_settings(brokers.get(broker), security, SETTINGS),
     )
-
-
-def _settings(broker: Broker | None, security: Security) -> Maybe[Mapping[str, str]]:
-    if broker is None:
-        return Unknown("no broker names it alive")
-    if isinstance(broker.release, Unknown):
-        return broker.release
-    host, _, port = broker.endpoint.rpartition(":")
-    endpoint = Endpoint(host.strip("[]"), int(port))
-    return query_node(endpoint, security, lambda node: node.settings(broker.id, SETTINGS))
