@@ -1,0 +1,242 @@
+"""Plans moves of replicas between the directories of a broker.
+
+The planner names what a move needs; `migration.moves.permission` says whether it may happen.
+"""
+
+import enum
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from migration.moves.plan_file import ANY, Wanted, is_too_long, to_file, too_long
+from migration.observed.probed import Broker, LogDir, Partition, TopicPartition, Topics, Unknown
+
+THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""Bytes per second of all moves of a broker; KIP-113 calls it `intra.broker.throttled.rate`."""
+EVEN_ENOUGH: Final = 0.05
+"""The directories of a broker are even if they differ by this part of their mean at most."""
+
+
+class Measure(enum.StrEnum):
+    """What is evened out."""
+
+    BYTES = "bytes"
+    COUNT = "count"
+
+
+class Move(NamedTuple):
+    """A replica that gets another directory of its broker."""
+
+    broker: int
+    at: TopicPartition
+    source: str
+    target: str
+    bytes: int
+
+
+class Space(NamedTuple):
+    """The free space of a destination; None: its broker does not report it.
+
+    Attributes:
+        after: once all replicas have arrived, while the source still has its logs.
+    """
+
+    broker: int
+    path: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable(Exception):  # not an error of the program
+    """The broker has no directories to plan with; `is_unknown`: they may be there."""
+
+    why: str
+    is_unknown: bool = False
+
+
+def drain(broker: Broker, path: str) -> tuple[Move, ...]:
+    """Return the moves that empty a directory: the largest replica first, to where most is free.
+
+    Raises:
+        Unusable: the directory, or every other one, is not online; or this is not known.
+    """
+    log_dirs = _described(broker)
+    source = next(each for each in log_dirs if each.path == path)
+    if source.error:
+        raise Unusable(f"broker {broker.id}: {path} is not online (error {source.error})")
+    others = [each for each in log_dirs if each.path != path and not each.error]
+    if not others:
+        raise Unusable(f"broker {broker.id} has no other online directory than {path}")
+    incoming = dict.fromkeys((each.path for each in others), 0)
+    moves = []
+    for at in _largest_first(source):
+        target = min(others, key=lambda each: _fullness(each, incoming[each.path]))
+        incoming[target.path] += source.sizes[at]
+        moves.append(Move(broker.id, at, path, target.path, source.sizes[at]))
+    return tuple(moves)
+
+
+def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
+    """Return the moves after which the online directories have about the same load.
+
+    From the fullest directory to the emptiest one, each time the replica that comes closest to half
+    of their difference; no replica moves twice. Names that are too long stay.
+
+    Raises:
+        Unusable: fewer than two directories are online; or this is not known.
+    """
+    online = {each.path: each for each in _described(broker) if not each.error}
+    if len(online) < 2:
+        raise Unusable(f"broker {broker.id} has fewer than two online directories")
+    weights = {
+        path: {at: each.sizes[at] if measure is Measure.BYTES else 1 for at in each.replicas}
+        for path, each in online.items()
+    }
+    load = {path: sum(each.values()) for path, each in weights.items()}
+    near = EVEN_ENOUGH * sum(load.values()) / len(load) if measure is Measure.BYTES else 1
+    movable = {
+        path: sorted((weight, at) for at, weight in each.items() if weight and not is_too_long(at))
+        for path, each in weights.items()
+    }
+    moves: list[Move] = []
+    while True:
+        source = max(sorted(load), key=load.__getitem__)
+        target = min(sorted(load), key=load.__getitem__)
+        gap = load[source] - load[target]
+        best = _closest(movable[source], gap / 2)
+        if gap <= near or best is None or movable[source][best][0] >= gap:
+            return tuple(moves)
+        weight, at = movable[source].pop(best)
+        load[source] -= weight
+        load[target] += weight
+        moves.append(Move(broker.id, at, source, target, online[source].sizes[at]))
+
+
+def requested(
+    wanted: Iterable[Wanted], brokers: Mapping[int, Broker]
+) -> tuple[tuple[Move, ...], tuple[str, ...]]:
+    """Return the moves that a file asks for, without the replicas that are there already.
+
+    Also returns why the source of a replica is unknown.
+    """
+    moves: list[Move] = []
+    unknown: dict[str, None] = {}
+    for one in wanted:
+        for id_, target in one.targets.items():
+            log_dirs = brokers[id_].log_dirs
+            if isinstance(log_dirs, Unknown):
+                unknown[f"broker {id_} does not describe its log directories: {log_dirs.why}"] = (
+                    None
+                )
+                continue
+            source = next((each for each in log_dirs if one.at in each.replicas), None)
+            if source is None:
+                unknown[f"broker {id_} does not describe {one.at}: its directory is unknown"] = None
+            elif source.path != target:
+                moves.append(Move(id_, one.at, source.path, target, source.sizes[one.at]))
+    return tuple(moves), tuple(unknown)
+
+
+def space(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[Space, ...]:
+    """Return the free space of each destination before and after the moves.
+
+    Directories of a broker with equal sizes and equal free space count as one volume.
+    """
+    moves = tuple(moves)
+    into: defaultdict[tuple[int, object], int] = defaultdict(int)
+    volumes = {}
+    for each in moves:
+        log_dir = _log_dir(brokers[each.broker], each.target)
+        volumes[each.broker, each.target] = log_dir
+        into[each.broker, _volume(log_dir)] += each.bytes
+    found = []
+    for (id_, path), log_dir in sorted(volumes.items()):
+        before = log_dir.usable_bytes
+        after = None if before is None else before - into[id_, _volume(log_dir)]
+        found.append(Space(id_, path, before, after))
+    return tuple(found)
+
+
+def obstacles(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[str, ...]:
+    """Return what prevents moves that nothing forbids: names, space, directories, other moves."""
+    moves = tuple(moves)
+    found = dict.fromkeys(
+        f"broker {each.broker}: {each.at}: {too_long(each.at)}"
+        for each in moves
+        if is_too_long(each.at)
+    )
+    for id_ in sorted({each.broker for each in moves}):
+        used = {path for each in moves if each.broker == id_ for path in (each.source, each.target)}
+        for one in _described(brokers[id_]):
+            if one.error and one.path in used:
+                found[f"broker {id_}: {one.path} is not online (error {one.error})"] = None
+            for at in sorted(one.futures):
+                found[f"broker {id_} already moves {at} to {one.path}: wait for its end"] = None
+    for each in space(moves, brokers):
+        if each.after is not None and each.after < 0:
+            text = f"broker {each.broker}: {each.path} would be {-each.after} bytes too small"
+            found[text] = None
+    return tuple(found)
+
+
+def seconds(
+    moves: Iterable[Move], throttles: Mapping[int, int | None]
+) -> Mapping[int, float | None]:
+    """Return how long the moves of each broker take at its throttle; None: it has none."""
+    total: defaultdict[int, int] = defaultdict(int)
+    for each in moves:
+        total[each.broker] += each.bytes
+    rates = {id_: throttles.get(id_) for id_ in total}
+    return {id_: None if (rate := rates[id_]) is None else total[id_] / rate for id_ in total}
+
+
+def file_of(moves: Iterable[Move], topics: Topics) -> dict[str, object]:
+    """Return the content of the file with these moves."""
+    partitions: Mapping[TopicPartition, Partition] = {each.at: each for each in topics.partitions}
+    targets: defaultdict[TopicPartition, dict[int, str]] = defaultdict(dict)
+    for each in moves:
+        targets[each.at][each.broker] = each.target
+    return to_file(
+        {
+            at: [(id_, paths.get(id_, ANY)) for id_ in partitions[at].replicas]
+            for at, paths in targets.items()
+        }
+    )
+
+
+def _closest(found: Sequence[tuple[int, TopicPartition]], weight: float) -> int | None:
+    """Return the position of the entry whose weight is closest, in a sorted sequence."""
+    after = bisect_left(found, weight, key=lambda each: each[0])
+    near = [at for at in (after, after - 1) if 0 <= at < len(found)]
+    return min(near, key=lambda at: abs(found[at][0] - weight), default=None)
+
+
+def _described(broker: Broker) -> tuple[LogDir, ...]:
+    log_dirs = broker.log_dirs
+    if isinstance(log_dirs, Unknown):
+        why = f"broker {broker.id} does not describe its log directories: {log_dirs.why}"
+        raise Unusable(why, is_unknown=True)
+    return log_dirs
+
+
+def _log_dir(broker: Broker, path: str) -> LogDir:
+    return next(each for each in _described(broker) if each.path == path)
+
+
+def _volume(log_dir: LogDir) -> object:
+    if log_dir.usable_bytes is None:
+        return log_dir.path
+    return log_dir.total_bytes, log_dir.usable_bytes
+
+
+def _largest_first(log_dir: LogDir) -> list[TopicPartition]:
+    return sorted(log_dir.replicas, key=lambda at: (-log_dir.sizes[at], at))
+
+
+def _fullness(log_dir: LogDir, incoming: int) -> tuple[int, int, str]:
+    """Return a key that is lowest for the directory with the most free space."""
+    free = log_dir.usable_bytes or 0
+    return incoming - free, sum(log_dir.sizes.values()) + incoming, log_dir.path

@@ -1,0 +1,115 @@
+"""How far a move is: on the broker's disks, and in KRaft mode in the metadata log.
+
+The states are those of `kafka-reassign-partitions.sh --verify` (LogDirMoveState), which reads the
+disks alone. In KRaft mode the controller records the new directory before the broker promotes the
+future replica (KIP-858, "Intra-broker replica movement").
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from migration.comparison.result import Identity
+from migration.image.summary import Mode
+from migration.observed.probed import TopicPartition, Unknown
+from migration.what_if.situation import Situation
+
+
+class Progress(enum.StrEnum):
+    """How far a move is."""
+
+    COMPLETED = "completed"
+    MOVING = "moving"
+    MOVING_ELSEWHERE = "moving_elsewhere"  # another directory than the file's is its target
+    NOT_MOVING = "not_moving"  # it was not started, or was cancelled
+    MISSING = "missing"  # the broker has no such replica in an online directory
+    NOT_RECORDED = "not_recorded"  # it is on the disk, and the metadata log has another directory
+    UNKNOWN = "unknown"
+
+
+class Verified(NamedTuple):
+    """One replica, compared with the file.
+
+    Attributes:
+        path: its directory; None: unknown.
+        future: the directory that a move fills; None: none.
+        lag: of the future replica, in messages; None: unknown.
+        directory: the target's id, if it is known.
+        recorded: the directory id of the replica in the metadata log, if it is known.
+        why: what is unknown, or wrong.
+    """
+
+    broker: int
+    at: TopicPartition
+    target: str
+    progress: Progress
+    path: str | None = None
+    future: str | None = None
+    lag: int | None = None
+    directory: str | None = None
+    recorded: str | None = None
+    why: str | None = None
+
+
+def verify(targets: Mapping[TopicPartition, str], now: Situation) -> tuple[Verified, ...]:
+    """Return how far the moves of the broker's replicas to their targets are.
+
+    A moved replica is no evidence of the id of the directory that it is in.
+    """
+    recorded = now.assignments
+    unmoved = (
+        recorded
+        if isinstance(recorded, Unknown)
+        else {at: each for at, each in recorded.items() if at not in targets}
+    )
+    identities = replace(now, assignments=unmoved).identities
+    return tuple(_verify(at, to, now, identities) for at, to in sorted(targets.items()))
+
+
+def _verify(
+    at: TopicPartition, target: str, now: Situation, identities: Mapping[str, Identity]
+) -> Verified:
+    found = Verified(now.broker, at, target, Progress.UNKNOWN)
+    if isinstance(now.log_dirs, Unknown):
+        return found._replace(why=now.log_dirs.why)
+    into = next((each for each in now.log_dirs if at in each.futures), None)
+    found = found._replace(
+        path=now.places.get(at),
+        future=None if into is None else into.path,
+        lag=None if into is None else into.future_lags.get(at),
+    )
+    if found.path is None:
+        errors = [f"{each.path} (error {each.error})" for each in now.log_dirs if each.error]
+        offline = f"; not online: {', '.join(errors)}" if errors else ""
+        why = f"it is in no online directory of broker {now.broker}{offline}"
+        return found._replace(progress=Progress.MISSING, why=why)
+    if found.future is not None:
+        here = found.future == target
+        return found._replace(progress=Progress.MOVING if here else Progress.MOVING_ELSEWHERE)
+    if found.path != target:
+        return found._replace(progress=Progress.NOT_MOVING)
+    return _recorded(found, now, identities.get(target))
+
+
+def _recorded(found: Verified, now: Situation, identity: Identity | None) -> Verified:
+    """Return a replica that is in its target, compared with the metadata log in KRaft mode."""
+    if now.mode is None:
+        return found._replace(why=f"the mode of broker {now.broker} is unknown")
+    if now.mode is not Mode.KRAFT:
+        return found._replace(progress=Progress.COMPLETED)
+    if isinstance(now.assignments, Unknown):
+        return found._replace(why=f"its directory in the metadata log: {now.assignments.why}")
+    assigned = now.assignments.get(found.at)
+    if assigned is None or identity is None:
+        what = (
+            "the metadata log does not list it"
+            if assigned is None
+            else f"the id of {found.target} is not known on this host: verify on the broker's"
+        )
+        return found._replace(why=what)
+    found = found._replace(directory=identity.directory, recorded=assigned.directory)
+    if identity.directory != assigned.directory:
+        why = "the metadata log has another directory"
+        return found._replace(progress=Progress.NOT_RECORDED, why=why)
+    return found._replace(progress=Progress.COMPLETED)

@@ -1,0 +1,1 @@
+"""Moves between log directories: the file, the planner, permission, progress (KIP-113)."""
