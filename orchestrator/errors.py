@@ -3,7 +3,8 @@
     KraftgateError            1 FAILED
     |- ProblemsError          2 USAGE       a file is invalid, with every problem and its line
     |  |- ConfigError                       kraftgate.yaml
-    |  `- RunbookError                      a runbook, or a file of hooks
+    |  |- RunbookError                      a runbook, or a file of hooks
+    |  `- PlanError                         a plan of moves, or a reassignment JSON
     |- ExecutionError         2 USAGE       the state of the execution does not allow the request
     |- UnknownIdError         2 USAGE       there is no such cluster, broker, topic, checkpoint
     |- PathError              2 USAGE       there is no metadata log at the path
@@ -71,6 +72,10 @@ class ConfigError(ProblemsError):
 
 class RunbookError(ProblemsError):
     """A runbook, or a file of hooks for one, cannot be used."""
+
+
+class PlanError(ProblemsError):
+    """A plan of moves, or a reassignment JSON, cannot be used."""
 
 
 class ExecutionError(KraftgateError):

@@ -7,6 +7,7 @@ from typing import Final
 
 from migration.assessment.hazards import Action, HazardKind
 from migration.assessment.hazards.hazard import SOURCES
+from migration.moves.permission import WORSENED
 from orchestrator.reference.markdown import code, page, table
 
 
@@ -117,7 +118,8 @@ exits with 5 if one of them blocks a step. See [Hazards](../migration-night.md#h
 _NOTES: Final = """
 The table is in order of importance. A hazard without sources reports something that already
 happened; it does not end when a source becomes stale. H1, H2 and H3 are the three ways in which a
-restart loses replicas; see [the runbook](../migration-night.md#why-brokers-are-held).
+restart loses replicas; see [the runbook](../migration-night.md#why-brokers-are-held). The last
+column says why a hazard forbids [moves between log directories](../moves.md) of its broker.
 """
 
 
@@ -129,8 +131,9 @@ def hazards() -> str:
             HAZARDS[kind].active_when,
             ", ".join(each.value for each in HAZARDS[kind].blocks),
             ", ".join(code(str(each)) for each in SOURCES[kind]),
+            WORSENED[kind] or "",
         )
         for kind in HazardKind
     ]
-    header = ("hazard", "active when", "blocks", "sources")
+    header = ("hazard", "active when", "blocks", "sources", "forbids moves")
     return page("Hazards", _INTRODUCTION, table(header, rows), _NOTES)

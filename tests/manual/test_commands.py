@@ -35,12 +35,16 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("hazards",),
-    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("pause",),
-    ("preflight",), ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),
+    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "plan"),
+    ("move", "verify"), ("pause",), ("preflight",), ("replay",), ("rollback",), ("run",), ("wait",),
+    ("what-if",),
 }  # fmt: skip
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
-GROUPS: Final = {"alerts", "audit", "lab", "runbook"}
-OTHERS: Final = {"jq", "kafka-acls", "make", "openssl", "pip", "python", "ssh", "systemctl"}
+GROUPS: Final = {"alerts", "audit", "lab", "move", "runbook"}
+OTHERS: Final = {
+    "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip", "python", "ssh",
+    "systemctl",
+}  # fmt: skip
 """Tools that are not Kraftgate's."""
 
 

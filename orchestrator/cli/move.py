@@ -1,0 +1,385 @@
+"""`kraftgate move`: moves of replicas between the log directories of a broker."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from migration.assessment.checks.phase import mode_of
+from migration.assessment.conditions import hazards_not_known
+from migration.assessment.hazards import Action
+from migration.image.known_ids import no_such
+from migration.image.summary import Mode
+from migration.moves.permission import Permission, permission
+from migration.moves.plan_file import BYTES_MAX, Problem, Wanted, problems_with, read
+from migration.moves.planner import (
+    THROTTLE,
+    Measure,
+    Move,
+    Unusable,
+    drain,
+    even_out,
+    obstacles,
+    requested,
+)
+from migration.moves.verify import Progress, Verified, verify
+from migration.observed.probed import NOT_ASKED, Broker, Maybe, TopicPartition, Topics, Unknown
+from migration.values.foreign import INT64_MAX, Unreadable, whole
+from migration.what_if import Situation
+from orchestrator.api.moves import Planned, plan_json, verified_json
+from orchestrator.cli.framework import (
+    cluster_option,
+    config_option,
+    json_option,
+    polled_cluster,
+    require_cluster_id,
+    verbose_option,
+)
+from orchestrator.config.load import Config, load_config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.config.targets import target_of
+from orchestrator.errors import (
+    FollowingError,
+    GateNotMetError,
+    HazardError,
+    KraftgateError,
+    NoDataError,
+    PlanError,
+    UnknownIdError,
+)
+from orchestrator.output.printing import echo_json
+from orchestrator.output.rich_console import console
+from orchestrator.run.followed import caught_up, followed
+from orchestrator.views.terminal.moves import plan_picture, verified_picture
+from streams.log_dirs.poll_requests import poll_disks
+from streams.net.security import Security
+from streams.probe.brokers import ask_brokers, broker_settings
+from streams.state.files import replace_file
+
+_POLL_S: Final = 15.0
+_UNLIMITED: Final = INT64_MAX
+"""Kafka's default of the throttle."""
+_NAMED_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A cluster and its answers."""
+
+    config: Config
+    entry: ClusterEntry
+    topics: Topics
+    brokers: Mapping[int, Broker]
+    security: Security
+
+
+@click.group()
+def move() -> None:
+    """Plan and verify moves of replicas between the log directories of a broker.
+
+    Nothing here writes to Kafka: `kafka-reassign-partitions.sh --execute` starts the moves of a
+    plan.
+
+    \b
+    Example:
+      kraftgate move plan --broker 3 --drain /data/d1 --out plan.json
+    """
+
+
+@move.command()
+@config_option
+@cluster_option
+@click.option("--broker", type=int, metavar="ID", help="The broker, for --drain and --even.")
+@click.option("--drain", "path", metavar="PATH", help="Move all replicas out of this directory.")
+@click.option(
+    "--even",
+    "measure",
+    type=click.Choice([str(each) for each in Measure]),
+    help="Even out the broker's directories.",
+)
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Plan the moves of a reassignment JSON with `log_dirs`.",
+)
+@click.option(
+    "--throttle",
+    type=click.IntRange(1, INT64_MAX - 1),
+    metavar="BYTES",
+    help="Bytes per second of each broker, for the time. Default: what the broker has.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the plan, if nothing is against it.",
+)
+@json_option
+@verbose_option
+def plan(
+    config_path: Path,
+    cluster: str | None,
+    broker: int | None,
+    path: str | None,
+    measure: str | None,
+    file: Path | None,
+    throttle: int | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the moves that drain a directory, even out a broker, or that a file asks for.
+
+    Asks the brokers (DESCRIBE and DESCRIBE_CONFIGS on CLUSTER) and the running `kraftgate run`;
+    only reads. The plan has the format of kafka-reassign-partitions.sh. Exits with 5 if a broker's
+    mode, its hold, a hazard, the space or another move is against a move; with 4 if that is
+    unknown; with 2 if the file has problems, each named with its line.
+
+    \b
+    Examples:
+      kraftgate move plan --broker 3 --drain /data/d1
+      kraftgate move plan --broker 3 --even bytes --throttle 50000000 --out plan.json
+      kraftgate move plan --from reassignment.json --json | jq .kraftgate.moves
+    """
+    if sum(each is not None for each in (path, measure, file)) != 1:
+        raise click.UsageError("pass one of --drain, --even and --from")
+    how = path if measure is None else Measure(measure)
+    unknown: tuple[str, ...] = ()
+    if file is not None and broker is None:
+        asked, wanted = _ask_about(file, config_path, cluster, "move plan")
+        moves, unknown = requested(wanted, asked.brokers)
+    elif how is not None and broker is not None:
+        asked = _ask(config_path, cluster, "move plan")
+        moves = _planned(asked, broker, how)
+    else:
+        raise click.UsageError("pass --broker with --drain or --even, and not with --from")
+    ids = sorted({each.broker for each in moves})
+    throttles = {id_: throttle or _throttle(asked, id_) for id_ in ids}
+    found = Planned(
+        cluster=asked.entry.name,
+        topics=asked.topics,
+        brokers=asked.brokers,
+        moves=moves,
+        throttles=throttles,
+        permissions=_permissions(asked, ids),
+        obstacles=obstacles(moves, asked.brokers),
+        unknown=unknown,
+    )
+    if as_json:
+        echo_json(plan_json(found))
+    else:
+        console().print(plan_picture(found))
+    if found.forbidden:
+        raise HazardError(f"{found.cluster}: {_some(found.forbidden)}")
+    if found.not_known:
+        raise NoDataError(f"{found.cluster}: not known: {_some(found.not_known)}")
+    if out is not None and moves:
+        _write(out, found)
+
+
+@move.command("verify")
+@config_option
+@cluster_option
+@click.argument("file", type=click.Path(path_type=Path), metavar="PLAN.json")
+@json_option
+@verbose_option
+def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool) -> None:
+    """Print how far the moves of PLAN.json are: on the disks, and in the metadata log.
+
+    Asks the brokers (DESCRIBE and DESCRIBE_CONFIGS on CLUSTER) and, for brokers in KRaft mode, the
+    running `kraftgate run`; only reads. PLAN.json may be any reassignment JSON with `log_dirs`.
+    Exits with 0 if all moves are completed, with 3 if one is not, with 4 if that is unknown; with 2
+    if the file has problems, each named with its line.
+
+    \b
+    Example:
+      kraftgate move verify plan.json
+    """
+    asked, wanted = _ask_about(file, config_path, cluster, "move verify")
+    targets: dict[int, dict[TopicPartition, str]] = {}
+    for one in wanted:
+        for id_, to in one.targets.items():
+            targets.setdefault(id_, {})[one.at] = to
+    found = [
+        each
+        for id_, moves in sorted(targets.items())
+        for each in verify(moves, _situation(asked, id_))
+    ]
+    if as_json:
+        echo_json(verified_json(asked.entry.name, found))
+    else:
+        console().print(verified_picture(asked.entry.name, found))
+    _judge(asked.entry.name, found)
+
+
+def _judge(cluster: str, found: Iterable[Verified]) -> None:
+    """Raise an error unless every move is completed."""
+    left = [each for each in found if each.progress is not Progress.COMPLETED]
+    open_ = [each for each in left if each.progress is not Progress.UNKNOWN]
+    lines = [
+        f"{each.at} on broker {each.broker}: {each.progress.replace('_', ' ')}"
+        + (f" ({each.why})" if each.why else "")
+        for each in open_ or left
+    ]
+    if open_:
+        raise GateNotMetError(f"{cluster}: {_some(lines)}")
+    if left:
+        raise NoDataError(f"{cluster}: {_some(lines)}")
+
+
+def _ask_about(
+    file: Path, config_path: Path, cluster: str | None, command: str
+) -> tuple[_Asked, tuple[Wanted, ...]]:
+    """Return the cluster's answers, and the file, which fits to them.
+
+    Raises:
+        PlanError: the file has problems, with or without the cluster.
+        NoDataError: no broker answers.
+    """
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise PlanError([f"{file}: {error.strerror}"]) from error
+    wanted, problems = read(data)
+    try:
+        asked = _ask(config_path, cluster, command)
+    except NoDataError:
+        _refuse(file, problems)
+        raise
+    _refuse(file, sorted((*problems, *problems_with(wanted, asked.topics, asked.brokers))))
+    return asked, wanted
+
+
+def _refuse(file: Path, problems: Sequence[Problem]) -> None:
+    if problems:
+        raise PlanError([f"{file}:{each.line}: {each.text}" for each in problems])
+
+
+def _ask(config_path: Path, cluster: str | None, command: str) -> _Asked:
+    """Return the cluster's answers.
+
+    Raises:
+        NoDataError: no broker answers.
+    """
+    config = load_config(config_path)
+    entry = polled_cluster(config, cluster, command)
+    target = target_of(entry)
+    answers = ask_brokers(target.brokers, target.brokers_security)
+    if isinstance(answers.topics, Unknown):
+        raise NoDataError(f"{entry.name}: no broker answers: {answers.topics.why}")
+    require_cluster_id(config, entry, answers.topics.cluster_id)
+    return _Asked(
+        config=config,
+        entry=entry,
+        topics=answers.topics,
+        brokers={each.id: each for each in answers.brokers},
+        security=target.brokers_security,
+    )
+
+
+def _planned(asked: _Asked, broker: int, how: str | Measure) -> tuple[Move, ...]:
+    """Return the moves that drain the directory, or even out the broker by a measure.
+
+    Raises:
+        UnknownIdError: there is no such broker or directory.
+        HazardError: no directory is there to move to.
+        NoDataError: the broker does not describe its directories.
+    """
+    name = asked.entry.name
+    if broker not in asked.brokers:
+        raise UnknownIdError(no_such("broker", broker, name, asked.brokers))
+    one = asked.brokers[broker]
+    try:
+        if isinstance(how, Measure):
+            return even_out(one, how)
+        if not isinstance(one.log_dirs, Unknown):
+            paths = [each.path for each in one.log_dirs]
+            if how not in paths:
+                text = f"broker {broker} has no log directory {how}, but: {', '.join(paths)}"
+                raise UnknownIdError(f"{name}: {text}")
+        return drain(one, how)
+    except Unusable as error:
+        _unusable(name, error)
+
+
+def _unusable(cluster: str, error: Unusable) -> NoReturn:
+    kind = NoDataError if error.is_unknown else HazardError
+    raise kind(f"{cluster}: {error.why}") from error
+
+
+def _throttle(asked: _Asked, broker: int) -> int | None:
+    """Return the throttle that the broker has now; None: none, or it is unknown."""
+    settings = broker_settings(asked.brokers[broker], asked.security, (THROTTLE,))
+    if isinstance(settings, Unknown):
+        return None
+    try:
+        rate = whole(settings.get(THROTTLE), "throttle", 1, _UNLIMITED)
+    except Unreadable:
+        return None
+    return None if rate == _UNLIMITED else rate
+
+
+def _permissions(asked: _Asked, brokers: Iterable[int]) -> Mapping[int, Permission]:
+    """Return what the cluster's state says about moves on each broker."""
+    ids = tuple(brokers)
+    if not ids:
+        return {}
+    config, entry = asked.config, asked.entry
+    polled = poll_disks(config.state_dir, entry.name, None, "kraftgate move plan", _POLL_S)
+    stale = () if polled else ("the disks could not be polled now: start `kraftgate run`",)
+    try:
+        one = caught_up(config, entry.name)
+    except FollowingError as error:
+        return {
+            id_: permission(id_, _mode(asked.brokers[id_]), None, (), [str(error)]) for id_ in ids
+        }
+    view = one.assessment.view
+    return {
+        id_: permission(
+            id_,
+            _mode(asked.brokers[id_]),
+            one.summary,
+            view.due_hazards,
+            (*stale, *hazards_not_known(view, Action.RESTART, id_)),
+        )
+        for id_ in ids
+    }
+
+
+def _mode(broker: Broker) -> Maybe[Mode]:
+    settings = broker.settings
+    return settings if isinstance(settings, Unknown) else mode_of(settings)
+
+
+def _situation(asked: _Asked, broker: int) -> Situation:
+    """Return the broker's state; its assignments only in KRaft mode, which alone records them."""
+    one = asked.brokers[broker]
+    mode = _mode(one)
+    return Situation(
+        broker=broker,
+        topics=asked.topics,
+        brokers=asked.brokers,
+        mode=None if isinstance(mode, Unknown) else mode,
+        assignments=followed(asked.config, asked.entry, broker)[1]
+        if mode is Mode.KRAFT
+        else NOT_ASKED,
+    )
+
+
+def _write(file: Path, found: Planned) -> None:
+    """Write the plan: the old file, or the whole new one, is there at every moment."""
+    try:
+        replace_file(file, json.dumps(plan_json(found), indent=2) + "\n")
+    except OSError as error:
+        raise KraftgateError(f"{file}: {error.strerror}") from error
+
+
+def _some(lines: Sequence[str]) -> str:
+    more = len(lines) - _NAMED_MAX
+    return "; ".join(lines[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")

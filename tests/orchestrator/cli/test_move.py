@@ -1,0 +1,362 @@
+"""`kraftgate move`: its output, files and exit codes (KIP-113)."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from migration.assessment.conditions import hazards_not_known
+from migration.assessment.hazards import Hazard, HazardKind
+from migration.image.summary import ClusterSummary, Mode
+from migration.moves.planner import THROTTLE, Move
+from migration.moves.verify import Progress, Verified
+from migration.observed.probed import Broker, Maybe, Topics, Unknown
+from orchestrator.api.moves import Planned
+from orchestrator.cli import move as command
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from orchestrator.run.followed import caught_up
+from orchestrator.views.terminal.moves import SHOWN_MAX, plan_picture, verified_picture
+from streams.probe.brokers import BrokerAnswers
+from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
+from tests.migration.moves.test_permission import hazard, summary
+
+ZOOKEEPER = {"zookeeper.connect": "z:2181"}
+PLACED = topics({"t-0": (1, 2), "t-1": (2, 1)}, frozenset({1, 2}))
+
+
+@dataclass
+class Cluster:
+    """What the commands read.
+
+    Attributes:
+        throttle: of every broker.
+        not_known: why a source is not current; None: `kraftgate run` never ran.
+    """
+
+    topics: Maybe[Topics] = PLACED
+    brokers: list[Broker] = field(default_factory=list)
+    throttle: str = str(2**63 - 1)
+    summary: ClusterSummary = field(default_factory=lambda: summary(Mode.ZOOKEEPER))
+    hazards: tuple[Hazard, ...] = ()
+    not_known: tuple[str, ...] | None = ()
+
+    def put(self, *found: Broker) -> None:
+        self.brokers = [replace(each, settings=ZOOKEEPER) for each in found]
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            command,
+            "ask_brokers",
+            lambda *_: BrokerAnswers(topics=self.topics, brokers=tuple(self.brokers)),
+        )
+        monkeypatch.setattr(command, "broker_settings", lambda *_: {THROTTLE: self.throttle})
+        monkeypatch.setattr(command, "poll_disks", lambda *_: self.not_known is not None)
+
+        def view(*given: Any) -> Any:
+            if self.not_known is None:
+                return caught_up(*given)
+            seen = SimpleNamespace(due_hazards=self.hazards)
+            return SimpleNamespace(summary=self.summary, assessment=SimpleNamespace(view=seen))
+
+        monkeypatch.setattr(command, "caught_up", view)
+        monkeypatch.setattr(
+            command,
+            "hazards_not_known",
+            lambda *given: hazards_not_known(*given) if self.not_known is None else self.not_known,
+        )
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Broker 1 has t-0 and t-1 in D0, broker 2 in D0 and D1."""
+    made = Cluster()
+    made.put(
+        broker(1, log_dir(D0, {"t-0": 600, "t-1": 200}), log_dir(D1)),
+        broker(2, log_dir(D0, {"t-0": 600}), log_dir(D1, {"t-1": 200})),
+    )
+    made.install(monkeypatch)
+    return made
+
+
+@pytest.fixture
+def run(cluster: Cluster, tmp_path: Path) -> Callable[..., Result]:
+    assert cluster.brokers
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text("cluster: {name: prod}\nbrokers: {bootstrap: 'b:9000'}\n")
+
+    def invoke(verb: str, *arguments: object) -> Result:
+        given = ["move", verb, "--config", str(file), *map(str, arguments)]
+        return CliRunner().invoke(main, given)
+
+    return invoke
+
+
+DRAIN = ("--broker", 1, "--drain", D0)
+
+
+def test_a_plan_is_a_reassignment_with_what_kraftgate_adds(
+    run: Callable[..., Result], cluster: Cluster, tmp_path: Path
+) -> None:
+    """KIP-113, "Scripts": version, partitions, log_dirs; further keys are ignored by the tool."""
+    cluster.throttle = "100"
+    out = tmp_path / "plan.json"
+    result = run("plan", *DRAIN, "--json", "--out", out)
+    assert result.exit_code == ExitCode.DONE, result.output
+    told = json.loads(result.stdout)
+    assert told == json.loads(out.read_text())
+    assert told["version"] == 1
+    assert told["partitions"] == [
+        {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": [D1, "any"]},
+        {"topic": "t", "partition": 1, "replicas": [2, 1], "log_dirs": ["any", D1]},
+    ]
+    mine = told["kraftgate"]
+    assert (mine["cluster"], mine["cluster_id"]) == ("prod", "c")
+    assert mine["moves"][0] == {
+        "topic": "t", "partition": 0, "broker": 1, "from": D0, "to": D1, "bytes": 600,
+    }  # fmt: skip
+    assert mine["brokers"] == [
+        {
+            "id": 1, "moves": 2, "bytes": 800, "throttle": 100, "seconds": 8.0, "forbidden": [],
+            "unknown": [],
+        }
+    ]  # fmt: skip
+    assert mine["directories"] == [
+        {"broker": 1, "path": D1, "free_before": 1000, "free_after": 200}
+    ]
+    again = run("plan", "--from", out, "--json")
+    assert json.loads(again.stdout) == told
+
+
+def test_the_table_shows_moves_bytes_time_and_space(run: Callable[..., Result]) -> None:
+    lines = [line.split() for line in run("plan", *DRAIN, "--throttle", 10).stdout.splitlines()]
+    assert ["prod", "moves:", "2,", "800", "B"] in lines
+    assert ["1", "2", "800", "B", "10", "B/s", "1m20s"] in lines
+    assert ["1", D1, "1000", "B", "200", "B"] in lines
+    assert ["t-0", "1", D0, D1, "600", "B"] in lines
+
+
+def test_without_a_throttle_the_time_is_unknown(run: Callable[..., Result]) -> None:
+    lines = [line.split() for line in run("plan", *DRAIN).stdout.splitlines()]
+    assert ["1", "2", "800", "B", "none", "known", "?"] in lines
+
+
+def test_an_even_broker_has_nothing_to_move(run: Callable[..., Result], tmp_path: Path) -> None:
+    out = tmp_path / "plan.json"
+    result = run("plan", "--broker", 2, "--even", "count", "--out", out)
+    assert result.exit_code == ExitCode.DONE
+    assert "nothing to move" in result.stdout
+    assert not out.exists()
+    moved = json.loads(run("plan", "--broker", 1, "--even", "bytes", "--json").stdout)
+    assert [each["bytes"] for each in moved["kraftgate"]["moves"]] == [600]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "pass one of --drain, --even and --from"),
+        ((*DRAIN, "--even", "bytes"), "pass one of --drain, --even and --from"),
+        (("--drain", D0), "pass --broker with --drain or --even"),
+        (("--broker", 9, "--even", "count"), "prod has no broker 9. Known brokers: 1, 2"),
+        (("--broker", 1, "--drain", "/x"), "broker 1 has no log directory /x, but: /d0, /d1"),
+        ((*DRAIN, "--throttle", 0), "--throttle"),
+    ],
+)
+def test_bad_usage_ends_with_2(
+    run: Callable[..., Result], arguments: tuple[object, ...], words: str
+) -> None:
+    result = run("plan", *arguments)
+    assert result.exit_code == ExitCode.USAGE
+    assert words in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("verb", [("plan", "--from"), ("verify",)])
+def test_a_bad_file_ends_with_2_and_every_problem(
+    run: Callable[..., Result], tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    """KIP-113, "Scripts": problems of the file, and those that only the cluster shows."""
+    file = tmp_path / "bad.json"
+    file.write_text(
+        '{"version": 1, "partitions": [\n'
+        '{"topic": "t", "partition": 0, "replicas": [1, 3], "log_dirs": ["/d1", "any"]},\n'
+        '{"topic": "t", "partition": 1, "replicas": [2, 1], "log_dirs": ["d0", "any"]},\n'
+        '{"topic": "u", "partition": 1, "replicas": [2, 1], "log_dirs": ["/d0", "any"]}]}'
+    )
+    result = run(*verb, file)
+    assert result.exit_code == ExitCode.USAGE
+    assert not result.stdout
+    lines = result.stderr.splitlines()
+    assert [line.split(" ")[0] for line in lines] == [f"{file}:{n}:" for n in (2, 2, 3, 4)]
+    assert "does not move replicas between brokers" in lines[0]
+
+
+def test_problems_of_the_file_need_no_cluster(
+    run: Callable[..., Result], cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.topics = Unknown("b:9000 refused")
+    file = tmp_path / "bad.json"
+    file.write_text("{")
+    assert run("verify", file).exit_code == ExitCode.USAGE
+    assert run("plan", *DRAIN).exit_code == ExitCode.NO_DATA
+
+
+def test_an_unreadable_file_ends_with_2(run: Callable[..., Result], tmp_path: Path) -> None:
+    assert run("verify", tmp_path / "none.json").exit_code == ExitCode.USAGE
+
+
+def test_a_hazard_forbids_and_nothing_is_written(
+    run: Callable[..., Result], cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.hazards = (hazard(HazardKind.DIRECTORY_IDS), hazard(HazardKind.ONE_DIRECTORY_LEFT))
+    out = tmp_path / "plan.json"
+    result = run("plan", *DRAIN, "--out", out, "--json")
+    assert result.exit_code == ExitCode.HAZARD
+    assert "prod: hazard directory_ids: it is so" in result.stderr
+    (row,) = json.loads(result.stdout)["kraftgate"]["brokers"]
+    assert len(row["forbidden"]) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "now", [summary(Mode.KRAFT, held=True), summary(Mode.MIGRATING)], ids=["held", "migrating"]
+)
+def test_a_held_broker_and_one_in_migration_mode_are_forbidden(
+    run: Callable[..., Result], cluster: Cluster, now: ClusterSummary
+) -> None:
+    """KIP-858, "Broker" and "Migrating clusters in ZooKeeper mode"."""
+    cluster.summary = now
+    result = run("plan", *DRAIN)
+    assert result.exit_code == ExitCode.HAZARD
+    assert "forbidden: broker 1 is" in result.stdout
+
+
+def test_an_obstacle_ends_with_5(run: Callable[..., Result], cluster: Cluster) -> None:
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600}), log_dir(D1, free=10)),
+        broker(2, log_dir(D0, error=56), log_dir(D1)),
+    )
+    result = run("plan", *DRAIN)
+    assert result.exit_code == ExitCode.HAZARD
+    assert "/d1 would be 590 bytes too small" in result.stderr
+    refused = run("plan", "--broker", 2, "--drain", D0)
+    assert refused.exit_code == ExitCode.HAZARD
+    assert "/d0 is not online (error 56)" in refused.stderr
+
+
+@pytest.mark.parametrize("known", [("the disks are stale",), None])
+def test_unknown_data_ends_with_4_and_nothing_is_written(
+    run: Callable[..., Result],
+    cluster: Cluster,
+    tmp_path: Path,
+    known: tuple[str, ...] | None,
+) -> None:
+    """None: no `kraftgate run` has ever run here."""
+    cluster.not_known = known
+    out = tmp_path / "plan.json"
+    result = run("plan", *DRAIN, "--out", out, "--json")
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "prod: not known: " in result.stderr
+    assert len(json.loads(result.stdout)["partitions"]) == 2
+    assert not out.exists()
+
+
+def test_a_silent_broker_ends_with_4(run: Callable[..., Result], cluster: Cluster) -> None:
+    cluster.brokers = [Broker(id=1, settings=ZOOKEEPER, log_dirs=Unknown("b1 refused"))]
+    result = run("plan", *DRAIN)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "broker 1 does not describe its log directories: b1 refused" in result.stderr
+
+
+def test_unknown_free_space_ends_with_4(run: Callable[..., Result], cluster: Cluster) -> None:
+    cluster.put(broker(1, log_dir(D0, {"t-0": 600}), log_dir(D1, free=None)))
+    result = run("plan", *DRAIN)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "not known: the free space of /d1 on broker 1" in result.stderr
+
+
+def test_a_plan_that_cannot_be_written_ends_with_1(run: Callable[..., Result]) -> None:
+    result = run("plan", *DRAIN, "--out", "/nonexistent/plan.json")
+    assert result.exit_code == ExitCode.FAILED
+    assert "/nonexistent/plan.json: No such file or directory" in result.stderr
+
+
+@pytest.fixture
+def plan(run: Callable[..., Result], tmp_path: Path) -> Path:
+    run("plan", *DRAIN, "--out", (out := tmp_path / "plan.json"))
+    return out
+
+
+def test_verify_follows_the_moves_to_their_end(
+    run: Callable[..., Result], cluster: Cluster, plan: Path
+) -> None:
+    """KIP-113, "How to reassign replica between log directories across brokers": verification."""
+    result = run("verify", plan)
+    assert result.exit_code == ExitCode.GATE_NOT_MET
+    assert "not moving: 2" in result.stdout
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600}), log_dir(D1, {"t-1": 200}, futures={"t-0": 7})),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    result = run("verify", plan, "--json")
+    assert result.exit_code == ExitCode.GATE_NOT_MET
+    assert result.stderr == "kraftgate: prod: t-0 on broker 1: moving\n"
+    told = json.loads(result.stdout)
+    assert told["completed"] is False
+    assert told["moves"][0] == {
+        "topic": "t", "partition": 0, "broker": 1, "to": D1, "progress": "moving", "log_dir": D0,
+        "future_log_dir": D1, "offset_lag": 7, "directory": None, "recorded": None, "why": None,
+    }  # fmt: skip
+    cluster.put(broker(1, log_dir(D0), log_dir(D1, {"t-0": 600, "t-1": 200})))
+    result = run("verify", plan)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert "completed: 2" in result.stdout
+
+
+def test_verify_without_an_answer_ends_with_4(
+    run: Callable[..., Result], cluster: Cluster, plan: Path
+) -> None:
+    cluster.brokers = [Broker(id=1, settings=ZOOKEEPER, log_dirs=Unknown("b1 refused"))]
+    result = run("verify", plan)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "t-0 on broker 1: unknown (b1 refused)" in result.stderr
+
+
+def test_verify_in_kraft_mode_needs_the_metadata_log(
+    run: Callable[..., Result], cluster: Cluster, plan: Path
+) -> None:
+    """KIP-858, "Intra-broker replica movement": the disks alone do not complete a move."""
+    done = broker(1, log_dir(D0), log_dir(D1, {"t-0": 600, "t-1": 200}))
+    cluster.brokers = [replace(done, settings={"process.roles": "broker"})]
+    result = run("verify", plan)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "has no `controllers` for prod" in result.stderr
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_pictures_are_bounded(width: int) -> None:
+    many = {f"topic-with-a-name-{n}": 10**9 for n in range(SHOWN_MAX + 3)}
+    one = broker(1, log_dir(D0, many, free=10**12), log_dir(D1, free=10**12))
+    moves = tuple(Move(1, at(name), D0, D1, size) for name, size in many.items())
+    found = Planned(
+        cluster="prod",
+        topics=PLACED,
+        brokers={1: one},
+        moves=moves,
+        throttles={1: 50_000_000},
+        permissions={},
+        obstacles=("an obstacle",),
+        unknown=(),
+    )
+    verified = [Verified(1, each.at, D1, Progress.NOT_MOVING, D0) for each in moves]
+    for picture in (plan_picture(found), verified_picture("prod", verified)):
+        Console(width=width, file=(sink := io.StringIO())).print(picture)
+        said = sink.getvalue()
+        assert max(map(len, said.splitlines())) <= width
+        assert "and 3 more: see --json" in said
