@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def _in_order(printed: object) -> object:
     if isinstance(printed, dict):
         return {key: _in_order(printed[key]) for key in sorted(printed)}
     if isinstance(printed, list):
-        return sorted(map(_in_order, printed), key=json.dumps)
+        return sorted(map(_in_order, printed), key=partial(json.dumps, sort_keys=True))
     return printed
 
 

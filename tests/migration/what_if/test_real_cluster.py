@@ -1,7 +1,7 @@
 """Predictions for real brokers, compared with the result of the actual failures.
 
-The failures are also what preflight, the conditions and `log-dirs` must see: they are asked here,
-too.
+The failures are also what preflight, the conditions, `log-dirs` and `move` must see: they are asked
+here, too.
 """
 
 import json
@@ -27,6 +27,7 @@ from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
 from tests.support.log_dirs import listed, moving, wait_absent, wait_as_kafkas_tool
+from tests.support.moves import drained, planned
 from tests.system.asking import directory_id
 from tests.system.killing import Killed
 
@@ -149,6 +150,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
 def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path) -> None:
     """A directory fails, then a broker, then some partitions have no eligible leader."""
     lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
+    _moves_in_zookeeper_mode(zookeeper, tmp_path / "plan.json")
     before = zookeeper.now(IN_ZOOKEEPER)
     told = zookeeper.what_if(1, d0)
     assert told.exit_code == ExitCode.HAZARD
@@ -195,6 +197,25 @@ def sole(lab: Lab, broker: int) -> int:
     """Return a partition of `one` whose only replica is on the broker."""
     placed = lab.isrs().items()
     return min(at[1] for at, (replicas, _, _) in placed if (at[0], replicas) == ("one", [broker]))
+
+
+def _moves_in_zookeeper_mode(zookeeper: Real, file: Path) -> None:
+    """KIP-113, "Test Plan": the plan is shown without `kraftgate run`, but nothing permits it."""
+    lab, config = zookeeper.lab, zookeeper.file
+    drain = ("--broker", "3", "--drain", str(lab.directory(3, 0)))
+    code, plan, said = planned(config, *drain, "--throttle", "1000")
+    assert code == ExitCode.NO_DATA
+    assert "not known: " in said
+    (row,) = plan["kraftgate"]["brokers"]
+    assert row["forbidden"] == []
+    assert row["seconds"] == row["bytes"] / 1000
+    (space,) = plan["kraftgate"]["directories"]
+    assert space["free_before"] - space["free_after"] == row["bytes"]
+    file.write_text(json.dumps(plan))
+    found = drained(lab, config, 3, file)
+    assert len(found) == row["moves"] > 1
+    _, done, _ = planned(config, *drain)
+    assert done["partitions"] == []
 
 
 def _log_dirs_in_zookeeper_mode(zookeeper: Real) -> None:
@@ -280,6 +301,9 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
         if line["topic"] == "one":
             assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")
     assert told.fates("two") <= {"leader_moves", "under_replicated"}
+    code, _, said = planned(migrating.file, "--broker", "1", "--drain", str(d1))
+    assert code == ExitCode.HAZARD
+    assert "broker 1 is in migration mode" in said
     lab.fail_directory(1, 1)
     assert not lab.wait_directory_noticed(1, 1)
     migrating.wait_as_told(told, before, 1)
