@@ -18,7 +18,7 @@ LOST: Final = DirectoryId(bytes(15) + b"\x02")
 """Uuid(0, 2): the directory is gone; nothing in 3.9 writes it."""
 
 RESERVED: Final = 100
-"""Kafka gives no directory an id below this one, read as a number (KIP-858, Reserved UUIDs)."""
+"""Kafka gives no directory an id below this one, read as a number (KIP-858, "Reserved UUIDs")."""
 
 PENDING: Final = frozenset((MIGRATING, UNASSIGNED))
 """The ids of pending replicas: their directory is not known. They hold a broker."""

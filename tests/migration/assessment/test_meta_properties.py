@@ -1,4 +1,4 @@
-"""meta.properties: one case per rule (KIP-858, "Storage format command"), and the parser."""
+"""meta.properties: one case per rule (KIP-858, "meta.properties"), and the parser."""
 
 import base64
 from dataclasses import replace
@@ -69,7 +69,7 @@ def test_partitions_without_a_file_stay_in_zookeeper_and_migration_mode() -> Non
 
 
 def test_a_first_start_generates_the_ids() -> None:
-    """KIP-858, "Brokers": a directory without an id gets one."""
+    """KIP-858, "meta.properties": a directory without an id gets one."""
     files = [replace(WELL, path=path, directory_id=None) for path in PATHS]
     assert start(Mode.ZOOKEEPER, *files) == [Effect.KEEPS] * 2
     assert start(Mode.MIGRATING, *files) == [Effect.WRITES] * 2
