@@ -16,6 +16,8 @@ from click.testing import CliRunner
 
 from migration.assessment.conditions import PreflightSeen, SettingsSeen, TopicsSeen
 from migration.image.summary import ClusterSummary, Mode
+from migration.moves.plan_file import to_file
+from migration.observed.probed import TopicPartition
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
@@ -27,7 +29,7 @@ from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
 from tests.support.log_dirs import listed, moving, wait_absent, wait_as_kafkas_tool
-from tests.support.moves import drained, planned
+from tests.support.moves import drained, planned, verified, wait_verified
 from tests.system.asking import directory_id
 from tests.system.killing import Killed
 
@@ -218,12 +220,26 @@ def _moves_in_zookeeper_mode(zookeeper: Real, file: Path) -> None:
     assert done["partitions"] == []
 
 
+def _move_in_progress(lab: Lab, config: Path, broker: int, partition: int) -> None:
+    """KIP-113, "How to reassign replica between log directories across brokers": --verify."""
+    ((path, _),) = listed(config).replicas(broker, "one", partition, future=True)
+    target = {TopicPartition("one", partition): [(broker, path)]}
+    (file := config.with_name("moving.json")).write_text(json.dumps(to_file(target)))
+    found = wait_verified(lab, config, file, ExitCode.GATE_NOT_MET, ["moving"])
+    (one,) = found.values()
+    assert one["future_log_dir"] == path
+    assert one["offset_lag"] > 0
+    code, _, said = planned(config, "--broker", str(broker), "--even", "count")
+    assert code in (ExitCode.HAZARD, ExitCode.NO_DATA), said
+
+
 def _log_dirs_in_zookeeper_mode(zookeeper: Real) -> None:
     """KIP-113, "Scripts": an offline directory of broker 1, a move on broker 3."""
     lab, config = zookeeper.lab, zookeeper.file
     partition = sole(lab, 3)
     with moving(lab, config, 3, "one", partition):
         wait_as_kafkas_tool(lab, config, ExitCode.DONE)
+        _move_in_progress(lab, config, 3, partition)
         filters = ("--broker", "3", "--broker", "1", "--topic", "one", "--topic", "two")
         tools = ("--broker-list", "1,3", "--topic-list", "one,two")
         wait_as_kafkas_tool(lab, config, ExitCode.DONE, filters, tools)
@@ -349,6 +365,7 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
         until(answered)
         told = answers[-1]
         following.wait_for(lambda now: identified(now, 9))
+        _moves_in_kraft_mode(kraft, followed, tmp_path / "plan.json")
         assert following.interrupt() == 0
     assert {one["rests_on"] for one in told.lines.values()} == {"disks_and_metadata_log"}
     assert told.answer["directory_known_by"] == "meta.properties"
@@ -371,6 +388,26 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     lab.fail_directory(1, 0)
     assert not lab.wait_directory_noticed(1, 0)
     kraft.wait_as_told(halted, before, 1)
+
+
+def _moves_in_kraft_mode(kraft: Real, followed: Real, plan: Path) -> None:
+    """KIP-858, "Intra-broker replica movement": the metadata log has the new directories."""
+    lab, drain = kraft.lab, ("--broker", "3", "--drain", str(kraft.lab.directory(3, 0)))
+
+    def permitted() -> bool:
+        code, _, said = planned(followed.file, *drain, "--out", str(plan))
+        assert code in (ExitCode.DONE, ExitCode.NO_DATA), said
+        return code == ExitCode.DONE
+
+    until(permitted)
+    assert planned(kraft.file, *drain)[0] == ExitCode.NO_DATA
+    found = drained(lab, followed.file, 3, plan)
+    ids = {str(lab.directory(3, n)): directory_id(lab.directory(3, n)) for n in (1, 2)}
+    for each in found.values():
+        assert each["directory"] == each["recorded"] == ids[each["log_dir"]]
+    code, blind = verified(kraft.file, plan)
+    assert code == ExitCode.NO_DATA, "the disks alone complete nothing in KRaft mode"
+    assert {each["progress"] for each in blind.values()} == {"unknown"}
 
 
 def _log_dirs_in_kraft_mode(
