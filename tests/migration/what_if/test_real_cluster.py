@@ -327,7 +327,7 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
 
 
 def _log_dirs_of_a_halted_broker(migrating: Real) -> None:
-    """Kafka's tool leaves it out without a word; a hybrid cluster is in test_real_phases.py."""
+    """KIP-113, "Scripts": Kafka's own script leaves this broker out without a word."""
     lab, config = migrating.lab, migrating.file
     now = wait_absent(config, 1)
     assert {broker for broker, _ in now.log_dirs} == {2}
