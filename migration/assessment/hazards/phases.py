@@ -33,8 +33,8 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
     for each in summary.brokers:
         counts = [
             f"{each.replicas[state]} {state}"
-            for state in (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, ReplicaState.OFFLINE)
-            if each.replicas[state]
+            for state in ReplicaState
+            if state is not ReplicaState.ASSIGNED and each.replicas[state]
         ]
         if counts:
             lines.append(f"broker {each.id} has replicas {', '.join(counts)}")
