@@ -37,6 +37,8 @@ PRINTERS = ("orchestrator/output/printing.py", "orchestrator/output/rich_console
 ALLOWED = {
     # A supervisor's one word to its parent, through a pipe.
     ("orchestrator/hooks/supervisor.py", "sys.stdout"),
+    # A process's messages to its parent, through a pipe.
+    ("streams/zookeeper/notification_process.py", "sys.stdout"),
     # Before a JVM starts, what is buffered is written; nothing is printed.
     ("streams/spark/session.py", "sys.stdout"),
     ("streams/spark/session.py", "sys.stderr"),
