@@ -2,7 +2,8 @@
 
 One cluster for all: the lab's own migration reaches its end, and preflight determines the phase
 from the cluster's answers, and gives no advice for another phase. A failed directory and a dead
-broker are in tests/migration/what_if/test_real_cluster.py.
+broker are in tests/migration/what_if/test_real_cluster.py. While the cluster is hybrid, log-dirs is
+compared with Kafka's tool.
 """
 
 import json
@@ -23,8 +24,10 @@ from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
+from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
+from tests.system.asking import directory_id
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
 
 HONEST = {"replication-factor-one", "min-insync-replicas", "quorum-reachable"}
 """What a clean cluster is warned of: its topics are made so, and its controllers do not exist."""
@@ -41,11 +44,12 @@ ZNODES = {
 }
 """What somebody left there, one after the other."""
 CONTROLLERS = "restarting broker 1 with the migration"
+HYBRID = "restarting broker 2 in KRaft"
 PHASES = {
     "starting the controllers": Phase.ZOOKEEPER,
     CONTROLLERS: Phase.PRE_MIGRATION,
     "copied": Phase.HYBRID,
-    "restarting broker 2 in KRaft": Phase.HYBRID,
+    HYBRID: Phase.HYBRID,
     "finalizing": Phase.DUAL_WRITE,
     "finalized": Phase.FINALIZED,
 }
@@ -64,6 +68,7 @@ class Migrated:
     told: dict[str, Told] = field(default_factory=dict)
     trees: list[Tree] = field(default_factory=list)
     quorum: QuorumSeen | Unknown | None = None
+    hybrid: Listed | None = None
 
     def look_before(self) -> None:
         client = KazooClient(hosts=self.lab.zookeeper_connect)
@@ -87,6 +92,21 @@ class Migrated:
                 self.told[begins] = preflight(self.config)
         if step.startswith(CONTROLLERS):
             self.quorum = ask_quorum(target(self.config), now_ms)
+        if step.startswith(HYBRID):
+            self.list_hybrid()
+
+    def list_hybrid(self) -> None:
+        """List the directories while one of broker 1 is offline and a replica of broker 2 moves."""
+        lab = self.lab
+        lab.fail_directory(1, 1)
+        assert lab.wait_directory_noticed(1, 1)
+        with moving(lab, self.config, 2, "placed", 1):
+            wait_as_kafkas_tool(lab, self.config, ExitCode.DONE)
+            self.hybrid = listed(self.config)
+        lab.stop(1)
+        lab.heal_directory(1, 1)
+        lab.start(1)
+        lab.wait_in_sync()
 
 
 @contextmanager
@@ -215,8 +235,24 @@ def test_each_phase_is_told_and_none_gets_the_advice_of_another(
     if phase in OVER:
         assert {each["summary"] for each in told.checks.values()} == {OVER[phase]}
         assert set(advice) == {""}
-    if at not in ("restarting broker 2 in KRaft", "finalizing"):
+    if at not in (HYBRID, "finalizing"):
         assert told.exit_code == ExitCode.DONE, told
+
+
+def test_log_dirs_of_a_hybrid_cluster(migrated: Migrated) -> None:
+    """KIP-113, "Scripts": broker 1 in KRaft mode, broker 2 in migration mode."""
+    lab, both = migrated.lab, migrated.hybrid
+    assert both is not None
+    assert both.state(1, lab.directory(1, 1)) == "offline"
+    for at in ((1, 0), (2, 0), (2, 1)):
+        path = lab.directory(*at)
+        assert both.state(at[0], path) == "online"
+        assert both.id(at[0], path) == (directory_id(path), "meta.properties")
+    ((here, current),) = both.replicas(2, "placed", 1, future=False)
+    ((there, future),) = both.replicas(2, "placed", 1, future=True)
+    assert here != there
+    assert future["bytes"] < current["bytes"]
+    assert future["offset_lag"] > 0
 
 
 def test_the_lab_goes_the_whole_way(migrated: Migrated) -> None:
