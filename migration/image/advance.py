@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from migration.image import controllers
-from migration.image.broker_updates import BrokerSteps, Events
-from migration.image.brokers import Moment
-from migration.image.cluster import ClusterImage, Provenance
+from migration.image.brokers import BrokerSteps
+from migration.image.cluster import ClusterImage, Controller, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of
 from migration.image.summary import Phase
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event
+from migration.metadata.events import Event, LogEvents, Moment
 from migration.metadata.records import (
     AbortTransaction,
     BeginTransaction,
@@ -33,7 +31,7 @@ from migration.metadata.records import (
     ZkMigrationState,
 )
 from migration.metadata.transactions import Admission
-from migration.shard.report import ShardReport
+from migration.shard.report import Note, ShardReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,7 @@ class _Step:
     def __init__(self, image: ClusterImage, batch: Batch) -> None:
         self._before = image
         self._batch = batch
-        self._events = Events()
+        self._events = LogEvents()
         self._brokers = BrokerSteps(image, batch.reports, self._events)
         self._unknown = dict(image.unknown_records)
         self._held_back = list(image.held_back)
@@ -132,11 +130,13 @@ class _Step:
         gone = self._brokers.replace(
             at, (record for record in records if isinstance(record, RegisterBroker))
         )
-        quiet, self._events = self._events, Events()
-        self._controllers = {}
+        quiet, self._events = self._events, LogEvents()
+        known, self._controllers = self._controllers, {}
         for stamped, _ in self._batch.records:
             self._cluster_wide(stamped)
-        self._controllers = controllers.from_snapshot(self._controllers, self._before.controllers)
+        self._controllers = {
+            each.id: each.in_snapshot(known.get(each.id)) for each in self._controllers.values()
+        }
         self._events = quiet
         self._held_back = []
         self._migration_state = replace(self._migration_state, copying=False)
@@ -154,7 +154,7 @@ class _Step:
         for report in self._batch.reports.values():
             for note in report.notes:
                 if note.kind == EventKind.RECORD_CONTRADICTS:
-                    self._events.note(note)
+                    self._note(note)
 
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
         """Return the next image and the events."""
@@ -206,7 +206,10 @@ class _Step:
             yield offset, 2, partial(self._brokers.cross, [each[1:] for each in same])
         for report in self._batch.reports.values():
             for note in report.notes:
-                yield note.offset, 3, partial(self._events.note, note)
+                yield note.offset, 3, partial(self._note, note)
+
+    def _note(self, note: Note) -> None:
+        self._events.add(_moment(note), note.kind, **note.fields)
 
     def _admit(self, stamped: Stamped, what: Admission) -> None:
         if isinstance(stamped.record, BeginTransaction):
@@ -258,7 +261,13 @@ class _Step:
                 self._active_controller = record.leader_id
                 self._events.add(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
             case RegisterController():
-                self._controllers[record.controller_id] = controllers.registered(record, at)
+                self._controllers[record.controller_id] = Controller(
+                    id=record.controller_id,
+                    incarnation=record.incarnation_id,
+                    zk_migration_ready=record.zk_migration_ready,
+                    registered=at,
+                    host=record.host,
+                )
                 self._events.add(
                     at,
                     EventKind.CONTROLLER_REGISTERED,
@@ -286,8 +295,8 @@ class _Step:
             self._reported_phase = phase
 
 
-def _moment(stamped: Stamped) -> Moment:
-    return Moment(offset=stamped.offset, timestamp_ms=stamped.timestamp_ms)
+def _moment(of: Stamped | Note) -> Moment:
+    return Moment(offset=of.offset, timestamp_ms=of.timestamp_ms)
 
 
 def _recounted(

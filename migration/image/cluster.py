@@ -10,11 +10,21 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.comparison.result import Comparing
-from migration.image.brokers import Broker
-from migration.image.controllers import Controller
 from migration.image.phases import MigrationState, phase_of
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, Vanished, Wiped
+from migration.image.summary import (
+    BrokerSummary,
+    ClusterSummary,
+    ControllerSummary,
+    DirectoriesGone,
+    Mode,
+    Phase,
+    Registered,
+    UnfencedEarly,
+    Vanished,
+    Wiped,
+)
 from migration.metadata.directory_ids import LOST, PENDING, DirectoryId, to_text
+from migration.metadata.events import Moment
 from migration.metadata.partitions import classify
 from migration.metadata.records import Stamped
 from migration.metadata.replica_state import ReplicaState
@@ -25,6 +35,105 @@ from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Replication
 
 _RESERVED: Final = PENDING | {LOST}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """Unfenced while held.
+
+    Attributes:
+        at: the unfencing record; None: it precedes the snapshot.
+        pending: number of pending replicas at that record, or in the snapshot.
+        until: the record that ended the hold.
+    """
+
+    at: Moment | None
+    pending: int
+    until: Moment | None = None
+
+    def summary(self) -> UnfencedEarly:
+        """Return its part of the summary."""
+        known = self.at is not None and self.until is not None
+        duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
+        return UnfencedEarly(pending=self.pending, duration_ms=duration)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Log directories that are no longer registered, and were lost while replicas had no known one.
+
+    Attributes:
+        pending: number of the broker's replicas without a directory at that moment.
+    """
+
+    directories: tuple[DirectoryId, ...]
+    pending: int
+    at: Moment
+
+    def summary(self) -> DirectoriesGone:
+        """Return its part of the summary."""
+        return DirectoriesGone(
+            directories=tuple(to_text(each) for each in self.directories),
+            pending=self.pending,
+            at_ms=self.at.timestamp_ms or None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker(Registered):
+    """The latest registration of a broker, and its later state.
+
+    Attributes:
+        registered: the RegisterBrokerRecord; from a snapshot the timestamp is unknown (0).
+        unfenced: the first unfencing since the registration; None: none was observed.
+        unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
+        complete: the record after which no replica was pending; None: held, or not KRaft.
+        gone: directories missing from this registration, if replicas may be lost with them.
+        failed: directories that failed since, while replicas had no known directory, and still have
+            none.
+    """
+
+    epoch: int
+    incarnation: bytes
+    log_dirs: tuple[DirectoryId, ...]
+    registered: Moment
+    unfenced: Moment | None = None
+    unfenced_before: bool = False
+    complete: Moment | None = None
+    early: Early | None = None
+    gone: Gone | None = None
+    failed: Gone | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """The latest registration of a controller; Kafka 3.9 never removes one.
+
+    Attributes:
+        registered: None: before the snapshot that was read.
+    """
+
+    id: int
+    incarnation: bytes
+    zk_migration_ready: bool
+    registered: Moment | None
+    host: str | None = None
+
+    def summary(self) -> ControllerSummary:
+        """Return its part of the summary."""
+        at = self.registered
+        return ControllerSummary(
+            id=self.id,
+            zk_migration_ready=self.zk_migration_ready,
+            registered_offset=None if at is None else at.offset,
+            registered_ms=None if at is None else at.timestamp_ms,
+            host=self.host,
+        )
+
+    def in_snapshot(self, known: "Controller | None") -> "Controller":
+        """Return a registration from a snapshot, which does not show when it was made."""
+        same = known is not None and known.incarnation == self.incarnation
+        return replace(self, registered=known.registered if same and known else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from migration.comparison import result
 from migration.comparison.differences import Difference, Found, Last, ShardComparison, confirm
 from migration.comparison.result import Comparing
 from migration.image import jmx_check, wipe
-from migration.image.brokers import Broker
-from migration.image.cluster import ClusterImage
+from migration.image.cluster import Broker, ClusterImage
 from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source

@@ -59,6 +59,42 @@ def in_time_order(events: Iterable[Event]) -> list[Event]:
     return [event for _, event in sorted(keyed, key=itemgetter(0))]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A record's metadata offset and its timestamp (ms since the epoch)."""
+
+    offset: int
+    timestamp_ms: int
+
+
+class LogEvents:
+    """Collects the events of one batch of the metadata log."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def add(
+        self, at: Moment, kind: EventKind | str, broker: int | None = None, **fields: object
+    ) -> None:
+        """Add an event."""
+        self._events.append(
+            Event(
+                offset=at.offset,
+                timestamp_ms=at.timestamp_ms,
+                kind=kind,
+                broker=broker,
+                fields=fields,
+            )
+        )
+
+    def in_order(self) -> tuple[Event, ...]:
+        """Return the events in metadata order.
+
+        Records of a transaction take effect at its end; their events have the records' offsets.
+        """
+        return tuple(sorted(self._events, key=lambda event: event.offset or 0))
+
+
 class EventCollector:
     """Collects the events of one fact from a source other than the metadata log.
 

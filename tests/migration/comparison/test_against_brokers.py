@@ -3,11 +3,11 @@
 import pytest
 
 from migration.comparison.differences import Difference, Last
-from migration.image.brokers import Broker, Moment
-from migration.image.cluster import ClusterImage
+from migration.image.cluster import Broker, ClusterImage
 from migration.image.observe import LASTS_MS, against_brokers, compare
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Mode
+from migration.metadata.events import Moment
 from migration.observed.facts import ZkContentRead
 from migration.shard.report import ShardReport
 from streams.state.store import pack_image, unpack_image

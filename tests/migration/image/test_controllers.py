@@ -1,16 +1,17 @@
 """Controllers from registrations: the reported events, and the facts that snapshots lack."""
 
-from migration.image.brokers import Moment
-from migration.image.controllers import Controller, from_snapshot, registered
+from migration.image.cluster import Controller
 from migration.image.summary import ControllerSummary
-from migration.metadata.records import RegisterController
+from migration.metadata.events import Moment
 
 AT = Moment(offset=5, timestamp_ms=1000)
 LATER = Moment(offset=900, timestamp_ms=9000)
 
 
 def started(id_: int, incarnation: int, at: Moment, *, ready: bool = True) -> Controller:
-    return registered(RegisterController(id_, bytes([incarnation]) * 16, ready), at)
+    return Controller(
+        id=id_, incarnation=bytes([incarnation]) * 16, zk_migration_ready=ready, registered=at
+    )
 
 
 def test_a_registration_is_told_with_its_place() -> None:
@@ -26,7 +27,7 @@ def test_a_snapshot_keeps_the_place_of_a_registration_that_was_seen_and_of_no_ot
         3001: started(3001, 2, LATER, ready=False),
         3002: started(3002, 1, LATER),
     }
-    kept = from_snapshot(loaded, known)
+    kept = {id_: each.in_snapshot(known.get(id_)) for id_, each in loaded.items()}
     assert kept[3000].registered == AT
     assert kept[3001].registered is None
     assert not kept[3001].zk_migration_ready

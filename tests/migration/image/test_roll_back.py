@@ -9,10 +9,10 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, HazardKind, hazards
 from migration.assessment.waits import WaitKind
 from migration.image.advance import Batch, advance
-from migration.image.brokers import Broker, Moment
-from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
 from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
 from migration.image.summary import Mode, Phase
+from migration.metadata.events import Moment
 from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
 from migration.metadata.transactions import Admission
 from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen

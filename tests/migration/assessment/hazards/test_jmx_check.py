@@ -6,12 +6,11 @@ import pytest
 
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import Action, HazardKind, hazards
-from migration.image.brokers import Broker, Moment
-from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
 from migration.image.observe import observe
 from migration.image.phases import MigrationState
 from migration.image.summary import Mode
-from migration.metadata.events import Event
+from migration.metadata.events import Event, Moment
 from migration.observed.facts import JmxSeen, LogDirSeen
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DisksImage
