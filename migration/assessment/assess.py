@@ -1,27 +1,92 @@
 """assess(snapshot) -> Assessment: what Kraftgate concludes from one snapshot of a cluster."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from migration.assessment.alerts import AlertStates, advance
+from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_source_current, knows_partitions
 from migration.assessment.conditions.view import Execution
-from migration.assessment.currency import Currency, SourceCurrency
+from migration.assessment.currency import (
+    UNREAD_FACTS,
+    Currency,
+    SourceCurrency,
+    SourceState,
+    log_currency,
+    reported,
+)
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta import Eta, cluster_eta, etas
 from migration.assessment.hazards import Hazard, hazards
-from migration.assessment.snapshot import Snapshot
-from migration.assessment.source_currency import currency_of, source_currencies
+from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, headline, waits
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.probed import Maybe, Unknown
+from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
+from migration.values.durations import duration_text
 
 T = TypeVar("T")
 
 _AHEAD: Final = frozenset({WaitKind.BROKER_IN_ZOOKEEPER_MODE, WaitKind.FINALIZE})
 """Waits for steps of the migration itself; an aborted rollback does not resume the migration."""
+POLLED_MS_MAX: Final = 30_000
+"""An older answer is stale."""
+CHECKED_MS_MAX: Final = 1_800_000
+"""There are many preflight checks, and their data changes slowly."""
+_RESUMING: Final = "it is not followed again yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """A source's journal, and how much of it the store includes.
+
+    Attributes:
+        last: sequence number of its last fact; None: the journal cannot be read.
+        read: sequence number of the last fact that the store includes.
+        unread_ms: when the first fact that the store lacks was observed; None: there is none, or
+            its time is unknown.
+    """
+
+    last: int | None
+    read: int
+    unread_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One cluster at one moment.
+
+    Attributes:
+        now_ms: the time of the snapshot, by the wall clock.
+        stall_after_ms: a held broker without progress for longer is stalled.
+        configured: the followed sources in the configuration.
+        sources: each source's own report; absent: none.
+        journals: of the sources that have one.
+        not_followed: why no process updates the store, whatever the sources' reports say; None: one
+            does, or that is unknown.
+        resuming: sources whose last report an earlier process received.
+        phase_began_ms: None: unknown.
+        execution: None: no runbook is executed.
+        alerts: as of the last snapshot.
+    """
+
+    summary: ClusterSummary
+    now_ms: int
+    stall_after_ms: int
+    configured: frozenset[DataSource]
+    sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
+    journals: Mapping[DataSource, Journal] = field(default_factory=dict)
+    not_followed: str | None = None
+    resuming: frozenset[DataSource] = frozenset()
+    polled: Polled = NOT_POLLED
+    phase_began_ms: int | None = None
+    execution: Execution | None = None
+    alerts: AlertStates = NO_ALERTS
+
+    def status(self, source: DataSource) -> SourceStatus:
+        """Return a source's own report."""
+        return self.sources.get(source, NO_STATUS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +157,8 @@ class Assessment:
 def assess(snapshot: Snapshot) -> Assessment:
     """Assess one cluster. Pure: the same snapshot gives the same assessment."""
     summary, now_ms = snapshot.summary, snapshot.now_ms
-    sources = source_currencies(snapshot)
-    currency = currency_of(snapshot, sources)
+    sources = {source: _currency_of(snapshot, source) for source in FOLLOWED}
+    currency = _together(snapshot, sources)
     view = _view(snapshot, currency)
     log = sources[DataSource.METADATA_LOG]
     found = etas(summary, log, now_ms, view.stalled)
@@ -144,3 +209,86 @@ def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait
 
 def _known(answer: Maybe[T]) -> T | None:
     return None if isinstance(answer, Unknown) else answer
+
+
+def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) -> Currency:
+    """Return the currency of the followed and the polled sources together.
+
+    JMX that is not configured is left out: nothing depends on it.
+    """
+    not_current = {
+        source: each.why
+        for source, each in sources.items()
+        if each.why is not None
+        and (source is not DataSource.JMX or each.state is not SourceState.NOT_CONFIGURED)
+    }
+    return Currency(
+        not_current={**not_current, **_polled_not_current(snapshot)},
+        last_ms={
+            source: each.status.last_reply_ms
+            for source, each in sources.items()
+            if each.status.last_reply_ms is not None
+        },
+    )
+
+
+def _currency_of(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
+    status, now_ms = snapshot.status(source), snapshot.now_ms
+    configured = source in snapshot.configured
+    unread = snapshot.not_followed
+    if source in snapshot.resuming and not status.finished:
+        unread = unread or _RESUMING
+    if source is DataSource.METADATA_LOG:
+        return log_currency(snapshot.summary, status, now_ms, unread, configured=configured)
+    state, why = reported(status, now_ms, _KEYS[source], configured=configured)
+    if state is SourceState.CURRENT and (unread := unread or _unprocessed(snapshot, source)):
+        state, why = SourceState.BEHIND, unread
+    if state is SourceState.CURRENT and source is DataSource.ZOOKEEPER:
+        why = _not_seen(snapshot.summary, status)
+        state = SourceState.CURRENT if why is None else SourceState.BLIND
+    return SourceCurrency(state=state, status=status, why=why)
+
+
+_KEYS: Final = {
+    DataSource.ZOOKEEPER: "zookeeper",
+    DataSource.LOG_DIRS: "brokers",
+    DataSource.JMX: "jmx",
+}
+
+
+def _unprocessed(snapshot: Snapshot, source: DataSource) -> str | None:
+    """Return that the store is behind the source's facts; None: it is not, or only for a moment."""
+    journal = snapshot.journals.get(source)
+    if journal is None:
+        return None
+    late = journal.unread_ms is not None and snapshot.now_ms - journal.unread_ms > STALE_AFTER_MS
+    return UNREAD_FACTS if late or journal.last is None else None
+
+
+def _not_seen(summary: ClusterSummary, status: SourceStatus) -> str | None:
+    """Return why the store's image of ZooKeeper is not current; None: it is."""
+    seen, since_ms = summary.zookeeper, status.whole_since_ms
+    if seen is None or seen.seen_ms is None:
+        return "not read yet"
+    if seen.blind_since_ms is not None:
+        return "its connection was lost: changes may have been missed"
+    if since_ms is not None and seen.seen_ms < since_ms:
+        return "it is connected again, and the facts read since have not been processed yet"
+    return None
+
+
+def _polled_not_current(snapshot: Snapshot) -> Mapping[DataSource, str]:
+    polled, found = snapshot.polled, {}
+    if isinstance(polled.log_dirs, Unknown):
+        found[DataSource.LOG_DIRS] = polled.log_dirs.why
+    for source, answer, oldest_ms in (
+        (DataSource.TOPICS, polled.topics, POLLED_MS_MAX),
+        (DataSource.SETTINGS, polled.settings, POLLED_MS_MAX),
+        (DataSource.QUORUM, polled.quorum, POLLED_MS_MAX),
+        (DataSource.PREFLIGHT, polled.preflight, CHECKED_MS_MAX),
+    ):
+        if isinstance(answer, Unknown):
+            found[source] = answer.why
+        elif snapshot.now_ms - answer.at_ms > oldest_ms:
+            found[source] = f"the last answer is older than {duration_text(oldest_ms)}"
+    return found

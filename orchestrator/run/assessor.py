@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
-from migration.assessment.assess import assess
+from migration.assessment.assess import Snapshot, assess
 from migration.assessment.conditions import Execution, Verdict
 from migration.assessment.data_source import DataSource
 from migration.assessment.polled import NOT_POLLED, Polled
-from migration.assessment.snapshot import Snapshot
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from migration.assessment.assess import Journal
 from migration.assessment.data_source import JOURNALED, DataSource
-from migration.assessment.snapshot import Journal
 from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from migration.assessment.assess import CHECKED_MS_MAX, POLLED_MS_MAX, Journal
 from migration.assessment.conditions import (
     DataSource,
     PreflightSeen,
@@ -18,8 +19,6 @@ from migration.assessment.conditions import (
     parse,
 )
 from migration.assessment.polled import Polled
-from migration.assessment.snapshot import Journal
-from migration.assessment.source_currency import CHECKED_MS_MAX, POLLED_MS_MAX
 from migration.image.summary import Phase
 from migration.observed.probed import Unknown
 from migration.observed.source_status import NO_STATUS, SourceStatus

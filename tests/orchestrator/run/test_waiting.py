@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.assessment.assess import Journal
 from migration.assessment.conditions import (
     DataSource,
     Finding,
@@ -18,7 +19,6 @@ from migration.assessment.conditions import (
     parse,
 )
 from migration.assessment.polled import Polled
-from migration.assessment.snapshot import Journal
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.alerts import AlertStates
-from migration.assessment.snapshot import Journal
+from migration.assessment.assess import Journal
 from migration.comparison.result import Compared
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from migration.assessment.assess import Journal
 from migration.assessment.conditions import View
 from migration.assessment.hazards import HazardKind
-from migration.assessment.snapshot import Journal
 from migration.assessment.waits import nothing_seen
 from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
