@@ -74,7 +74,7 @@ class LogEvents:
         self._events: list[Event] = []
 
     def add(
-        self, at: Moment, kind: EventKind | str, broker: int | None = None, **fields: object
+        self, at: Moment, kind: EventKind | str, broker: int | None = None, /, **fields: object
     ) -> None:
         """Add an event."""
         self._events.append(
