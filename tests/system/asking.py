@@ -13,19 +13,70 @@ from orchestrator.config.targets import target_of
 from orchestrator.lab import Lab
 from streams.probe.conditions import ask_settings
 from tests.support.cli import kraftgate
-from tests.system.killing import Killed
+from tests.system.killing import Killed, polls
+
+Hazard = dict[str, Any]
+"""One of the hazards in what `kraftgate hazards --json` prints."""
 
 
-def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
-    """`kraftgate hazards`: may this broker be restarted?"""
-    return asked_about(run, "--before", "restart", "--broker", str(broker))
+def answered(
+    run: Killed, holds: Callable[[int, dict[str, Any]], bool], *about: str
+) -> dict[str, Any]:
+    """What `kraftgate hazards` prints with these options, once its exit code and that are right.
+
+    One source shows a change before the others do, and on a busy machine one may be stale for
+    a moment.
+    """
+    for _ in polls(180.0):
+        done = kraftgate(run.config, "hazards", "--json", *about)
+        assert done.stdout, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        if holds(done.returncode, answer):
+            return answer
+    raise AssertionError(f"not within 180 s: exit code {done.returncode}, {answer}")
 
 
-def asked_about(run: Killed, *about: str) -> tuple[int, dict[str, Any]]:
-    """`kraftgate hazards` with these options: the exit code, and what it printed."""
-    done = kraftgate(run.config, "hazards", "--json", *about)
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
+def asked(run: Killed, broker: int, code: int) -> dict[str, Any]:
+    """What it says, with that exit code, of whether the broker may be restarted."""
+    about = ("--before", "restart", "--broker", str(broker))
+    return answered(run, lambda ended, _: ended == code, *about)
+
+
+def blocked(run: Killed, step: str, id_: str, broker: int | None = None) -> Hazard:
+    """The hazard of that kind that blocks the step (of that broker), once it is named."""
+    about = ("--before", step, *(() if broker is None else ("--broker", str(broker))))
+    told = answered(run, lambda code, told: code == 5 and len(_of(told, id_, broker)) == 1, *about)
+    return _of(told, id_, broker)[0]
+
+
+def free(run: Killed, *about: str) -> None:
+    """Wait until it names no hazard, and nothing that it does not know."""
+    answered(
+        run, lambda code, told: (code, told["hazards"], told["unknown"]) == (0, [], []), *about
+    )
+
+
+def stands(run: Killed, id_: str, broker: int | None = None) -> Hazard:
+    """The hazard of that kind, of the broker if one is named, whatever it forbids."""
+    (found,) = _of(answered(run, lambda _, told: len(_of(told, id_, broker)) == 1), id_, broker)
+    return found
+
+
+def standing(run: Killed, broker: int, *kinds: str) -> dict[str, Hazard]:
+    """The hazards of one broker by kind, once they are of exactly these."""
+
+    def are_these(_: int, told: dict[str, Any]) -> bool:
+        found = [each["id"] for each in told["hazards"] if each["broker"] == broker]
+        return sorted(found) == sorted(kinds)
+
+    told = answered(run, are_these)
+    return {each["id"]: each for each in told["hazards"] if each["broker"] == broker}
+
+
+def _of(told: dict[str, Any], id_: str, broker: int | None = None) -> list[Hazard]:
+    return [
+        each for each in told["hazards"] if each["id"] == id_ and broker in (None, each["broker"])
+    ]
 
 
 def waited(run: Killed, *conditions: str, timeout: str = "2m") -> None:
@@ -42,12 +93,6 @@ def modes(run: Killed) -> dict[int, Mode]:
     found = ask_settings(target_of(load_config(run.config).clusters[0]), lambda: 0)
     assert isinstance(found, SettingsSeen), found
     return dict(found.modes)
-
-
-def all_hazards(run: Killed) -> list[dict[str, Any]]:
-    """All that stand, whatever they forbid."""
-    found: list[dict[str, Any]] = asked_about(run)[1]["hazards"]
-    return found
 
 
 def of(kind: str, broker: int | None = None, **fields: object) -> Callable[[Event], bool]:

@@ -7,7 +7,7 @@ import pytest
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import Mode, Phase
 from orchestrator.lab import Lab, LabSpec
-from tests.system.asking import asked_about
+from tests.system.asking import blocked
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark]
@@ -41,8 +41,6 @@ def test_a_metadata_version_without_directories_is_named_before_the_migration(
 
 
 def _is_named(run: Killed) -> None:
-    code, answer = asked_about(run, "--before", "migrate")
-    (hazard,) = answer["hazards"]
-    assert (code, hazard["id"]) == (5, HazardKind.METADATA_VERSION)
+    hazard = blocked(run, "migrate", HazardKind.METADATA_VERSION)
     assert "3.6-IV2" in hazard["text"]
     assert hazard["evidence"][1] == "brokers with several log directories: 1"

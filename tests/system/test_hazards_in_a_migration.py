@@ -17,7 +17,16 @@ from migration.image.summary import Phase
 from migration.metadata.events import Source
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
-from tests.system.asking import all_hazards, asked, asked_about, directory_id, of, on_disk
+from tests.system.asking import (
+    answered,
+    asked,
+    blocked,
+    directory_id,
+    free,
+    of,
+    on_disk,
+    stands,
+)
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
@@ -75,7 +84,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
             lab.produce(topic, partition, RECORDS)
     for broker in (1, 2):
         # The question makes Kraftgate poll the log end offsets, from which it computes a loss.
-        assert asked(run, broker)[0] == 0
+        asked(run, broker, 0)
     _h1(lab, run)
     _h2_and_h3(lab, run)
     _which_path_is_which_directory(lab, run)
@@ -94,15 +103,13 @@ def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
     assert told.source is Source.ZOOKEEPER
     assert told.fields.get("count", 1) == 1
     run.wait_for_event(of("log_dir_offline", 3, path=path))
-    code, answer = asked(run, 3)
-    assert (code, answer["blocked"]) == (5, True)
+    assert asked(run, 3, 5)["blocked"]
     lab.stop("broker-3")
     lab.heal_directory(3, 1)
     run.wait_for_event(of("log_dir_online", 3, path=path))
     lab.start("broker-3")
     run.wait_for_event(of("disks_answer_again", 3))
-    code, answer = asked(run, 3)
-    assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+    free(run, "--before", "restart", "--broker", "3")
 
 
 def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
@@ -164,24 +171,18 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
     with _zookeeper(lab) as client:
         client.create("/migration", json.dumps(left).encode())
         run.wait_for_event(of("migration_znode_found", metadata_offset=283))
-        code, answer = asked_about(run, "--before", "migrate")
-        assert (code, [each["id"] for each in answer["hazards"]]) == (
-            5,
-            [HazardKind.STALE_MIGRATION_ZNODE],
-        )
+        blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
         client.delete("/migration")
         run.wait_for_event(of("migration_znode_deleted"))
-    assert asked_about(run, "--before", "migrate")[0] == 0
+    free(run, "--before", "migrate")
 
 
 def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
     """Kafka does not reject it (KAFKA-20960); `kraftgate hazards` did."""
-    code, answer = asked_about(run, "--before", "finalize")
-    assert code == 5
-    assert HazardKind.FINALIZE_TOO_EARLY in {each["id"] for each in answer["hazards"]}
+    blocked(run, "finalize", HazardKind.FINALIZE_TOO_EARLY)
     lab.finalize(early=True)
     run.wait_for(lambda now: now.phase is Phase.FINALIZED)
-    (hazard,) = (each for each in all_hazards(run) if each["id"] == HazardKind.FINALIZED_TOO_EARLY)
+    hazard = stands(run, HazardKind.FINALIZED_TOO_EARLY)
     assert "broker 1 is in migrating mode" in hazard["evidence"]
     assert any("broker 2 has replicas" in line for line in hazard["evidence"])
 
@@ -231,11 +232,14 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
             "quotas of user 'al ice+': producer_byte_rate",
             "topic old: retention.ms",
         }
-        code, answer = asked_about(run, "--before", "finalize")
-        (hazard,) = (each for each in answer["hazards"] if each["id"] == HazardKind.CONTENT_DIFFERS)
+        hazard = blocked(run, "finalize", HazardKind.CONTENT_DIFFERS)
         assert "registration of broker 9: ZooKeeper present, metadata log absent" in str(hazard)
-        (unknown,) = answer["unknown"]
-        assert (code, hazard["blocks"], topic in unknown) == (5, "finalize", True)
+        assert hazard["blocks"] == "finalize"
+        answered(
+            run,
+            lambda _, told: len(told["unknown"]) == 1 and topic in told["unknown"][0],
+            *("--before", "finalize"),
+        )
         client.delete("/brokers/ids/9")
         for path, data in was.items():
             client.set(path, data)
@@ -261,10 +265,7 @@ def _h1(lab: Lab, run: Killed) -> None:
     lab.fail_directory(1, 1)
     lab.wait_dead("broker-1")
     run.wait_for_event(of("replicas_cut_off", 1, path=str(lab.directory(1, 1))))
-    code, answer = asked(run, 1)
-    assert code == 5
-    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 1)
-    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    hazard = blocked(run, "restart", HazardKind.RESTART_LOSES_REPLICAS, 1)
     assert str(lab.directory(1, 1)) in hazard["text"]
     assert "H1" in hazard["text"]
     named = {line.partition(":")[0] for line in hazard["evidence"] if "the only replica" in line}
@@ -279,8 +280,7 @@ def _h1(lab: Lab, run: Killed) -> None:
             assert lab.watermarks(topic, partition) == (0, end)
     event = run.wait_for_event(of("records_lost", 1))
     assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
-    _, answer = asked(run, 1)
-    assert HazardKind.REPLICAS_RECREATED in {each["id"] for each in all_hazards(run)}
+    stands(run, HazardKind.REPLICAS_RECREATED, 1)
 
 
 def _h2_and_h3(lab: Lab, run: Killed) -> None:
@@ -289,10 +289,7 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     lab.stop("broker-2")
     lab.fail_directory(2, 1)
     run.wait_for_event(of("replicas_cut_off", 2, path=str(lab.directory(2, 1))))
-    code, answer = asked(run, 2)
-    assert code == 5
-    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 2)
-    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    hazard = blocked(run, "restart", HazardKind.RESTART_LOSES_REPLICAS, 2)
     lab.move_to_kraft(2)
     run.wait_for(lambda _: lost(run, "young") >= young)
     assert young
@@ -302,9 +299,5 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     held = run.wait_for(lambda now: any(each.id == 2 and each.held for each in now.brokers))
     (broker,) = (each for each in held.brokers if each.id == 2)
     assert broker.replicas[ReplicaState.MIGRATING] >= len(old) > 0
-    (hazard,) = (
-        each
-        for each in all_hazards(run)
-        if (each["id"], each["broker"]) == (HazardKind.RESTART_LOSES_REPLICAS, 2)
-    )
+    hazard = stands(run, HazardKind.RESTART_LOSES_REPLICAS, 2)
     assert "not be created if migrating (H3)" in hazard["text"]

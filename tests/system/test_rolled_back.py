@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,7 @@ from orchestrator.lab.errors import WrongStateError
 from streams.probe.assignments import assignments
 from tests.support.cli import kraftgate
 from tests.support.pipeline import Run
-from tests.system.asking import all_hazards, asked_about, of, waited
+from tests.system.asking import blocked, free, of, stands, waited
 from tests.system.killing import CLUSTER, Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=6)]
@@ -50,9 +49,12 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
-def status(run: Killed) -> tuple[int, dict[str, Any]]:
+def status(run: Killed) -> tuple[int, str, str]:
+    """The exit code, the phase, and the end of what the migration waits for first."""
     done = kraftgate(run.config, "status", "--json")
-    return done.returncode, json.loads(done.stdout)
+    told = json.loads(done.stdout)
+    first = next(iter(told["waiting_for"]), "")
+    return done.returncode, told["phase"], first[-len("delete /migration first") :]
 
 
 def fill(lab: Lab, topic: str) -> None:
@@ -61,6 +63,7 @@ def fill(lab: Lab, topic: str) -> None:
 
 
 def all_is_there(lab: Lab, *topics: str) -> bool:
+    lab.wait_in_sync()
     return all(
         lab.watermarks(topic, partition) == (0, RECORDS)
         for topic in topics
@@ -77,10 +80,6 @@ def enter(lab: Lab) -> None:
 def command(lab: Lab, name: str, **arguments: object) -> None:
     """Performs the step as `kraftgate lab` does."""
     Operations(lab).handle(name, arguments, lambda _: None)
-
-
-def hazard_ids(found: list[dict[str, Any]]) -> set[str]:
-    return {each["id"] for each in found}
 
 
 def test_back_and_back_again_and_then_to_the_end(lab: Lab, tmp_path: Path) -> None:
@@ -128,14 +127,10 @@ def _back_and_something_is_left(lab: Lab, run: Killed) -> None:
     assert now.metadata_log == 1
     # The last broker that was restarted must first describe its directories again.
     last = "delete /migration first"
-    run.wait_for(lambda _: any(each.endswith(last) for each in status(run)[1]["waiting_for"][:1]))
-    code, told = status(run)
-    assert (code, told["phase"]) == (0, "rolled-back")
+    run.wait_for(lambda _: status(run) == (0, "rolled-back", last))
     assert all_is_there(lab, "old", "young")
     waited(run, "phase(rolled-back)", "zk_controller(zookeeper)")
-    code, answer = asked_about(run, "--before", "migrate")
-    assert code == 5
-    assert HazardKind.STALE_MIGRATION_ZNODE in hazard_ids(answer["hazards"])
+    blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
 
 
 def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
@@ -148,15 +143,14 @@ def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
     run.wait_for_event(of("copy_skipped", controller=3000, metadata_offset=left))
     now = run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
     assert (now.metadata_log, now.topics) == (2, 0)
-    (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.STALE_MIGRATION_ZNODE)
+    hazard = stands(run, HazardKind.STALE_MIGRATION_ZNODE)
     assert f"once its metadata log passes offset {left}" in hazard["text"]
     lab.roll_back(lambda _: None)
     assert all_is_there(lab, "old", "young")
     run.wait_for_event(of("migration_znode_deleted"))
     assert not any(of("zookeeper_wiped")(event) for event in run.events())
     waited(run, "all_brokers(zookeeper)")
-    code, answer = asked_about(run, "--before", "migrate")
-    assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+    free(run, "--before", "migrate")
 
 
 def _to_the_end(lab: Lab, run: Killed) -> None:
@@ -225,9 +219,7 @@ def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) ->
             lab.start_controllers()
             run.start()
             run.wait_for(lambda now: (now.metadata_log, now.phase) == (2, Phase.PRE_MIGRATION))
-            code, answer = asked_about(run, "--before", "migrate")
-            assert code == 5
-            assert HazardKind.STALE_MIGRATION_ZNODE in hazard_ids(answer["hazards"])
+            blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
             lab.enter_migration(1)
             run.wait_for_event(of("copy_skipped"))
             wiped = run.wait_for_event(of("zookeeper_wiped", controller=3000))
@@ -237,7 +229,7 @@ def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) ->
             ).wiped
             assert found is not None
             assert set(found.gone.named) == topics
-            (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.ZOOKEEPER_WIPED)
+            hazard = stands(run, HazardKind.ZOOKEEPER_WIPED)
             assert hazard["blocks"] == "restart"
             assert {f"topic {each} is missing from /brokers/topics" for each in topics} == set(
                 hazard["evidence"]

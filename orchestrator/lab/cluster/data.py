@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from migration.image.summary import Mode
@@ -25,6 +25,13 @@ _CONFIGS_S_MAX = 180.0
 _CALL_S_MAX = 60.0
 _LIST_S_MAX = 10.0
 _PRODUCE_S_MAX = 120.0
+_LEADER_CHANGES = {
+    KafkaError._NOENT,  # noqa: SLF001  # its public name; the brokers name no leader
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 
@@ -135,16 +142,35 @@ class LabData(LabMembers):
             raise self._refused(what, why)
 
     def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the partition's low and high watermark: the range that can be read."""
+        """Return the partition's low and high watermark: the range that can be read.
+
+        Not with a consumer: on a slow machine it looks for its group's coordinator, for which
+        Kafka creates __consumer_offsets in the middle of a test.
+        """
         with self._requesting(f"return the watermarks of {topic}-{partition}"):
-            consumer = Consumer(self._client_config | {"group.id": "kraftgate-lab"})
-            try:
-                low, high = consumer.get_watermark_offsets(
-                    TopicPartition(topic, partition), timeout=_CALL_S_MAX
-                )
-            finally:
-                consumer.close()
-            return low, high
+            return self._waiter.until(
+                f"{topic}-{partition} to have a leader that every broker knows",
+                lambda: self._offsets(TopicPartition(topic, partition)),
+                timeout_s=_CALL_S_MAX,
+                where=self.broker_bootstrap,
+            )
+
+    def _offsets(self, partition: TopicPartition) -> tuple[int, int] | None:
+        """The watermarks, or None while the leader changes.
+
+        A client of its own: another one would remember leader epochs from before a rollback.
+        """
+        client = AdminClient(self._client_config)
+        try:
+            low, high = (
+                client.list_offsets({partition: spec}, request_timeout=_CALL_S_MAX)[partition]
+                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+            )
+            return low.result(_CALL_S_MAX).offset, high.result(_CALL_S_MAX).offset
+        except KafkaException as error:
+            if error.args[0].code() in _LEADER_CHANGES:
+                return None
+            raise
 
     def wait_in_sync(self, *, timeout_s: float = _SYNC_S_MAX) -> None:
         """Wait until every replica of every partition is in sync and every partition has a leader.
