@@ -8,6 +8,7 @@ so a test checks them against a real controller.
 
 import io
 import struct
+import threading
 from typing import Any, Final
 
 from kafka.errors import KafkaProtocolError
@@ -29,6 +30,7 @@ _LENGTH_BYTES: Final = 4
 _CORRELATION_BYTES: Final = 4
 _SHOWN_BYTES: Final = 16
 _ERROR_CODE: Final = slice(4, 6)
+_MAKING: Final = threading.Lock()
 
 
 class BadFrame(KafkaProtocolError):  # type: ignore[misc] # kafka-python has no types
@@ -171,7 +173,7 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
             version = 0
         try:
             body = body_of(frame, load_response_schema(key, version), header.correlation_id)
-            return header.correlation_id, header.get_response_class().decode(io.BytesIO(body))
+            return header.correlation_id, _class_of(header).decode(io.BytesIO(body))
         except (UnknownAPIKey, UnknownEntity) as error:
             raise BadFrame(f"speaks a version of API {key} that is not known: {version}") from error
         except (DamagedValue, ValueError, struct.error) as error:
@@ -180,6 +182,17 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
                 f"sent a reply to API {key} v{version} of {len(frame)} bytes that does not"
                 f" decode: {reason}"
             ) from error
+
+
+def _class_of(header: Any) -> Any:  # noqa: ANN401 of kafka-python, or `_Header`
+    """Return the class that decodes the reply, one thread at a time.
+
+    kafka-python makes the class of a version at its first use, and holds only a weak reference to
+    the one that it made last. If two threads make it, that one may be freed, and then no reply of
+    this kind is decoded any more in this process.
+    """
+    with _MAKING:
+        return header.get_response_class()
 
 
 def body_of(frame: bytes, kind: Any, correlation_id: int) -> bytes:  # noqa: ANN401 kio's classes

@@ -1,14 +1,18 @@
 """Whatever listens at the address, the connection ends in time and in its own words."""
 
 import contextlib
+import gc
 import socket
 import struct
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from kafka.protocol.api_header import RequestHeader, ResponseClassRegistry
+from kafka.protocol.metadata import ApiVersionsResponse
 
 from streams.kafka import messages
 from streams.kafka.connection import Connection, _BoundedReads
@@ -250,6 +254,62 @@ def test_a_reply_of_any_announced_size_takes_no_memory() -> None:
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
+
+
+class _Versions(dict[int, object]):
+    """Versions of a class that two threads make at once, the one that kafka-python refers to first.
+
+    The other one replaces it. One thread alone waits a moment for the second.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._missing, self._made = threading.Barrier(2), threading.Barrier(2)
+        self._kept = threading.Event()
+
+    def __contains__(self, version: object) -> bool:
+        found = super().__contains__(version)
+        _meet(self._missing)
+        return found
+
+    def __setitem__(self, version: int, kind: object) -> None:
+        _meet(self._made)
+        if ResponseClassRegistry._response_class_registry[18].mro()[0] is not kind:
+            self._kept.wait(1)
+        super().__setitem__(version, kind)
+        self._kept.set()
+
+
+def _meet(both: threading.Barrier) -> None:
+    with contextlib.suppress(threading.BrokenBarrierError):
+        both.wait(0.2)
+
+
+def test_two_threads_may_connect_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The class of a reply that only one of two threads kept was freed: no reply decoded again."""
+    monkeypatch.setattr(ApiVersionsResponse, "_VERSIONS", _Versions())
+    known = ResponseClassRegistry._response_class_registry
+    monkeypatch.setitem(known, 18, known[18])
+
+    def connect() -> None:
+        frames = Frames()
+        frames.in_flight_requests.append(
+            RequestHeader(
+                request_api_key=18,
+                request_api_version=0,
+                correlation_id=7,
+                client_id="kraftgate",
+            )
+        )
+        reply = versions(7, {1: (0, 17)})
+        ((correlation, _),) = frames.receive_bytes(struct.pack(">i", len(reply)) + reply)
+        assert correlation == 7
+
+    with ThreadPoolExecutor(2) as pool:
+        for each in [pool.submit(connect) for _ in range(2)]:
+            each.result()
+    gc.collect()
+    connect()
 
 
 def test_a_reply_that_nobody_asked_for_ends_the_connection() -> None:
