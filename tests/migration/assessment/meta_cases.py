@@ -110,7 +110,7 @@ CASES: Final = (
              change=_second(directory_id="AAAAAAAAAAAAAAAAAAAAYw"),
              faults=(FaultKind.RESERVED_ID,), refused=EVERY),
     MetaCase(name="the first directory.id that is not reserved",
-             change=_ids(ID_0, "AAAAAAAAAAAAAAAAAAAAZA")),
+             change=_second(directory_id="AAAAAAAAAAAAAAAAAAAAZA")),
     MetaCase(name="duplicate directory.id", change=_ids(ID_0, ID_0),
              faults=(FaultKind.DUPLICATE_ID,) * 2, refused=EVERY),
     MetaCase(name="another cluster", change=_second(cluster_id=ID_1),
