@@ -1,21 +1,32 @@
-"""Finds the batches to store: the committed batches of a reply, the whole batches of a file.
+"""What of the log is stored: the committed batches of a reply, without secrets; their marks.
 
-In: bytes of the log, from a reply or a segment. Out: a `Cut` or a `Survey`. `streams.wire` reads
-and checks each batch; this module does not decode records.
+In: bytes of the log, from a reply or a segment. Out: a `Cut`, the redacted bytes, or a `Survey` of
+the whole batches of a file. `streams.wire` reads and checks each batch.
 
 A `Mark` identifies a metadata log among the logs of one cluster. A quorum that was deprovisioned
 and provisioned again has the same cluster id, and writes the same offsets and epochs as its
 predecessor. The header of a batch is unique, because it contains the time and the checksum of the
 records. Committed batches never change, and every controller has the same bytes (KafkaRaftClient
 replicates whole batches).
+
+Secrets are the values that Kafka's own RecordRedactor conceals: the keys of
+UserScramCredentialRecord, and the value of a ConfigRecord with a sensitive name
+(`migration.values.secret_settings`). A DelegationTokenRecord has no key of its token. They are
+overwritten before the batch is written to the spool. Lengths do not change, so a batch differs only
+in the bytes of the secret and in its CRC; offsets, timestamps and byte positions are those of the
+controllers.
 """
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from streams.wire.batches import HEADER, Batch, read_batches
+from crc32c import crc32c
+
+from migration.values.secret_settings import is_sensitive
+from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
 from streams.wire.errors import DamagedBatch
 
 HEAD_OFFSET: Final = 1
@@ -28,6 +39,12 @@ _BASE_TIMESTAMP: Final = 7
 # no headers.
 _NO_OP_RECORD: Final = bytes.fromhex("14000000010801140000") + b"\x00"
 _NO_OP_BYTES: Final = HEADER.size + len(_NO_OP_RECORD)
+_CONFIG: Final = bytes((1, 4, 0))
+_SCRAM: Final = bytes((1, 11, 0))
+_CRC_BYTES: Final = 4
+_VARINT_BYTES_MAX: Final = 5
+_IN_TEXT: Final = b"*"
+_IN_BYTES: Final = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +177,119 @@ def starts_with_no_op(path: Path) -> bool:
     with path.open("rb") as file:
         first = survey(file.read(_NO_OP_BYTES), str(path))
     return first.no_op_only and first.whole_bytes == _NO_OP_BYTES
+
+
+def redacted(records: bytes) -> bytes:
+    """Return the batches with every secret overwritten; the same object if there is no secret.
+
+    Bytes after the last whole batch do not change. The function is idempotent.
+
+    Raises:
+        DamagedBatch: a batch fails its check.
+    """
+    if _CONFIG not in records and _SCRAM not in records:
+        return records
+    changed: bytearray | None = None
+    for batch in read_batches(records, file="the reply", allow_partial_tail=True):
+        secrets = list(_secrets(records, batch))
+        if secrets:
+            changed = bytearray(records) if changed is None else changed
+            _overwrite(changed, batch, secrets)
+    return records if changed is None else bytes(changed)
+
+
+def _overwrite(content: bytearray, batch: Batch, secrets: list[tuple[int, int, bytes]]) -> None:
+    for start, end, filler in secrets:
+        content[start:end] = filler * (end - start)
+    checked = batch.position + CRC_START
+    crc = crc32c(content[checked : batch.position + batch.size])
+    content[checked - _CRC_BYTES : checked] = crc.to_bytes(_CRC_BYTES)
+
+
+def _secrets(content: bytes, batch: Batch) -> Iterator[tuple[int, int, bytes]]:
+    """Yield start, end and the overwriting byte of each secret in a batch.
+
+    A value that does not decode is not changed: the job reports it as damage, with its place.
+    """
+    if batch.is_control or batch.compression or not _may_have(content, batch):
+        return
+    for start, end in _values(content, batch):
+        found = _secrets_of_value(content, start)
+        if all(last <= end for _, last, _ in found):
+            yield from found
+
+
+def _may_have(content: bytes, batch: Batch) -> bool:
+    """Whether a batch may contain a secret; the check is cheap and has no false negatives."""
+    start, end = batch.position + HEADER.size, batch.position + batch.size
+    for frame in (_CONFIG, _SCRAM):
+        at = content.find(frame, start, end)
+        while at >= 0:
+            if _secrets_of_value(content, at):
+                return True
+            at = content.find(frame, at + 1, end)
+    return False
+
+
+def _values(content: bytes, batch: Batch) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the value of each record (DefaultRecord.writeTo)."""
+    at, end = batch.position + HEADER.size, batch.position + batch.size
+    for _ in range(batch.count):
+        try:
+            length, at = _varint(content, at)
+            following = at + length
+            _, at = _varint(content, at + 1)  # after the attributes: the timestamp delta
+            _, at = _varint(content, at)  # the offset delta
+            key, at = _varint(content, at)
+            size, at = _varint(content, at + max(key, 0))
+        except (IndexError, ValueError):
+            return
+        if not at <= at + size <= following <= end:
+            return
+        yield at, at + size
+        at = following
+
+
+def _secrets_of_value(content: bytes, at: int) -> list[tuple[int, int, bytes]]:
+    try:
+        return [each for each in _parts_of_value(content, at) if each[0] < each[1]]
+    except (IndexError, ValueError):
+        return []
+
+
+def _parts_of_value(content: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
+    frame, at = content[at : at + len(_CONFIG)], at + len(_CONFIG)
+    if frame == _CONFIG:
+        _, at = _sized(content, at + 1)  # after the resource type: the resource name
+        name, at = _sized(content, at)
+        value, end = _sized(content, at)
+        if is_sensitive(content[name:at].decode()):
+            yield value, end, _IN_TEXT
+    elif frame == _SCRAM:
+        _, at = _sized(content, at)  # the user
+        at += 1  # the mechanism
+        for _ in ("salt", "stored key", "server key"):
+            start, at = _sized(content, at)
+            yield start, at, _IN_BYTES
+
+
+def _sized(content: bytes, at: int) -> tuple[int, int]:
+    """Return start and end of a compact string or compact bytes; null is empty."""
+    size, start = _unsigned(content, at)
+    return start, start + max(size - 1, 0)
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a zigzag varint and the position after it."""
+    number, at = _unsigned(content, at)
+    return (number >> 1) ^ -(number & 1), at
+
+
+def _unsigned(content: bytes, at: int) -> tuple[int, int]:
+    number = 0
+    for index in range(2 * _VARINT_BYTES_MAX):
+        byte = content[at + index]
+        number |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return number, at + index + 1
+    raise ValueError("not a varint")

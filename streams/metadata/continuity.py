@@ -10,8 +10,7 @@ either lost committed records or is another log; the beginning of the log distin
 import enum
 
 from streams.kafka.messages import FetchReply
-from streams.metadata.batches import HEAD_OFFSET, Mark, mark_at
-from streams.metadata.redaction import redacted
+from streams.metadata.batches import HEAD_OFFSET, Mark, mark_at, redacted
 from streams.metadata.spool import Position
 
 

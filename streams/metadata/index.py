@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
 from migration.metadata.transactions import IllegalTransaction, Transaction, admit
-from streams.metadata.log_files import Checkpoint, Idle, Segment, list_log, read_bytes
+from streams.metadata.log_files import Checkpoint, Idle, Segment, list_log
 from streams.metadata.offsets import NONE, StreamOffset
-from streams.wire.batches import Batch, read_batches
+from streams.wire.batches import Batch, read_file
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
 
@@ -118,7 +118,7 @@ class LogIndex:
 
     def _read(self, path: Path, below: int | None) -> None:
         position = self._read_until.get(path, 0)
-        for batch in read_batches(read_bytes(path, position), file=str(path), position=position):
+        for batch in read_file(path, position):
             if below is not None and batch.last_offset >= below:
                 return
             if batch.last_offset >= self._start.offset:

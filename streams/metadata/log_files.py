@@ -139,10 +139,3 @@ def require_log(path: Path) -> None:
     below = path / "__cluster_metadata-0"
     wanted = f"did you mean {below}?" if below.is_dir() else _WANTED
     raise NotAMetadataLog(f"{path} holds no metadata log: {wanted}")
-
-
-def read_bytes(path: Path, position: int, size: int | None = None) -> bytes:
-    """Return at most `size` bytes of a file from `position`; None: all to its end."""
-    with path.open("rb") as file:
-        file.seek(position)
-        return file.read(-1 if size is None else size)

@@ -23,10 +23,9 @@ from typing import Final, Self
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata import log_files, spool_info
-from streams.metadata.batches import Mark, Survey, starts_with_no_op, survey
+from streams.metadata.batches import Mark, Survey, redacted, starts_with_no_op, survey
 from streams.metadata.errors import SpoolInUse
 from streams.metadata.log_files import Checkpoint, Segment
-from streams.metadata.redaction import redacted
 from streams.metadata.spool_info import SpoolInfo
 from streams.state.files import open_unbuffered, sync_directory, try_lock, write_all
 from streams.wire.batches import read_batches

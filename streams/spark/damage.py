@@ -6,8 +6,8 @@ It runs only after a replay has failed.
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams.metadata.log_files import list_log, read_bytes
-from streams.wire.batches import read_batches
+from streams.metadata.log_files import list_log
+from streams.wire.batches import read_file
 from streams.wire.errors import WireError
 from streams.wire.records import read_records
 
@@ -32,7 +32,7 @@ def first_damage(path: Path) -> FoundDamage | None:
     for file in paths:
         offset = 0
         try:
-            for batch in read_batches(read_bytes(file, 0), file=str(file)):
+            for batch in read_file(file):
                 offset = batch.base_offset
                 read_records(batch)
         except WireError as error:

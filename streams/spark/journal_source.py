@@ -104,7 +104,7 @@ class JournalReader(DataSourceStreamReader):
         Raises:
             JournalError: the facts are no longer in the journal.
         """
-        from streams.spark.chunks import ChunkKind, ShardChunk
+        from streams.spark.rows import ChunkKind, ShardChunk
         from streams.state.fact_codec import pack_row
         from streams.state.journal import read
 

@@ -3,30 +3,27 @@
 Runs on the executors. A record is routed by the bytes that have a fixed position in every version
 (the topic id), so that no record is decoded twice. Records about brokers go to the cluster's row
 and, as barriers, to the shards.
+
+Rows are few and large, since Spark's cost is per row: the records of a slice for one shard, or
+about the cluster, are transferred together as a chunk, with their offsets and timestamps, packed by
+msgpack, and decoded where they are used.
 """
 
+import enum
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-from migration.metadata.records import Config, RemoveTopic, Topic
+import msgpack
+
+from migration.metadata.records import Config, LeaderChange, Record, RemoveTopic, Stamped, Topic
 from migration.metadata.transactions import Admission, Transaction, admit
 from migration.shard.placement import CLUSTER, SHARDS, place_of_name, shard_numbers
-from migration.shard.records import barrier
+from migration.shard.records import Barrier, ShardRecord, TopicName, barrier
 from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
-from streams.metadata.log_files import read_bytes
 from streams.metadata.offsets import NONE
 from streams.metadata.plan import Slice
 from streams.process.garbage import without_garbage_collection
-from streams.spark.chunks import (
-    ChunkKind,
-    ClusterChunk,
-    RawBarrier,
-    RawName,
-    RawRecord,
-    RawValue,
-    ShardChunk,
-)
-from streams.wire.batches import Batch, read_batches
+from streams.wire.batches import Batch, read_file
 from streams.wire.control import (
     LeaderChangeMessageV0,
     LeaderChangeMessageV1,
@@ -46,6 +43,104 @@ _TOPIC_ID_END_PARTITION: Final = 22
 """Frame (3 bytes), partition id (4), topic id (16): its last byte."""
 
 
+RawValue = bytes | int
+"""A record's bytes; the leader's id represents the LeaderChange control record."""
+RawBarrier = tuple[int, tuple[bytes, ...] | None]
+"""The fields of a `migration.shard.records.Barrier`: already decoded, as it is for every shard."""
+RawName = tuple[bytes, str | None]
+"""The fields of a `migration.shard.records.TopicName`."""
+RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
+"""(metadata offset, timestamp in ms, value)."""
+
+
+class ChunkKind(enum.IntEnum):
+    """The action of a shard on the records of a chunk.
+
+    SEEN: they are facts of a journal. RESTART: there are none, and another log begins.
+    """
+
+    COMMITTED = 0
+    HELD = 1
+    RELEASE = 2
+    DROP = 3
+    SNAPSHOT = 4
+    SEEN = 5
+    RESTART = 6
+
+
+class ShardChunk(NamedTuple):
+    """Records of one shard from one slice; `until`: the offset after that part of the log.
+
+    `log`: the number of the cluster's metadata log; 0: the records are facts of a journal.
+    """
+
+    kind: ChunkKind
+    log: int
+    until: int
+    timestamp_ms: int
+    records: list[RawRecord]
+
+    def pack(self) -> bytes:
+        return cast(bytes, msgpack.packb(self))
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "ShardChunk":
+        kind, *rest = msgpack.unpackb(packed, use_list=False)
+        return cls(ChunkKind(kind), *rest)
+
+    def facts(self) -> list[bytes]:
+        """Return the packed facts of a chunk that is SEEN."""
+        return [raw for _, _, raw in self.records if isinstance(raw, bytes)]
+
+
+class ClusterChunk(NamedTuple):
+    """Cluster-wide records of one slice, each with its Admission, and the slice's position.
+
+    `log`: the log of `end_offset`; a slice that steps to another log has no record.
+    """
+
+    snapshot: bool
+    log: int
+    start: int
+    end_offset: int
+    end_epoch: int
+    timestamp_ms: int
+    records: list[tuple[int, int, RawValue, str]]
+
+    def pack(self) -> bytes:
+        return cast(bytes, msgpack.packb(self))
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "ClusterChunk":
+        return cls(*msgpack.unpackb(packed, use_list=False))
+
+    def stamped(self) -> Iterator[tuple[Stamped, Admission]]:
+        """Yield the decoded records.
+
+        Raises:
+            WireError: as `decoded`.
+        """
+        for offset, timestamp_ms, raw, admission in self.records:
+            record: Record = LeaderChange(raw) if isinstance(raw, int) else read_record(raw)
+            yield Stamped(offset, timestamp_ms, record), Admission[admission]
+
+
+def decoded(records: list[RawRecord]) -> Iterator[tuple[int, int, ShardRecord]]:
+    """Yield a shard's decoded records: offset, timestamp in ms, record.
+
+    Raises:
+        WireError: a value is damaged or of a version that this Kraftgate does not know.
+    """
+    for offset, timestamp_ms, raw in records:
+        if type(raw) is bytes:
+            # The router sends a shard no other type of record.
+            yield offset, timestamp_ms, cast(ShardRecord, read_record(raw))
+        elif type(raw[0]) is bytes:
+            yield offset, timestamp_ms, TopicName(*cast(RawName, raw))
+        else:
+            yield offset, timestamp_ms, Barrier(*cast(tuple[int, Any], raw))
+
+
 def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """Read a slice to its end.
 
@@ -54,8 +149,7 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """
     with without_garbage_collection():
         router = _Router(cluster, part)
-        buffer = read_bytes(part.path, part.position, part.size) if part.size else b""
-        for batch in read_batches(buffer, file=str(part.path), position=part.position):
+        for batch in read_file(part.path, part.position, part.size) if part.size else ():
             try:
                 router.take(batch)
             except WireError as error:

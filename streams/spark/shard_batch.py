@@ -1,16 +1,34 @@
-"""Applies one batch to one shard: packed state and rows in, new state and report out."""
+"""Applies one batch to one shard: packed state and rows in, new state and report out.
+
+State and report are bytes, for Spark's state store and rows. There is one packed value per shard: a
+state operation from Python is a round trip to the JVM, so state per replica would cost ten times as
+much (measured; see the README's figures). Directory ids are stored once in a table. The first
+element of a state is the format's version.
+"""
 
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
+import msgpack
+from pydantic import TypeAdapter
+
+from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
+from migration.metadata.partitions import Numbers, Replicas
 from migration.observed.facts import ShardFact
-from migration.shard.apply import Shard, ShardBatch
+from migration.shard.apply import Shard, ShardBatch, ShardTopic
+from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport, Step
 from streams.process.garbage import without_garbage_collection
-from streams.spark.chunks import ChunkKind, ShardChunk, decoded
-from streams.spark.packing import pack_report, pack_shard, unpack_shard
-from streams.spark.transition_files import write_transitions
+from streams.spark.rows import ChunkKind, ShardChunk, decoded
 from streams.state.fact_codec import unpack
+
+STATE_FORMAT: Final = 8
+_COMPARISON: Final = TypeAdapter(ShardComparison)
+
+
+class UnknownStateFormat(Exception):
+    """The state was written by another version of Kraftgate."""
 
 
 class Tracked(NamedTuple):
@@ -42,6 +60,9 @@ def track(
         path = None
         table = batch.table
         if table is not None and len(table):
+            # The driver, which only unpacks reports, does not import pyarrow.
+            from streams.spark.transition_files import write_transitions
+
             log, until = max(
                 (chunk.log, chunk.until) for chunk in chunks if chunk.kind is not ChunkKind.SEEN
             )
@@ -95,3 +116,132 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
             (record for chunk in snapshot for _, _, record in decoded(chunk.records)),
         )
     return waiting
+
+
+def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
+    """Return a shard as bytes, with the chunks that wait for their transaction's end."""
+    topics = [
+        (topic_id, topic.name, list(topic.partitions), list(topic.partitions.values()))
+        for topic_id, topic in shard.topics.items()
+    ]
+    registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
+    compared = [
+        (
+            sorted(each.found.items()),
+            sorted(each.lasting),
+            each.whole_ms,
+            each.compared,
+            sorted(each.unread.items()),
+            each.closed,
+        )
+        for each in (shard.compared.zookeeper, shard.compared.disks)
+    ]
+    packed = (
+        STATE_FORMAT,
+        shard.numbers.ids(),
+        topics,
+        registered,
+        shard.pending,
+        held,
+        compared,
+        list(shard.configs.items()),
+        shard.names,
+    )
+    return cast(bytes, msgpack.packb(packed))
+
+
+def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
+    """Return the value that `pack_shard` packed.
+
+    Raises:
+        UnknownStateFormat: the checkpoint is another version's.
+    """
+    content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
+    if content[0] != STATE_FORMAT:
+        raise UnknownStateFormat(
+            f"the checkpoint has state format {content[0]}, this Kraftgate reads {STATE_FORMAT}: "
+            "finish with the version that began, or remove the state directory to start afresh"
+        )
+    _, ids, topics, registered, pending, held, compared, configs, names = content
+    shard = Shard(
+        numbers=Numbers(ids),
+        topics={
+            topic_id: ShardTopic(
+                name, dict(zip(numbers, starmap(Replicas, partitions), strict=True))
+            )
+            for topic_id, name, numbers, partitions in topics
+        },
+        registered={broker: frozenset(each) for broker, each in registered},
+        pending=pending,
+        configs={tuple(of): settings for of, settings in configs},
+        names=names,
+        compared=Comparisons(*(_last(*each) for each in compared)),
+    )
+    return shard, [ShardChunk(ChunkKind(kind), *rest) for kind, *rest in held]
+
+
+def _last(
+    found: Any,  # noqa: ANN401  # as msgpack gives it
+    lasting: Any,  # noqa: ANN401
+    whole_ms: int | None,
+    compared: int,
+    unread: Any,  # noqa: ANN401
+    closed: tuple[str, ...],
+) -> Last:
+    return Last(
+        found={Difference(*each): since for each, since in found},
+        lasting=frozenset(starmap(Difference, lasting)),
+        whole_ms=whole_ms,
+        compared=compared,
+        unread=dict(unread),
+        closed=closed,
+    )
+
+
+def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
+    """Return a report as bytes, with the file of its transitions if there is one."""
+    return cast(
+        bytes,
+        msgpack.packb(
+            (
+                report.topics,
+                report.partitions,
+                [(*key, change) for key, change in report.directories.items()],
+                report.assigned_ms,
+                [(*key, *movement) for key, movement in report.movements.items()],
+                report.crossings,
+                report.notes,
+                [_COMPARISON.dump_python(each) for each in report.comparisons],
+                _replication(report.replication),
+                path,
+                rows,
+            )
+        ),
+    )
+
+
+def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
+    """Return the value that `pack_report` packed."""
+    content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
+    topics, partitions, directories, assigned, movements, *more = content
+    crossings, notes, compared, *rest = more
+    (under_replicated, leaderless, reassigning, missing), path, rows = rest
+    report = ShardReport(
+        topics=topics,
+        partitions=partitions,
+        directories={(broker, each): change for broker, each, change in directories},
+        assigned_ms=assigned,
+        movements={
+            (barrier, broker): Movement(net, count, first, last, tuple(starmap(Step, recent)))
+            for barrier, broker, net, count, first, last, recent in movements
+        },
+        crossings=[Crossing(*each) for each in crossings],
+        notes=[Note(*each) for each in notes],
+        comparisons=[_COMPARISON.validate_python(each) for each in compared],
+        replication=ReplicationChange(under_replicated, leaderless, reassigning, missing),
+    )
+    return report, path, rows
+
+
+def _replication(change: ReplicationChange) -> tuple[object, ...]:
+    return change.under_replicated, change.leaderless, change.reassigning, change.missing

@@ -19,8 +19,8 @@ from migration.metadata.event_kinds import EventKind
 from migration.observed.facts import Observation
 from migration.shard.placement import CLUSTER, JMX, LOG_DIRS, SHARDS, ZOOKEEPER
 from migration.shard.report import ShardReport
-from streams.spark.chunks import ClusterChunk
-from streams.spark.packing import unpack_report
+from streams.spark.rows import ClusterChunk
+from streams.spark.shard_batch import unpack_report
 from streams.state.fact_codec import FactRange, unpack_row
 from streams.state.store import BatchResult, Store, StoreError, TransitionFile
 

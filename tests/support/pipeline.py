@@ -21,10 +21,8 @@ from migration.shard.transitions import ABSENT, STATES
 from streams.metadata.index import LogIndex
 from streams.metadata.offsets import START, StreamOffset, beginning
 from streams.metadata.plan import Planner, Slice, restart
-from streams.spark.chunks import ClusterChunk, ShardChunk
-from streams.spark.packing import pack_report, pack_shard, unpack_report, unpack_shard
-from streams.spark.rows import rows
-from streams.spark.shard_batch import take
+from streams.spark.rows import ClusterChunk, ShardChunk, rows
+from streams.spark.shard_batch import pack_report, pack_shard, take, unpack_report, unpack_shard
 from streams.state.store import pack_image, unpack_image
 
 

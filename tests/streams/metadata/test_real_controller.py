@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.lab import Lab, LabSpec
+from streams.metadata.batches import redacted
 from streams.metadata.follower import Follower
 from streams.metadata.log_files import Listing, listing
-from streams.metadata.redaction import redacted
 from streams.metadata.spool import Spool
 from streams.wire.batches import read_batches
 from streams.wire.schema import UserScramCredentialRecordV0

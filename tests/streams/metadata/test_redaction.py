@@ -11,9 +11,8 @@ from kio.static.primitive import i8, i32
 
 from migration.values.secret_settings import is_sensitive, setting_digest
 from streams.kafka.messages import FetchReply, OffsetAndEpoch
-from streams.metadata.batches import Mark, mark_at
+from streams.metadata.batches import Mark, mark_at, redacted
 from streams.metadata.continuity import Continuity, LogIdentity
-from streams.metadata.redaction import redacted
 from streams.metadata.spool import Position, Spool
 from streams.wire.batches import HEADER, read_batches
 from streams.wire.build import write_batch, write_checkpoint, write_leader_change

@@ -15,7 +15,7 @@ from migration.image.summary import Phase
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
-from streams.spark.packing import unpack_shard
+from streams.spark.shard_batch import unpack_shard
 from streams.state.store import unpack_image
 from tests.support.examples import examples
 from tests.support.logs import Action, actions, values, write_segment

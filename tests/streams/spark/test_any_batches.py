@@ -14,7 +14,7 @@ from migration.metadata.directory_ids import PENDING
 from migration.metadata.partitions import classify
 from migration.metadata.records import BeginTransaction, Config, RemoveTopic, Topic
 from migration.metadata.replica_state import ReplicaState
-from streams.spark.packing import unpack_shard
+from streams.spark.shard_batch import unpack_shard
 from streams.state.store import unpack_image
 from streams.wire.records import read_record
 from tests.support.examples import examples

@@ -13,7 +13,7 @@ from kio.schema.types import BrokerId
 from migration.image.summary import BrokerSummary
 from migration.metadata.records import Unknown
 from orchestrator.api.status import cluster_json
-from streams.spark.packing import pack_shard, unpack_shard
+from streams.spark.shard_batch import pack_shard, unpack_shard
 from streams.state.store import broker_json, read_summary, summary_json
 from streams.wire.values import read_value, write_value
 from tests.support.examples import examples

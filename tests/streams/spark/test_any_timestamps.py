@@ -16,7 +16,7 @@ from orchestrator.api.status import status_json
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.terminal.closing import closing
-from streams.spark.packing import pack_shard, unpack_shard
+from streams.spark.shard_batch import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions
 from streams.state.store import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change

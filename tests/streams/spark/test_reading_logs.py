@@ -11,8 +11,8 @@ from streams.metadata.batches import mark_at
 from streams.metadata.feed import Damage, Reach
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
-from streams.spark.chunks import ChunkKind, ClusterChunk, ShardChunk
 from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
+from streams.spark.rows import ChunkKind, ClusterChunk, ShardChunk
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
 

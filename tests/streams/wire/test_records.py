@@ -12,9 +12,8 @@ from migration.comparison.quotas import QUOTA_RESOURCE, digest_of
 from migration.metadata import records as domain
 from migration.metadata.directory_ids import MIGRATING
 from streams.wire.errors import UnsupportedRecordVersion, WireError
-from streams.wire.fast import FAST_READERS
 from streams.wire.project import PROJECTED, project, read_in_full
-from streams.wire.records import read_record
+from streams.wire.records import FAST_READERS, read_record
 from streams.wire.schema import (
     RECORDS,
     BrokerFeatureV0,
