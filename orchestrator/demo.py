@@ -34,8 +34,7 @@ from orchestrator.lab.machine.spawner import tied_to_this_process
 from orchestrator.output.printing import echo_message
 from orchestrator.output.rich_console import console
 from orchestrator.process.crash import guarded
-from orchestrator.run.assessed import Assessed
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessed, Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.closing import closing
 from orchestrator.views.terminal.live import picture

@@ -20,7 +20,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 
 POLL_S: Final = 15.0

@@ -26,8 +26,7 @@ from orchestrator.output.printing import echo, echo_text
 from orchestrator.output.rich_console import console
 from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
-from orchestrator.run.assessed import Tick
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.conditions import Gate
 from orchestrator.run.identity import require_one_cluster
 from orchestrator.run.job import Follow, check, followed
@@ -195,7 +194,7 @@ def follow_and_show(
             last = now
             alerts.polled()
             alerts.submit(now)
-            alert_files.keep(now)
+            alert_files.keep(now.alerts)
             recorder.tick(now)
             if console is not None:
                 console.tick(now)

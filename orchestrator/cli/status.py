@@ -14,8 +14,7 @@ from orchestrator.config.load import load_config
 from orchestrator.errors import NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.assessed import Assessed
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessed, Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.live import picture
 

@@ -26,7 +26,7 @@ from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
 from orchestrator.execution.passed_checkpoint import checkpoint_condition, checkpoint_named, passed
 from orchestrator.output.printing import echo, echo_json
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor
 from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.reader import Reader
 from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources

@@ -31,8 +31,8 @@ from orchestrator.hooks.runs import HookRuns
 from orchestrator.process.owner import Owner
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import ExecutionStatus
+from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded

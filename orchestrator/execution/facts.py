@@ -15,9 +15,9 @@ from migration.assessment.polled import Polled
 from migration.observed.probed import Unknown
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.poller import Poller
 from orchestrator.run.probes.probes import own_polls, polls_of
+from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.model import Runbook
 
 _POLL_S: Final = 15.0

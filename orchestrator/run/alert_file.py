@@ -5,6 +5,7 @@ until current data resolves them; pending alerts continue if the gap between the
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
 from orchestrator.config.load import Config
-from orchestrator.run.assessed import Tick
 from streams.state.files import replace_file
 
 ALERTS_FILE: Final = "alerts.json"
@@ -47,14 +47,14 @@ class AlertFiles:
     def __init__(self, config: Config) -> None:
         self._files = {each.name: AlertFile(file_of(config, each.name)) for each in config.clusters}
 
-    def keep(self, tick: Tick) -> None:
-        """Write the files whose states have changed or that are due for a refresh."""
-        for one in tick.clusters:
+    def keep(self, alerts: Mapping[str, AlertStates]) -> None:
+        """Write the files whose states have changed or that are due for a refresh; by cluster."""
+        for name, states in alerts.items():
             try:
-                self._files[one.entry.name].keep(one.assessment.alerts)
+                self._files[name].keep(states)
             except OSError as error:
                 # The age of the file then shows its readers that it is out of date.
-                _log.warning("the alerts of %s cannot be saved: %s", one.name, error)
+                _log.warning("the alerts of %s cannot be saved: %s", name, error)
 
 
 class AlertFile:

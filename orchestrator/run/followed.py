@@ -11,8 +11,7 @@ from migration.what_if import Assignment
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError
-from orchestrator.run.assessed import Assessed
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessed, Assessor
 from orchestrator.run.reader import STORE_FILE, Reader
 from streams.probe.assignments import assignments
 

@@ -8,7 +8,7 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError
 from orchestrator.run.assessed import Tick
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 
 _FIX: Final = (
     "correct `id` or the addresses; a state directory that followed another cluster cannot be used"

@@ -1,18 +1,33 @@
-"""Reads the data of the configured clusters: the job's store and the statuses of the sources."""
+"""Reads the data of the configured clusters: the job's store, the sources' statuses, the execution.
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+Everything that is read of one cluster at one moment is a `ClusterRead`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from migration.assessment.data_source import DataSource
-from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.assessment.assess import Journal
+from migration.assessment.data_source import JOURNALED, DataSource
+from migration.assessment.waits import nothing_seen
+from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.event_kinds import EventKind
+from migration.metadata.events import Event
+from migration.observed.source_status import (
+    NO_STATUS,
+    SourceStatus,
+    SourceStatusError,
+    from_json,
+    meaningful_end,
+)
+from migration.values.foreign import load
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError
 from orchestrator.run import execution_status
-from orchestrator.run.cluster_read import ClusterRead, Tally, read_cluster, read_sources, tally
 from orchestrator.run.execution_status import ExecutionStatus
 
 if TYPE_CHECKING:
@@ -20,6 +35,176 @@ if TYPE_CHECKING:
 
 STORE_FILE: Final = "store.db"
 _EVENTS_PER_READ_MAX: Final = 5000
+_STATUS_FILES: Final = {
+    DataSource.METADATA_LOG: "source.json",
+    DataSource.ZOOKEEPER: "zookeeper.json",
+    DataSource.LOG_DIRS: "log_dirs.json",
+    DataSource.JMX: "jmx.json",
+}
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """The events of one cluster so far.
+
+    Attributes:
+        last: the sequence number of the last event that is counted.
+        counts: the number of events, by kind.
+        phase: the newest event that reports a change of phase; None: there is none.
+    """
+
+    last: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    phase: Event | None = None
+
+    def phase_began_ms(self, phase: Phase) -> int | None:
+        """Return when `phase` began; None: the newest change is of another phase.
+
+        That happens because a snapshot of the log skips changes of phase.
+        """
+        changed = self.phase
+        if changed is None or changed.fields.get("now") != phase:
+            return None
+        return changed.moment_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRead:
+    """The data of the store, the sources and the execution of the runbook for one cluster.
+
+    Attributes:
+        events: the latest events, oldest first, with their sequence numbers.
+        status: that of the metadata log's source.
+        journals: the existing journals, by source.
+        execution: how far the execution of the runbook is; None: there is none.
+        tally: the cluster's events so far.
+        reported_before: when the sources last reported to an earlier process (ms); empty in a
+            process that follows nothing.
+    """
+
+    summary: ClusterSummary
+    events: tuple[tuple[int, Event], ...]
+    status: SourceStatus
+    zookeeper: SourceStatus = NO_STATUS
+    log_dirs: SourceStatus = NO_STATUS
+    jmx: SourceStatus = NO_STATUS
+    journals: Mapping[DataSource, Journal] = field(default_factory=dict, compare=False)
+    execution: ExecutionStatus | None = None
+    tally: Tally = field(default_factory=Tally)
+    reported_before: Mapping[DataSource, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def resuming(self) -> frozenset[DataSource]:
+        """The sources whose last report went to an earlier process."""
+        return frozenset(
+            source
+            for source, status in self.sources.items()
+            if status.observed_ms == self.reported_before.get(source)
+        )
+
+    @property
+    def sources(self) -> Mapping[DataSource, SourceStatus]:
+        """The status that each followed source reports."""
+        return {
+            DataSource.METADATA_LOG: self.status,
+            DataSource.ZOOKEEPER: self.zookeeper,
+            DataSource.LOG_DIRS: self.log_dirs,
+            DataSource.JMX: self.jmx,
+        }
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the sources cannot observe in this cluster, in the sources' own words."""
+        return (*self.status.limits, *self.zookeeper.limits, *self.log_dirs.limits)
+
+    def position(self, source: DataSource) -> tuple[int | None, int]:
+        """Return the end of a source's data, and the position up to which the store includes it.
+
+        The end is None if it is not known.
+        """
+        if source is DataSource.METADATA_LOG:
+            offset = self.summary.metadata_offset
+            return meaningful_end(self.status), 0 if offset is None else offset + 1
+        journal = self.journals.get(source)
+        return (None, 0) if journal is None else (journal.last, journal.read)
+
+
+def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> SourceStatus:
+    """Read the status that a source reported last; no status if the file cannot be read."""
+    path = state_dir / "clusters" / cluster / file
+    try:
+        return from_json(load(path.read_bytes()))
+    except FileNotFoundError:
+        return NO_STATUS
+    except (OSError, ValueError, SourceStatusError) as error:
+        _LOG.warning("%s cannot be read: %s", path, error)
+        return NO_STATUS
+
+
+def read_sources(state_dir: Path, cluster: str) -> Mapping[DataSource, SourceStatus]:
+    """Read the status that each followed source of a cluster reported last."""
+    return {each: read_status(state_dir, cluster, file) for each, file in _STATUS_FILES.items()}
+
+
+def read_cluster(
+    store: "Store | None",
+    state_dir: Path,
+    cluster: str,
+    *,
+    execution: ExecutionStatus | None,
+    after: int = 0,
+    limit: int | None = None,
+    newest: bool = False,
+) -> ClusterRead:
+    """Read one cluster; `after`, `limit` and `newest` are those of `Store.events`."""
+    summary = None if store is None else store.summary(cluster)
+    events: list[tuple[int, Event]] = []
+    if store is not None and summary is not None:
+        events = store.events(cluster, after=after, limit=limit, newest=newest)
+    sources = read_sources(state_dir, cluster)
+    return ClusterRead(
+        summary=nothing_seen(cluster) if summary is None else summary,
+        events=tuple(events),
+        status=sources[DataSource.METADATA_LOG],
+        zookeeper=sources[DataSource.ZOOKEEPER],
+        log_dirs=sources[DataSource.LOG_DIRS],
+        jmx=sources[DataSource.JMX],
+        journals=dict(_journals(store, state_dir, cluster)),
+        execution=execution,
+    )
+
+
+def tally(store: "Store", cluster: str, before: Tally) -> Tally:
+    """Return `before` with the events that were added since then."""
+    last, counts = store.counts(cluster, before.last)
+    if not counts:
+        return before
+    total = dict(before.counts)
+    for kind, count in counts.items():
+        total[kind] = total.get(kind, 0) + count
+    changed = EventKind.PHASE_CHANGED in counts
+    phase = store.newest(cluster, EventKind.PHASE_CHANGED) if changed else before.phase
+    return Tally(last=last, counts=total, phase=phase)
+
+
+def _journals(
+    store: "Store | None", state_dir: Path, cluster: str
+) -> Iterator[tuple[DataSource, Journal]]:
+    from streams.state.journal import JournalError, first_behind, last_sequence
+
+    for source in JOURNALED:
+        path = state_dir / "clusters" / cluster / f"{source}.db"
+        if not path.is_file():
+            continue
+        read = 0 if store is None else store.place(cluster, source)
+        try:
+            last: int | None = last_sequence(path)
+            unread_ms = first_behind(path, read) if read < (last or 0) else None
+        except JournalError as error:
+            _LOG.warning("%s", error)
+            last, unread_ms = None, None
+        yield source, Journal(last=last, read=read, unread_ms=unread_ms)
 
 
 def open_store(state_dir: Path) -> "Store | None":

@@ -16,9 +16,9 @@ from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
 from migration.assessment.data_source import FOLLOWED, POLLED
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.conditions import JointConditions, refuse_absent
 from orchestrator.run.probes.probes import needs_of
+from orchestrator.run.reader import ClusterRead
 
 EVERY_S: Final = 0.5
 POLL_S: Final = 15.0

@@ -22,8 +22,7 @@ from orchestrator.notify.notification import Notification
 from orchestrator.output.rich_console import console
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.run.alert_file import AlertFiles
-from orchestrator.run.assessed import Tick
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
@@ -91,7 +90,7 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
         for at_ms in written.polls_ms:
             written.move(at_ms)
             tick = assessor.tick(at_ms)
-            alert_files.keep(tick)
+            alert_files.keep(tick.alerts)
             hub.take(tick.at_ms, _updates(tick, builders, tail, cleaner))
             line_view.show(tick)
     registry = CollectorRegistry()

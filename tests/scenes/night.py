@@ -16,7 +16,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Step
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 
 NOW_MS = 1_790_000_000_000
 FIVE_MINUTES_MS = 300_000

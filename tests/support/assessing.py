@@ -18,9 +18,8 @@ from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.assessor import snapshot_of
-from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.run.assessed import Assessed, Tick, snapshot_of
+from orchestrator.run.reader import ClusterRead, Tally
 
 STALL_AFTER_MS = 300_000
 ALL_SOURCES = """

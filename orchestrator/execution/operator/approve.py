@@ -16,7 +16,7 @@ from orchestrator.execution.operator.request import (
     runbook_of,
 )
 from orchestrator.execution.route import another_begun, checkpoint_of
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.model import Checkpoint
 

@@ -16,8 +16,8 @@ from orchestrator.api.report.brokers import Series
 from orchestrator.api.report.report import AuditAccount, ClusterReport, Report, Window
 from orchestrator.audit import Entry
 from orchestrator.audit.run_spans import periods
-from orchestrator.run.assessor import snapshot_of
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.assessed import snapshot_of
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts import (
     executions,
     incarnations,

@@ -12,9 +12,8 @@ from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
-from orchestrator.run.cluster_read import ClusterRead, read_cluster
 from orchestrator.run.execution_status import read_for
-from orchestrator.run.reader import STORE_FILE, open_store
+from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster
 from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
 from streams.spark.transition_files import (

@@ -9,7 +9,7 @@ from migration.image.summary import ClusterSummary, ControllerSummary, Phase, Un
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus
 from orchestrator.api.status import cluster_json, clusters_json, status_json
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 from tests.scenes.night import (
     EVENTS,
     FIVE_MINUTES_MS,

@@ -13,8 +13,8 @@ from migration.assessment.conditions.parse import parse
 from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
 from orchestrator.execution.facts import FactFinder
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.poller import EVERY_S, Poller
+from orchestrator.run.reader import ClusterRead
 from tests.scenes.night import cluster, kraft
 
 LAG = external("lag")

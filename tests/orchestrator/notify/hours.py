@@ -16,6 +16,7 @@ import pytest
 from migration.assessment.conditions import Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase, Progress, UnfencedEarly
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
@@ -23,8 +24,8 @@ from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.config.load import parse_config
-from orchestrator.run.cluster_read import PHASE_CHANGED, ClusterRead, Tally
 from orchestrator.run.execution_status import ExecutionStatus
+from orchestrator.run.reader import ClusterRead, Tally
 from tests.migration.assessment.conditions.views import migration, zookeeper
 from tests.orchestrator.views.metrics.test_walk import WALK_TOLD
 from tests.scenes.night import cluster, held, kraft
@@ -169,7 +170,7 @@ class Hours:
         changed = Event(
             offset=1,
             timestamp_ms=self._phase_ms,
-            kind=PHASE_CHANGED,
+            kind=EventKind.PHASE_CHANGED,
             fields={"now": str(self._phase)},
         )
         return ClusterRead(

@@ -130,7 +130,7 @@ def test_what_nobody_judges_now_is_listed_and_ends_with_4(
 ) -> None:
     del store
     config = load_config(config_file)
-    AlertFiles(config).keep(stalled())
+    AlertFiles(config).keep(stalled().alerts)
     monkeypatch.setattr("time.time_ns", lambda: (NOW_MS + 60_000) * 1_000_000)
     done = alerts("list", config_file)
     assert done.exit_code == ExitCode.NO_DATA

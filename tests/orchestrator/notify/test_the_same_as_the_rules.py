@@ -18,9 +18,8 @@ import yaml
 from migration.assessment.alerts import NO_ALERTS, RULES, AlertState, AlertStates
 from migration.assessment.assess import assess
 from migration.values.durations import parse_duration
-from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.assessor import snapshot_of
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.assessed import Assessed, Tick, snapshot_of
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.metrics.collector import LastTick
 from tests.orchestrator.notify import rules as written
 from tests.orchestrator.notify.hours import ENTRY, STEP_S, STEPS, Hours, from_the_table

@@ -15,8 +15,7 @@ from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import Config, load_config
 from orchestrator.run import alert_file
 from orchestrator.run.alert_file import AlertFiles
-from orchestrator.run.assessed import Tick
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
@@ -50,7 +49,7 @@ def test_the_next_run_begins_with_the_alerts_that_are_active(
     config = load_config(config_file)
     store.summaries["prod"] = STALLED
     first = assessor(config).tick(NOW_MS)
-    AlertFiles(config).keep(first)
+    AlertFiles(config).keep(first.alerts)
     (one,) = first.clusters
     assert one.assessment.snapshot.alerts == NO_ALERTS
     assert [each.alert.name for each in one.assessment.alerts.active()] == [NAME]
@@ -63,7 +62,7 @@ def test_what_cannot_be_kept_is_said_and_stops_nothing(
 ) -> None:
     config = load_config(config_file)
     config.state_dir.write_text("this is no directory")
-    AlertFiles(config).keep(stalled())
+    AlertFiles(config).keep(stalled().alerts)
     assert "the alerts of prod cannot be saved" in caplog.text
 
 
@@ -77,7 +76,7 @@ def test_status_says_what_run_judged_and_what_it_sees_itself(
     waits = [each["name"] for each in found["pending_alerts"]]
     assert waits == ["KraftgateBrokerUnfencedEarly"]
     config = load_config(config_file)
-    AlertFiles(config).keep(stalled())
+    AlertFiles(config).keep(stalled().alerts)
     store.summaries["prod"] = cluster(Phase.HYBRID)
     assert status(config_file)["alerts"] == []
 
@@ -86,7 +85,7 @@ def test_without_a_run_that_runs_what_stood_is_said_not_to_be_known(
     config_file: Path, store: FakeStore
 ) -> None:
     config = load_config(config_file)
-    AlertFiles(config).keep(stalled())
+    AlertFiles(config).keep(stalled().alerts)
     store.summaries["prod"] = cluster(Phase.HYBRID)
     write_status(config.state_dir, "prod", replace(FRESH, observed_ms=NOW_MS - 60_000))
     (alert,) = status(config_file)["alerts"]

@@ -25,8 +25,8 @@ from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.config.load import parse_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.conditions import JointConditions
+from orchestrator.run.reader import ClusterRead
 from tests.scenes.night import FRESH, HYBRID, NOW_MS, cluster, kraft
 from tests.support.assessing import assessed
 
@@ -137,7 +137,7 @@ def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> No
 def test_what_the_store_did_not_take_in_for_long_is_not_current() -> None:
     def behind(for_ms: int) -> ClusterRead:
         unread = Journal(last=12, read=10, unread_ms=NOW_MS - for_ms)
-        return replace(NOW, journals={"zookeeper": unread})
+        return replace(NOW, journals={DataSource.ZOOKEEPER: unread})
 
     assert not_followed(behind(15_000)) == {}
     late = not_followed(behind(15_001))
@@ -153,7 +153,7 @@ POLLED = Polled(
 
 
 def test_a_journal_that_cannot_be_read_is_not_current() -> None:
-    unreadable = replace(NOW, journals={"zookeeper": Journal(last=None, read=10)})
+    unreadable = replace(NOW, journals={DataSource.ZOOKEEPER: Journal(last=None, read=10)})
     assert not_followed(unreadable) == {ZOOKEEPER: "journaled facts have not been processed yet"}
 
 

@@ -12,8 +12,8 @@ from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.run.assessed import Tick
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.identity import require_one_cluster
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
 from tests.scenes.night import FRESH, HYBRID, NOW_MS

@@ -15,7 +15,7 @@ from migration.values.severity import Severity
 from orchestrator.audit import AuditLog
 from orchestrator.audit.run_spans import NOT_RUNNING, Periods, periods
 from orchestrator.config.load import Config, parse_config
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, replicas

@@ -18,7 +18,7 @@ from orchestrator.config.alerts import WebhookReceiver
 from orchestrator.notify.delivery import Delivery
 from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
 from orchestrator.run import alert_file, execution_status
-from orchestrator.run.cluster_read import read_status
+from orchestrator.run.reader import read_status
 from streams.metadata import spool_info
 from streams.metadata.batches import Mark
 from streams.state.source_status import STATUS_FILE, write_status

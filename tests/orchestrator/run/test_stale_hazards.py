@@ -18,8 +18,7 @@ from orchestrator.api.status import status_json
 from orchestrator.audit import AuditLog
 from orchestrator.audit.run_spans import periods
 from orchestrator.config.load import Config, parse_config
-from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessed, Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from orchestrator.views.terminal.lines import changes

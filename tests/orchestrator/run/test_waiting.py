@@ -26,8 +26,8 @@ from migration.observed.probed import Unknown
 from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.poller import EVERY_S, Poller
+from orchestrator.run.reader import ClusterRead
 from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft
 from tests.support.assessing import tick
@@ -60,7 +60,7 @@ class Outside:
     not_followed: str | None = None
     polled: int = 0
     status: SourceStatus = FRESH
-    journals: Mapping[str, Journal] = field(default_factory=dict)
+    journals: Mapping[DataSource, Journal] = field(default_factory=dict)
     _count: int = 0
 
     def tick(self, now_ms: int) -> Tick:
@@ -152,7 +152,7 @@ def test_another_metadata_log_has_its_own_end() -> None:
 
 
 def test_facts_that_were_journaled_before_the_wait_must_be_processed() -> None:
-    recent = {"log_dirs": Journal(last=12, read=10, unread_ms=NOW_MS - 1_000)}
+    recent = {DataSource.LOG_DIRS: Journal(last=12, read=10, unread_ms=NOW_MS - 1_000)}
     outside = Outside([with_disks(DONE)], journals=recent)
     outcome = outside.wait("log_dirs_online(3)", timeout_s=1.0)
     assert outcome.verdict is Verdict.UNKNOWN

@@ -14,7 +14,7 @@ from migration.shard.transitions import ABSENT, place
 from migration.values.timestamps import LATEST_MS, iso, within
 from orchestrator.api.status import status_json
 from orchestrator.output.formatting import event_fields, pairs
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.closing import closing
 from streams.spark.shard_batch import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions

@@ -14,7 +14,7 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.kinds import EntryBody
 from orchestrator.output.formatting import pairs
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts.executions import RecordedExecution
 
 _LANES: Final[Mapping[Source, Lane]] = {

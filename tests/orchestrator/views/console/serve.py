@@ -17,8 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
-from orchestrator.run.assessed import Tick
-from orchestrator.run.assessor import Assessor
+from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.views.console.web.serving import Console, served
 from tests.orchestrator.views.console import sample

@@ -20,8 +20,8 @@ from orchestrator.audit.execution.state import Stage
 from orchestrator.errors import AuditError
 from orchestrator.redaction.redactor import Redactor
 from orchestrator.run.assessed import Tick
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
+from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.feed import publisher

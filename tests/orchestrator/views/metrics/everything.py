@@ -5,6 +5,7 @@ from typing import Final
 
 from migration.assessment.alerts import AlertStates
 from migration.assessment.assess import Journal
+from migration.assessment.data_source import DataSource
 from migration.comparison.result import Compared
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
@@ -14,7 +15,7 @@ from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.cluster_read import Tally
+from orchestrator.run.reader import Tally
 from tests.migration.assessment.conditions.views import migration, zookeeper
 from tests.orchestrator.views.metrics.scraping import seen, with_summary
 from tests.orchestrator.views.metrics.test_alerts import standing
@@ -91,7 +92,7 @@ def everything(events: int = 1) -> Assessed:
             reassigning=0,
             brokers=(*HYBRID.summary.brokers, kraft(4, under_replicated=2)),
         ),
-        journals={"zookeeper": Journal(last=12, read=10)},
+        journals={DataSource.ZOOKEEPER: Journal(last=12, read=10)},
         jmx=LIVE,
         status=replace(FRESH, cluster_id="4L6g3nShT-eMCtK--X86sw"),
         execution=WALK_TOLD,

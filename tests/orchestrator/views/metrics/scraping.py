@@ -14,7 +14,7 @@ from orchestrator.config.load import parse_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.metrics.collector import LastTick
 from tests.scenes.night import NOW_MS
 from tests.support.assessing import assessed

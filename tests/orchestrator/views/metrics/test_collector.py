@@ -7,6 +7,7 @@ from hypothesis import given
 
 from migration.assessment.assess import Journal
 from migration.assessment.conditions import View
+from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import HazardKind
 from migration.assessment.waits import nothing_seen
 from migration.comparison.result import Compared
@@ -14,7 +15,7 @@ from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS
-from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.run.reader import ClusterRead, Tally
 from orchestrator.views.metrics.collector import metrics
 from tests.migration.assessment.conditions.views import broker, migration, views, zookeeper
 from tests.orchestrator.views.metrics.everything import (
@@ -244,8 +245,8 @@ def test_waits_are_counted_by_name_and_only_the_sources_while_it_is_blind() -> N
 
 def test_sources_are_those_that_are_configured_and_in_use() -> None:
     journals = {
-        "zookeeper": Journal(last=12, read=10, unread_ms=NOW_MS - 15_001),
-        "log_dirs": Journal(last=None, read=3),
+        DataSource.ZOOKEEPER: Journal(last=12, read=10, unread_ms=NOW_MS - 15_001),
+        DataSource.LOG_DIRS: Journal(last=None, read=3),
     }
     status = replace(FRESH, high_watermark=1500, due_offset=1440)
     one = replace(ALL_SEEN, journals=journals, status=status)

@@ -8,8 +8,7 @@ from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.events import Event
 from orchestrator.config.load import Config, parse_config
 from orchestrator.errors import FollowingError
-from orchestrator.run.cluster_read import Tally
-from orchestrator.run.reader import Reader
+from orchestrator.run.reader import Reader, Tally
 from streams.state.store import BatchResult, Store
 from tests.scenes.night import NOW_MS
 

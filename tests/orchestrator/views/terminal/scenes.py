@@ -12,8 +12,8 @@ from migration.image.summary import Phase
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
-from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from tests.scenes.night import (
     EVENTS,

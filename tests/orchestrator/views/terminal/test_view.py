@@ -20,12 +20,11 @@ from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.formatting import pairs, quoted, short_age, short_rate
-from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.closing import closing, event_lines
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
-from orchestrator.views.terminal.rows import LETTERS, bar, cells
-from orchestrator.views.terminal.table import save_svg
+from orchestrator.views.terminal.table import LETTERS, bar, cells, save_svg
 from tests.scenes.night import (
     EVENTS,
     FRESH,
