@@ -327,6 +327,33 @@ _add_request(
     _KEEP,
 )
 _add_request(
+    "raise-metadata-version 3.9",
+    "Raise metadata.version to that of RELEASE, with Kafka's tool. It cannot be undone.",
+    "metadata.version is that of {release}",
+    click.argument("release"),
+)
+_add_request(
+    "set-directories 1 3",
+    "Restart broker ID, in KRaft mode, with COUNT log directories: new ones are formatted, those"
+    " that it loses are emptied first.",
+    "broker {broker} has {count} log directories",
+    _BROKER,
+    click.argument("count", type=click.IntRange(1, 20)),
+)
+_add_request(
+    "replace-directories 2",
+    "Stop broker ID, in KRaft mode, replace its failed log directories by empty ones, formatted,"
+    " and start it.",
+    "broker {broker} runs with new log directories",
+    _BROKER,
+)
+_add_request(
+    "restore-directories 2",
+    "Stop broker ID, restore its failed log directories, and start it.",
+    "broker {broker} runs with its old log directories",
+    _BROKER,
+)
+_add_request(
     "restart broker-2",
     "Stop process NAME in order if it runs, and start it in the same mode.",
     "{name} runs",

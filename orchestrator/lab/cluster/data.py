@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +34,7 @@ _LEADER_CHANGES = {
 }
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
+_FEATURES_MAIN = "org.apache.kafka.tools.FeatureCommand"
 
 
 class LabData(LabMembers):
@@ -217,6 +218,24 @@ class LabData(LabMembers):
         """
         directories.heal(self.directory(broker, index))
 
+    def drain_directories(self, broker: int, sources: Iterable[Path]) -> None:
+        """Move every replica in these log directories of a broker into its first one, and wait."""
+        paths, asked = tuple(sources), set[tuple[str, int]]()
+
+        def empty() -> bool:
+            left = {replica for path in paths for replica in directories.replicas(path)}
+            if new := left - asked:
+                self.move_replicas(broker, dict.fromkeys(new, 0))
+                asked.update(new)
+            return not left
+
+        self._waiter.until(
+            f"broker {broker} to move its replicas into its first directory",
+            empty,
+            timeout_s=_SYNC_S_MAX,
+            where=self.broker(broker).address,
+        )
+
     def wait_directory_noticed(
         self, broker: int, index: int, *, timeout_s: float = _NOTICE_S_MAX
     ) -> bool:
@@ -282,6 +301,15 @@ class LabData(LabMembers):
         """
         to = ("--bootstrap-server", self.broker_bootstrap, "--alter")
         self._java.run_tool(_CONFIGS_MAIN, (*to, *arguments), timeout_s=_CONFIGS_S_MAX)
+
+    def raise_metadata_version(self, release: str) -> None:
+        """Run kafka-features upgrade --metadata. It cannot be undone.
+
+        Raises:
+            ToolFailedError: Kafka refused it.
+        """
+        arguments = ("--bootstrap-server", self.broker_bootstrap, "upgrade", "--metadata", release)
+        self._java.run_tool(_FEATURES_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:

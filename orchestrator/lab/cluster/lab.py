@@ -25,7 +25,9 @@ from pathlib import Path
 
 from migration.image.summary import Mode
 from orchestrator.lab import kafka_requests
+from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.data import LabData
+from orchestrator.lab.cluster.layout import Member
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import WrongStateError
 
@@ -35,6 +37,7 @@ _COMPLETED = "Completing the ZK [Mm]igration"
 _CONTROLLER = "/controller"
 _CONTROLLER_EPOCH = "/controller_epoch"
 _MIGRATION = "/migration"
+_ONLY_KRAFT = "Only a broker in KRaft mode has its log directories formatted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,40 @@ class Lab(LabData):
             self.start_zookeeper()
         else:
             self.start_zookeeper_server(member.name)
+
+    def set_directories(self, broker: int, count: int) -> None:
+        """Restart a broker in KRaft mode with its first `count` log directories.
+
+        New ones are formatted. Before the broker stops, its replicas in those that it loses are
+        moved into its first one.
+        """
+        self._expect_mode(broker, Mode.KRAFT, _ONLY_KRAFT)
+        member = self.broker(broker)
+        self.drain_directories(broker, member.directories[count:])
+        self._stop_if_alive(member.name)
+        member.directories = self._directories(member.name, self._disks(count))
+        self._start_formatted(member)
+
+    def replace_directories(self, broker: int) -> None:
+        """Stop a broker in KRaft mode, replace its failed log directories by new ones, start it."""
+        self._expect_mode(broker, Mode.KRAFT, _ONLY_KRAFT)
+        member = self.broker(broker)
+        self._stop_if_alive(member.name)
+        for index in self.failed_directories(member.name):
+            directories.replace(self.directory(broker, index))
+        self._start_formatted(member)
+
+    def restore_directories(self, broker: int) -> None:
+        """Stop a broker if it runs, heal its failed log directories, and start it."""
+        member = self.broker(broker)
+        self._stop_if_alive(member.name)
+        for index in self.failed_directories(member.name):
+            self.heal_directory(broker, index)
+        self.start_broker(broker)
+
+    def _start_formatted(self, member: Member) -> None:
+        self._format((member,), Mode.KRAFT, self.cluster_id, "--ignore-formatted")
+        self.start_broker(member.id)
 
     def enter_migration(self, broker: int) -> None:
         """Restart a broker with the migration enabled."""
@@ -257,7 +294,7 @@ class Lab(LabData):
         moved = []
         for member in provisioned:
             directory = member.directories[0]
-            kept = _free_name(directory)
+            kept = directories.free_name(directory)
             directory.rename(kept)
             moved.append(kept)
             del self._modes[member.name]
@@ -366,11 +403,3 @@ class Lab(LabData):
     def _stop_if_alive(self, name: str) -> None:
         if self.is_alive(name):
             self.stop(name)
-
-
-def _free_name(directory: Path) -> Path:
-    """Return the first of ``metadata.1``, ``metadata.2``, ... that is free."""
-    number = 1
-    while (kept := directory.with_name(f"{directory.name}.{number}")).exists():
-        number += 1
-    return kept

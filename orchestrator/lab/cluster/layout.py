@@ -64,16 +64,22 @@ class Layout:
             )
             for number in range(1, spec.zookeepers + 1)
         }
-        disks = [f"d{number}" for number in range(spec.directories)]
+        disks = self._disks(spec.directories)
         self.brokers = {id_: self._kafka(f"broker-{id_}", id_, disks) for id_ in spec.broker_ids}
         self.controllers = {
             id_: self._kafka(f"controller-{id_}", id_, ["metadata"]) for id_ in spec.controller_ids
         }
 
     def _kafka(self, name: str, id_: int, disks: list[str]) -> Member:
-        directories = tuple(self.home / "data" / name / disk for disk in disks)
         port, jmx = self._ports.take(), self._ports.take() if self.spec.jmx else None
-        return Member(name, id_, port, directories, jmx)
+        return Member(name, id_, port, self._directories(name, disks), jmx)
+
+    def _directories(self, name: str, disks: list[str]) -> tuple[Path, ...]:
+        return tuple(self.home / "data" / name / disk for disk in disks)
+
+    @staticmethod
+    def _disks(count: int) -> list[str]:
+        return [f"d{number}" for number in range(count)]
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -209,15 +209,17 @@ class LabMembers(LabProcesses):
             return False
         return True
 
-    def _format(self, members: Iterable[Member], mode: Mode, cluster_id: str) -> None:
-        """Write config files, and the identity into the directories of members new to KRaft."""
+    def _format(
+        self, members: Iterable[Member], mode: Mode, cluster_id: str, *options: str
+    ) -> None:
+        """Write config files, and the identity into the members' new directories."""
 
         def one(member: Member) -> None:
             # One argument: a cluster id may begin with a dash.
             named = f"--cluster-id={cluster_id}"
             release = self.spec.release_version
             file = str(self._write_config(member, mode))
-            arguments = ("format", named, "--release-version", release, "-c", file)
+            arguments = ("format", named, "--release-version", release, "-c", file, *options)
             self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
 
         with ThreadPoolExecutor(max_workers=4) as pool:

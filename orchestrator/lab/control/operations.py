@@ -193,6 +193,17 @@ OPERATIONS = {
         ),
         step=True,
     ),
+    "raise-metadata-version": Operation(
+        lambda lab, arguments, _: lab.raise_metadata_version(str(arguments["release"])), step=True
+    ),
+    "set-directories": Operation(
+        lambda lab, arguments, _: lab.set_directories(
+            int(arguments["broker"]), int(arguments["count"])
+        ),
+        step=True,
+    ),
+    "replace-directories": Operation(_of_broker(Lab.replace_directories), step=True),
+    "restore-directories": Operation(_of_broker(Lab.restore_directories), step=True),
     "restart": Operation(_of_process(Lab.restart), step=True),
     "stop": Operation(_of_process(Lab.stop)),
     "kill": Operation(_of_process(Lab.kill)),

@@ -1,4 +1,4 @@
-"""A failed directory: every access below it is an error until it is healed."""
+"""A failed directory: every access below it is an error until it is healed or replaced."""
 
 from pathlib import Path
 
@@ -51,3 +51,28 @@ def test_healing_never_removes_a_directory_that_took_the_place(disk: Path) -> No
         directories.heal(disk)
     assert (disk / "new").exists()
     assert (directories.away(disk) / "content").exists()
+
+
+def test_replaced_by_an_empty_one_each_time_and_what_it_had_is_kept(disk: Path) -> None:
+    for number in (1, 2):
+        (disk / "content").write_text(f"disk {number}")
+        directories.fail(disk)
+        directories.replace(disk)
+        assert not directories.is_failed(disk)
+        assert list(disk.iterdir()) == []
+        kept = disk.with_name(f"{disk.name}.old.{number}")
+        assert (kept / "content").read_text() == f"disk {number}"
+
+
+def test_replacing_what_did_not_fail_is_refused(disk: Path) -> None:
+    with pytest.raises(WrongStateError, match="has not failed"):
+        directories.replace(disk)
+    assert (disk / "content").exists()
+
+
+def test_replicas_are_those_that_are_neither_future_nor_deleted(disk: Path) -> None:
+    ends = ("-future", "-delete", "-stray")
+    gone = [f"orders-3.f730b356b5934bacad911e28674d42f1{end}" for end in ends]
+    for folder in ("orders-0", "a-b-12", "__cluster_metadata-0", *gone):
+        (disk / folder).mkdir()
+    assert set(directories.replicas(disk)) == {("orders", 0), ("a-b", 12)}
