@@ -118,7 +118,7 @@ class ForwardCheckpoint(Checkpoint):
         default=None,
         description="The id of the rollback from here, or `none` with `rollback_reason`."
         " Required before an irreversible checkpoint; on it, the rollback until its step"
-        " has begun.",
+        " has begun; after it, one that undoes only what followed it.",
     )
     rollback_reason: Given[Text] = Field(
         default=None, description="Why nothing has to be rolled back here."

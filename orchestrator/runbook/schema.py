@@ -28,6 +28,7 @@ _VALUES: Final = {
     "broker": f"(?:broker|{_NODE_ID})",
     "controller": f"(?:controller|{_NODE_ID})",
     "N": "[0-9]{1,19}",
+    "MAX": "[0-9]{1,19}",
     "PHASE": "(?:" + "|".join(Phase) + ")",
     "HAZARD": "(?:" + "|".join(HazardKind) + ")",
     "version": r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",

@@ -1,6 +1,7 @@
 """Conditions on log directories: assignments of replicas, held brokers, directories online."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from migration.assessment.bad_directories import bad_paths, state_of
@@ -178,13 +179,13 @@ def _is_down(view: View, broker: BrokerSummary | None, disks: BrokerDisks | None
     return disks.unreachable is not None and bool(broker.fenced) and is_log_current(view)
 
 
-def _log_dirs_registered(view: View, broker: int, wanted: int) -> Finding:
+def _log_dirs_registered(view: View, broker: int, least: int, most: int | None = None) -> Finding:
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
     reason = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"
-    enough = len(found.log_dirs) >= wanted
-    return satisfied(reason, *found.log_dirs) if enough else waiting(reason, *found.log_dirs)
+    fits = least <= len(found.log_dirs) and (most is None or len(found.log_dirs) <= most)
+    return satisfied(reason, *found.log_dirs) if fits else waiting(reason, *found.log_dirs)
 
 
 KINDS: Final = (
@@ -228,9 +229,11 @@ KINDS: Final = (
     ),
     Kind(
         name="log_dirs_registered",
-        explains="The broker's registration names at least N log directories.",
+        explains="The broker's registration names at least N log directories, and not more than"
+        " MAX.",
         requires=(_LOG,),
         rule=_log_dirs_registered,
-        parameters=(BROKER, COUNT),
+        parameters=(BROKER, COUNT, replace(COUNT, name="MAX")),
+        optional=1,
     ),
 )

@@ -25,6 +25,7 @@ STEPS: Final[Mapping[str, Mark]] = {
     "deprovision-controllers": "destructive",
     "delete-znodes": "destructive",
     "replace-disk": "destructive",
+    "remove-log-dirs": "destructive",
 }
 """Steps of the bundled runbooks and hooks; a copy of a runbook has the same names."""
 

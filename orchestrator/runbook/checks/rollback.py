@@ -1,6 +1,10 @@
-"""Checks the rollback paths: one from each checkpoint that can be undone, and none unused."""
+"""Checks the rollback paths: one from each checkpoint that can be undone, and none unused.
 
-from collections.abc import Iterator
+After an irreversible checkpoint a rollback may undo what followed it. It must be a path of its own:
+one that also starts before that checkpoint would undo what cannot be undone.
+"""
+
+from collections.abc import Iterator, Mapping
 
 from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint, Runbook
@@ -11,18 +15,49 @@ def rollbacks(book: Runbook) -> Iterator[Wrong]:
     """Yield checkpoints without a rollback path, and paths that are unknown, cyclic or unused."""
     ids = [way.id for way in book.rollbacks]
     by_id = {place.checkpoint.id: place for place in forward(book)}
+    after = {way.id: way.then for way in book.rollbacks}
     for place in by_id.values():
         yield from _from(place, ids, _ended_by(place, by_id))
+        yield from _across(place, by_id, after)
     yield from _ways(book, ids)
     yield from _unused(book)
 
 
 def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
-    """Return an earlier checkpoint that makes a rollback impossible; None: there is none."""
+    """Return an earlier checkpoint that cannot be undone, the last one; None: there is none."""
     before = all_before(place, by_id)
-    return next(
-        (id_ for id_ in by_id if id_ in before and by_id[id_].checkpoint.irreversible), None
-    )
+    found = [id_ for id_ in by_id if id_ in before and by_id[id_].checkpoint.irreversible]
+    return found[-1] if found else None
+
+
+def _across(
+    place: Place, by_id: dict[str, Place], after: Mapping[str, str | None]
+) -> Iterator[Wrong]:
+    """Yield a rollback that starts both before and after an irreversible checkpoint."""
+    ended_by = _ended_by(place, by_id)
+    if ended_by is None:
+        return
+    own = _paths(place, after)
+    for each in by_id.values():
+        shared = own & _paths(each, after)
+        if shared and ended_by not in all_before(each, by_id):
+            what = (
+                f"`{min(shared)}` is the rollback of `{each.checkpoint.id}`, too, and"
+                f" `{ended_by}` between the two is irreversible: name a rollback that undoes only"
+                f" what follows `{ended_by}`, or remove it"
+            )
+            yield (*place.path, "rollback"), what
+            return
+
+
+def _paths(place: Place, after: Mapping[str, str | None]) -> frozenset[str]:
+    """Return the rollback path of a checkpoint and those that continue it."""
+    checkpoint, found = place.checkpoint, list[str]()
+    following = checkpoint.rollback if isinstance(checkpoint, ForwardCheckpoint) else None
+    while following is not None and following in after and following not in found:
+        found.append(following)
+        following = after[following]
+    return frozenset(found)
 
 
 def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]:
@@ -31,12 +66,7 @@ def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]
         return
     rollback, reason = checkpoint.rollback, checkpoint.rollback_reason
     what = None
-    if ended_by is not None:
-        if rollback not in (None, NO_ROLLBACK):
-            what = (
-                f"no rollback is possible here: `{ended_by}` before it is irreversible; remove it"
-            )
-    elif rollback is None and not checkpoint.irreversible:
+    if rollback is None and ended_by is None and not checkpoint.irreversible:
         what = (
             f"`{checkpoint.id}` has no rollback: name one with `rollback`, or write"
             f" rollback: {NO_ROLLBACK} with `rollback_reason`"

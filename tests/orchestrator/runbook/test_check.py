@@ -383,7 +383,13 @@ WAYS_BACK = [
     Wrong(
         "    irreversible: true\n",
         "    irreversible: true\n" + _AFTER_THE_END,
-        "37: no rollback is possible here: `end` before it is irreversible; remove it",
+        "37: `back` is the rollback of `brokers`, too, and `end` between the two is irreversible:"
+        " name a rollback that undoes only what follows `end`, or remove it",
+    ),
+    Wrong(
+        "    irreversible: true\n",
+        "    irreversible: true\n" + _AFTER_THE_END.replace(": back", ": far"),
+        "37: there is no rollback `far`; known are `back`",
     ),
     Wrong(
         "conditions:\n  - name: lag",
@@ -510,6 +516,22 @@ def test_the_right_one_is_right() -> None:
     assert [checkpoint.id for checkpoint in parse(RIGHT, PATH).runbook.rollback_path("back")] == [
         "back-brokers"
     ]
+
+
+def after_the_end(then: str = "") -> str:
+    """Give the right text with a checkpoint after the irreversible one, and its own rollback."""
+    text = changed("    irreversible: true\n", "    irreversible: true\n" + _AFTER_THE_END)
+    return text.replace("finalized]\n    rollback: back", "finalized]\n    rollback: far").replace(
+        "conditions:\n  - name: lag",
+        f"  - id: far\n    title: F\n    explain: E\n{then}    checkpoints:\n"
+        "      - {id: f, title: f, explain: f, opens_when: [isr_full]}\nconditions:\n  - name: lag",
+    )
+
+
+def test_what_follows_an_irreversible_checkpoint_may_have_a_rollback_of_its_own() -> None:
+    assert parse(after_the_end(), PATH).runbook.checkpoints[-1].rollback == "far"
+    (said,) = refused(after_the_end("    then: back\n"))
+    assert said.startswith("night.yaml:37: `back` is the rollback of `brokers`, too, and `end`")
 
 
 def test_what_comes_after_need_not_stand_below() -> None:

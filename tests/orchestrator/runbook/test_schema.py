@@ -91,7 +91,7 @@ GOOD = [
     "finalized", "phase( hybrid )", "isr_full", "isr_full(broker)", "isr_full( 3 )",
     "broker_mode(broker , kraft)", "no_hazard(restart)", "no_hazard(records_lost,broker)",
     "controller_mode(controller, kraft)", "soak(1h30m)", "soak(PT5M)", "metadata_version(3.7-IV2)",
-    "log_dirs_registered(broker, 2)", "lag-is-low",
+    "log_dirs_registered(broker, 2)", "log_dirs_registered(broker, 1, 1)", "lag-is-low",
 ]  # fmt: skip
 BAD = [
     "finalised_", "isr_full()(", "isr_full(x)", "broker_mode(broker)", "broker_mode(kraft, broker)",
