@@ -16,10 +16,10 @@ from migration.metadata.replica_state import ReplicaState
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
-from tests.support.cli import kraftgate
+from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.system.asking import asked, directory_id, of, on_disk, standing, stands, waited
-from tests.system.killing import Killed
+from tests.system.killing import Killed, polls
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 
@@ -81,6 +81,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
     _one_fails_under_pending_replicas(lab, run, assignments)
     _somebody_edits_the_ids(lab, run, assignments)
+    _a_move_waits_for_the_controller(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
@@ -117,7 +118,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: now.disks is not None and now.disks.brokers[1].futures == 1)
     waited(run, "no_directory_move(2)")
     for condition in ("no_directory_move", "no_directory_move(1)"):
-        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "1s")
+        held = not_met(run, condition)
         assert held.returncode in (ExitCode.GATE_NOT_MET, ExitCode.HAZARD), held.stderr
         assert "1 replica moving between log directories" in held.stderr
     run.wait_for(lambda now: now.disks is not None and bool(now.disks.brokers[1].stuck))
@@ -228,6 +229,25 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
         assert lab.watermarks("old", partition) == (0, RECORDS)
 
 
+def _a_move_waits_for_the_controller(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
+    """KIP-858, "Intra-broker replica movement": the controller confirms the directory first.
+
+    Without its answer the copy catches up and does not replace the replica (KAFKA-16365).
+    """
+    partition = min(on_disk(lab, 2, 1, "old"))
+    assignments.hold()
+    lab.move_replicas(2, {("old", partition): 0})
+    run.wait_for(lambda now: now.disks is not None and bool(now.disks.brokers[2].stuck))
+    stuck = stands(run, HazardKind.FUTURE_REPLICA_STUCK, 2)
+    to = lab.directory(2, 0)
+    assert stuck["evidence"] == [f"old-{partition} moves to {to}: caught up, not promoted"]
+    assignments.let_go()
+    waited(run, "no_directory_move(2)")
+    standing(run, 2)
+    assert partition in on_disk(lab, 2, 0, "old")
+    assert lab.watermarks("old", partition) == (0, RECORDS)
+
+
 def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
     """H3 with one replica: the controller believes in a leader that has no log, for good."""
     doomed, well = on_disk(lab, 1, 1, "old"), on_disk(lab, 1, 0, "old")
@@ -255,6 +275,15 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
         HazardKind.UNFENCED_EARLY,
     )
     assert "not be created if migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
+
+
+def not_met(run: Killed, condition: str) -> Done:
+    """Wait for a condition that does not hold; again while its data is not current."""
+    for _ in polls(120):
+        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "1s")
+        if held.returncode != ExitCode.NO_DATA:
+            break
+    return held
 
 
 def write_directory_id(folder: Path, id_: str | None) -> None:
