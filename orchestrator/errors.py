@@ -14,6 +14,7 @@
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  `- LockHeld                          another process has it; the message names it
     |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
+    |- MoveError              1 FAILED      moves between log directories ended early
     |- HookError              1 FAILED      a hook cannot be started, or its run cannot be read
     |- GateNotMetError        3 GATE_NOT_MET
     |- NoDataError            4 NO_DATA     there is no data, or it is stale
@@ -118,6 +119,10 @@ class LockHeld(LockError):
 
 class ThirdPartyError(KraftgateError):
     """A locked third-party module is missing, cannot be installed, or does not match its lock."""
+
+
+class MoveError(KraftgateError):
+    """Moves between log directories ended early."""
 
 
 class HookError(KraftgateError):

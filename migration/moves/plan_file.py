@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from migration.observed.probed import Broker, Partition, TopicPartition, Topics, Unknown
 from migration.values import foreign
-from migration.values.foreign import INT32_MAX, Unreadable
+from migration.values.foreign import INT32_MAX, INT64_MAX, Unreadable, whole
 
 ANY: Final = "any"
 """The broker may keep the replica where it is."""
@@ -71,6 +71,24 @@ def read(data: bytes) -> tuple[tuple[Wanted, ...], tuple[Problem, ...]]:
     problems: list[Problem] = []
     wanted = tuple(_partitions(_Located().decode(data.decode("utf-8")), problems))
     return wanted, tuple(sorted(problems))
+
+
+def planned_throttles(data: bytes) -> Mapping[int, int]:
+    """Return the throttles that `move plan` wrote into a valid file, in bytes per second by broker.
+
+    Raises:
+        Unreadable: they are not what it writes.
+    """
+    mine = json.loads(data).get("kraftgate", {})
+    if not isinstance(mine, dict) or not isinstance(rows := mine.get("brokers", []), list):
+        raise Unreadable("its `kraftgate` is not what `move plan` writes")
+    found = {}
+    for row in rows:
+        if not isinstance(row, dict) or not _is_id(row.get("id")):
+            raise Unreadable("`kraftgate.brokers` is not what `move plan` writes")
+        if row.get("throttle") is not None:
+            found[row["id"]] = whole(row["throttle"], "`throttle`", 1, INT64_MAX - 1)
+    return found
 
 
 def problems_with(

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from migration.moves.plan_file import ANY, Wanted, is_too_long, to_file, too_long
@@ -160,8 +161,15 @@ def space(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[Space, 
     return tuple(found)
 
 
-def obstacles(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[str, ...]:
-    """Return what prevents moves that nothing forbids: names, space, directories, other moves."""
+def obstacles(
+    moves: Iterable[Move],
+    brokers: Mapping[int, Broker],
+    own: Mapping[int, Mapping[TopicPartition, str]] = MappingProxyType({}),
+) -> tuple[str, ...]:
+    """Return what prevents moves that nothing forbids: names, space, directories, other moves.
+
+    `own`: the targets of moves that may run already, by broker: an interrupted plan's.
+    """
     moves = tuple(moves)
     found = dict.fromkeys(
         f"broker {each.broker}: {each.at}: {too_long(each.at)}"
@@ -173,7 +181,8 @@ def obstacles(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[str
         for one in _described(brokers[id_]):
             if one.error and one.path in used:
                 found[f"broker {id_}: {one.path} is not online (error {one.error})"] = None
-            for at in sorted(one.futures):
+            mine = own.get(id_, {})
+            for at in sorted(at for at in one.futures if mine.get(at) != one.path):
                 found[f"broker {id_} already moves {at} to {one.path}: wait for its end"] = None
     for each in space(moves, brokers):
         if each.after is not None and each.after < 0:

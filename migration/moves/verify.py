@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from migration.comparison.result import Identity
 from migration.image.summary import Mode
-from migration.observed.probed import TopicPartition, Unknown
+from migration.observed.probed import LogDir, Maybe, TopicPartition, Unknown
 from migration.what_if.situation import Situation
 
 
@@ -64,40 +64,56 @@ def verify(targets: Mapping[TopicPartition, str], now: Situation) -> tuple[Verif
         else {at: each for at, each in recorded.items() if at not in targets}
     )
     identities = replace(now, assignments=unmoved).identities
-    return tuple(_verify(at, to, now, identities) for at, to in sorted(targets.items()))
+    return tuple(
+        _recorded(each, now, identities.get(each.target))
+        if each.progress is Progress.COMPLETED
+        else each
+        for each in on_disk(now.broker, targets, now.log_dirs)
+    )
 
 
-def _verify(
-    at: TopicPartition, target: str, now: Situation, identities: Mapping[str, Identity]
+def on_disk(
+    broker: int, targets: Mapping[TopicPartition, str], log_dirs: Maybe[tuple[LogDir, ...]]
+) -> tuple[Verified, ...]:
+    """Return how far the moves are by the broker's directories alone."""
+    if isinstance(log_dirs, Unknown):
+        unknown = Verified(broker, TopicPartition("", 0), "", Progress.UNKNOWN, why=log_dirs.why)
+        return tuple(unknown._replace(at=at, target=to) for at, to in sorted(targets.items()))
+    return tuple(_on_disk(broker, at, to, log_dirs) for at, to in sorted(targets.items()))
+
+
+def _on_disk(
+    broker: int, at: TopicPartition, target: str, log_dirs: tuple[LogDir, ...]
 ) -> Verified:
-    found = Verified(now.broker, at, target, Progress.UNKNOWN)
-    if isinstance(now.log_dirs, Unknown):
-        return found._replace(why=now.log_dirs.why)
-    into = next((each for each in now.log_dirs if at in each.futures), None)
-    found = found._replace(
-        path=now.places.get(at),
+    here = next((each for each in log_dirs if not each.error and at in each.replicas), None)
+    into = next((each for each in log_dirs if at in each.futures), None)
+    found = Verified(
+        broker,
+        at,
+        target,
+        Progress.COMPLETED,
+        path=None if here is None else here.path,
         future=None if into is None else into.path,
         lag=None if into is None else into.future_lags.get(at),
     )
     if found.path is None:
-        errors = [f"{each.path} (error {each.error})" for each in now.log_dirs if each.error]
+        errors = [f"{each.path} (error {each.error})" for each in log_dirs if each.error]
         offline = f"; not online: {', '.join(errors)}" if errors else ""
-        why = f"it is in no online directory of broker {now.broker}{offline}"
+        why = f"it is in no online directory of broker {broker}{offline}"
         return found._replace(progress=Progress.MISSING, why=why)
     if found.future is not None:
-        here = found.future == target
-        return found._replace(progress=Progress.MOVING if here else Progress.MOVING_ELSEWHERE)
-    if found.path != target:
-        return found._replace(progress=Progress.NOT_MOVING)
-    return _recorded(found, now, identities.get(target))
+        progress = Progress.MOVING if found.future == target else Progress.MOVING_ELSEWHERE
+        return found._replace(progress=progress)
+    return found if found.path == target else found._replace(progress=Progress.NOT_MOVING)
 
 
 def _recorded(found: Verified, now: Situation, identity: Identity | None) -> Verified:
     """Return a replica that is in its target, compared with the metadata log in KRaft mode."""
+    if now.mode in (Mode.ZOOKEEPER, Mode.MIGRATING):
+        return found
+    found = found._replace(progress=Progress.UNKNOWN)
     if now.mode is None:
         return found._replace(why=f"the mode of broker {now.broker} is unknown")
-    if now.mode is not Mode.KRAFT:
-        return found._replace(progress=Progress.COMPLETED)
     if isinstance(now.assignments, Unknown):
         return found._replace(why=f"its directory in the metadata log: {now.assignments.why}")
     assigned = now.assignments.get(found.at)

@@ -51,6 +51,7 @@ class LogDir:
         futures: those that a move between directories fills.
         sizes: bytes of each of `replicas`.
         future_lags: how many messages each of `futures` is behind; None: the broker does not know.
+        future_sizes: bytes of each of `futures`.
     """
 
     path: str
@@ -61,6 +62,7 @@ class LogDir:
     futures: frozenset[TopicPartition] = frozenset()
     sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
     future_lags: Mapping[TopicPartition, int | None] = field(default_factory=dict)
+    future_sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,6 +101,20 @@ class EntryKind(enum.StrEnum):
     HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard} ended"
     ALERT_BEGAN = "alert_began", "bad", "alert {alert}: {description}"
     ALERT_ENDED = "alert_ended", "notable", "alert {alert} was resolved"
+    # `kraftgate move apply` and `move cancel`: `orchestrator.audit.move_entries`
+    MOVE_BEGAN = "move_began", "notable", "{by.who} began `move {command}` of {replicas} replicas"
+    MOVE_THROTTLED = (
+        "move_throttled",
+        "notable",
+        "the throttle of the moves of broker {broker} becomes {value}, before: {before}",
+    )
+    MOVE_SENT = "move_sent", "notable", "broker {broker} is asked to {asked}"
+    MOVE_UNTHROTTLED = (
+        "move_unthrottled",
+        "notable",
+        "the throttle of the moves of broker {broker} {restored}",
+    )
+    MOVE_ENDED = "move_ended", "notable", "`move {command}` ended: {done} done, {left} left{reason}"
 
 
 class EntryBody(BaseModel):

@@ -1,7 +1,10 @@
 """`kraftgate move`: moves of replicas between the log directories of a broker."""
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -10,11 +13,18 @@ import click
 
 from migration.assessment.checks.phase import mode_of
 from migration.assessment.conditions import hazards_not_known
-from migration.assessment.hazards import Action
+from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import no_such
 from migration.image.summary import Mode
 from migration.moves.permission import Permission, permission
-from migration.moves.plan_file import BYTES_MAX, Problem, Wanted, problems_with, read
+from migration.moves.plan_file import (
+    BYTES_MAX,
+    Problem,
+    Wanted,
+    planned_throttles,
+    problems_with,
+    read,
+)
 from migration.moves.planner import (
     THROTTLE,
     Measure,
@@ -30,6 +40,9 @@ from migration.observed.probed import NOT_ASKED, Broker, Maybe, TopicPartition, 
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from migration.what_if import Situation
 from orchestrator.api.moves import Planned, plan_json, verified_json
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.audit.move_entries import left_throttled
+from orchestrator.audit.opening import open_verified
 from orchestrator.cli.framework import (
     cluster_option,
     config_option,
@@ -50,10 +63,12 @@ from orchestrator.errors import (
     PlanError,
     UnknownIdError,
 )
-from orchestrator.output.printing import echo_json
+from orchestrator.execution.moves import MoveRun, Plan, Requests, orchestrating
+from orchestrator.output.printing import ask, echo, echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import caught_up, followed
-from orchestrator.views.terminal.moves import plan_picture, verified_picture
+from orchestrator.views.terminal.live import Stop, is_terminal
+from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.log_dirs.poll_requests import poll_disks
 from streams.net.security import Security
 from streams.probe.brokers import ask_brokers, broker_settings
@@ -63,6 +78,9 @@ _POLL_S: Final = 15.0
 _UNLIMITED: Final = INT64_MAX
 """Kafka's default of the throttle."""
 _NAMED_MAX: Final = 5
+_OWN: Final = HazardKind.FUTURE_REPLICA_STUCK
+"""A broker copies one replica after the other (ReplicaAlterLogDirsThread), so some of a plan make
+no progress. Another client's move is an obstacle of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +96,15 @@ class _Asked:
 
 @click.group()
 def move() -> None:
-    """Plan and verify moves of replicas between the log directories of a broker.
+    """Plan, apply, verify and cancel moves of replicas between the log directories of a broker.
 
-    Nothing here writes to Kafka: `kafka-reassign-partitions.sh --execute` starts the moves of a
-    plan.
+    `move apply` and `move cancel` write to Kafka; `move plan` and `move verify` only read.
 
     \b
     Example:
-      kraftgate move plan --broker 3 --drain /data/d1 --out plan.json
+      kraftgate move plan --broker 3 --drain /data/d1 --throttle 50000000 --out plan.json
+      kraftgate move apply plan.json
+      kraftgate move verify plan.json
     """
 
 
@@ -174,12 +193,202 @@ def plan(
         echo_json(plan_json(found))
     else:
         console().print(plan_picture(found))
-    if found.forbidden:
-        raise HazardError(f"{found.cluster}: {_some(found.forbidden)}")
-    if found.not_known:
-        raise NoDataError(f"{found.cluster}: not known: {_some(found.not_known)}")
+    _require_allowed(found.cluster, found.forbidden, found.not_known)
     if out is not None and moves:
         _write(out, found)
+
+
+@move.command()
+@config_option
+@cluster_option
+@click.argument("file", type=click.Path(path_type=Path), metavar="PLAN.json")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--throttle",
+    type=click.IntRange(1, INT64_MAX - 1),
+    metavar="BYTES",
+    help="Bytes per second of each broker while replicas move. Default: the plan's, or else what"
+    " the broker has.",
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="How many replicas of one broker move at the same time.",
+)
+@verbose_option
+def apply(
+    config_path: Path,
+    cluster: str | None,
+    file: Path,
+    throttle: int | None,
+    at_once: int,
+    *,
+    yes: bool,
+) -> None:
+    """Start the moves of PLAN.json, and wait for their end. Writes to Kafka.
+
+    Sets the throttle of each broker for the time, and restores what was set before. Takes the lock
+    of `run --execute`; records in the audit trail what it is about to send. A second run goes on
+    with what is left, also after a kill. Ctrl-C ends the command, not the moves that run.
+
+    Needs ALTER, ALTER_CONFIGS, DESCRIBE and DESCRIBE_CONFIGS on CLUSTER. Exits with 0 once all
+    replicas are in their target; with 1 if Kafka refuses a move or one ends early, and names what
+    is left; with 2, 4 and 5 as `move plan`.
+
+    \b
+    Example:
+      kraftgate move apply plan.json --throttle 50000000 --at-once 2
+    """
+    asked, wanted = _ask_about(file, config_path, cluster, "move apply")
+    plan = _plan_of(file, wanted, throttle)
+    _show_left(asked, wanted, plan)
+    if not yes:
+        _confirm(asked.entry.name)
+
+    def require_allowed(brokers: Collection[int]) -> None:
+        found = _permissions_now(asked, brokers, without=_OWN).values()
+        forbidden = [why for each in found for why in each.forbidden]
+        _require_allowed(
+            asked.entry.name, forbidden, [why for each in found for why in each.unknown]
+        )
+
+    terminal = console() if is_terminal() else None
+    with _run(asked, plan) as run, MovesView(asked.entry.name, terminal) as view:
+        run.apply(at_once, require_allowed, view.show)
+    echo(f"{asked.entry.name}: all replicas are in their target: kraftgate move verify {file}")
+
+
+@move.command()
+@config_option
+@cluster_option
+@click.argument("file", type=click.Path(path_type=Path), metavar="PLAN.json")
+@verbose_option
+def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
+    """End the moves of PLAN.json that run, and restore the throttle. Writes to Kafka.
+
+    Assigns to each replica that moves the directory that it has now: the broker deletes the copy.
+    Replicas that have arrived stay there. Takes the lock of `run --execute`. Needs the rights of
+    `move apply`. Exits with 0 if no replica of the plan moves any more, with 1 if one cannot be
+    cancelled, with 4 if a broker does not answer.
+
+    \b
+    Example:
+      kraftgate move cancel plan.json
+    """
+    asked, wanted = _ask_about(file, config_path, cluster, "move cancel")
+    with _run(asked, _plan_of(file, wanted, None)) as run:
+        run.cancel()
+    echo(f"{asked.entry.name}: no replica of {file} moves")
+
+
+@contextmanager
+def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
+    """Hold the cluster's lock, and yield the run of the plan; signals end its waits."""
+    target = target_of(asked.entry)
+    requests = Requests(asked.brokers, target.brokers, asked.security)
+    with (
+        open_verified(asked.config) as log,
+        orchestrating(asked.config, asked.entry, log) as held,
+        Stop() as stop,
+    ):
+        yield MoveRun(plan, held, requests, stop.wait)
+
+
+def _plan_of(file: Path, wanted: Iterable[Wanted], throttle: int | None) -> Plan:
+    """Return the moves of the file.
+
+    Raises:
+        PlanError: the throttles in it are not those of `move plan`.
+    """
+    targets = _targets(wanted)
+    data = file.read_bytes()
+    try:
+        throttles = planned_throttles(data)
+    except Unreadable as error:
+        raise PlanError([f"{file}: {error}"]) from error
+    if throttle is not None:
+        throttles = dict.fromkeys(targets, throttle)
+    return Plan(
+        file=file,
+        sha256=hashlib.sha256(data).hexdigest(),
+        targets=targets,
+        throttles={id_: rate for id_, rate in throttles.items() if id_ in targets},
+    )
+
+
+def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
+    """Print what is left of the plan, unless something is against it.
+
+    What an interrupted run began is not against it, and needs no more space than is left to copy.
+
+    Raises:
+        HazardError: a move is forbidden.
+        NoDataError: whether one is forbidden is unknown.
+    """
+    all_, unknown = requested(wanted, asked.brokers)
+    moving = {(id_, at): size for id_, at, size in _copied(asked.brokers, plan)}
+    moves = tuple(
+        each._replace(bytes=max(0, each.bytes - moving.get((each.broker, each.at), 0)))
+        for each in all_
+    )
+    ids = sorted({each.broker for each in moves if (each.broker, each.at) not in moving})
+    allowed = Permission()
+    found = Planned(
+        cluster=asked.entry.name,
+        topics=asked.topics,
+        brokers=asked.brokers,
+        moves=moves,
+        throttles={
+            each.broker: plan.throttles.get(each.broker) or _throttle(asked, each.broker)
+            for each in moves
+        },
+        permissions={each.broker: allowed for each in moves} | dict(_permissions(asked, ids, _OWN)),
+        obstacles=obstacles(moves, asked.brokers, plan.targets),
+        unknown=unknown,
+    )
+    console().print(plan_picture(found))
+    _require_allowed(found.cluster, found.forbidden, found.not_known)
+
+
+def _copied(brokers: Mapping[int, Broker], plan: Plan) -> Iterator[tuple[int, TopicPartition, int]]:
+    """Yield the replicas that the brokers move as the plan asks, and the bytes that are copied."""
+    for id_, targets in plan.targets.items():
+        log_dirs = brokers[id_].log_dirs
+        for one in () if isinstance(log_dirs, Unknown) else log_dirs:
+            for at in one.futures:
+                if targets.get(at) == one.path:
+                    yield id_, at, one.future_sizes.get(at, 0)
+
+
+def _confirm(cluster: str) -> None:
+    """Ask for the cluster's name.
+
+    Raises:
+        click.UsageError: there is no terminal.
+        click.Abort: another text was typed.
+    """
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to confirm the moves on: pass --yes")
+    if ask(f"This writes to Kafka. Type the cluster's name, {cluster}, to begin") != cluster:
+        raise click.Abort
+
+
+def _targets(wanted: Iterable[Wanted]) -> dict[int, dict[TopicPartition, str]]:
+    targets: dict[int, dict[TopicPartition, str]] = {}
+    for one in wanted:
+        for id_, to in one.targets.items():
+            targets.setdefault(id_, {})[one.at] = to
+    return targets
+
+
+def _require_allowed(cluster: str, forbidden: Sequence[str], unknown: Sequence[str]) -> None:
+    if forbidden:
+        raise HazardError(f"{cluster}: {_some(forbidden)}")
+    if unknown:
+        raise NoDataError(f"{cluster}: not known: {_some(unknown)}")
 
 
 @move.command("verify")
@@ -201,13 +410,9 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
       kraftgate move verify plan.json
     """
     asked, wanted = _ask_about(file, config_path, cluster, "move verify")
-    targets: dict[int, dict[TopicPartition, str]] = {}
-    for one in wanted:
-        for id_, to in one.targets.items():
-            targets.setdefault(id_, {})[one.at] = to
     found = [
         each
-        for id_, moves in sorted(targets.items())
+        for id_, moves in sorted(_targets(wanted).items())
         for each in verify(moves, _situation(asked, id_))
     ]
     if as_json:
@@ -215,6 +420,7 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     else:
         console().print(verified_picture(asked.entry.name, found))
     _judge(asked.entry.name, found)
+    _require_no_throttle(asked, file)
 
 
 def _judge(cluster: str, found: Iterable[Verified]) -> None:
@@ -230,6 +436,21 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
         raise GateNotMetError(f"{cluster}: {_some(lines)}")
     if left:
         raise NoDataError(f"{cluster}: {_some(lines)}")
+
+
+def _require_no_throttle(asked: _Asked, file: Path) -> None:
+    """Raise GateNotMetError if a `move apply` that was killed left its throttle."""
+    path = asked.config.state_dir / AUDIT_FILE
+    if not path.exists():
+        return
+    with AuditLog.open_readonly(path) as log:
+        left = left_throttled(log.entries(asked.entry.name))
+    if left:
+        ids = ", ".join(map(str, sorted(left)))
+        raise GateNotMetError(
+            f"{asked.entry.name}: an earlier run left its throttle on broker {ids}: kraftgate move"
+            f" apply {file}, or move cancel, restores what was set before"
+        )
 
 
 def _ask_about(
@@ -325,16 +546,25 @@ def _throttle(asked: _Asked, broker: int) -> int | None:
     return None if rate == _UNLIMITED else rate
 
 
-def _permissions(asked: _Asked, brokers: Iterable[int]) -> Mapping[int, Permission]:
-    """Return what the cluster's state says about moves on each broker."""
+def _permissions(
+    asked: _Asked, brokers: Iterable[int], without: HazardKind | None = None
+) -> Mapping[int, Permission]:
+    """Return what the cluster's state says about moves on brokers, after a poll of the disks."""
     ids = tuple(brokers)
     if not ids:
         return {}
     config, entry = asked.config, asked.entry
-    polled = poll_disks(config.state_dir, entry.name, None, "kraftgate move plan", _POLL_S)
+    polled = poll_disks(config.state_dir, entry.name, None, "kraftgate move", _POLL_S)
     stale = () if polled else ("the disks could not be polled now: start `kraftgate run`",)
+    return _permissions_now(asked, ids, stale, without)
+
+
+def _permissions_now(
+    asked: _Asked, ids: Iterable[int], stale: Sequence[str] = (), without: HazardKind | None = None
+) -> Mapping[int, Permission]:
+    """Return the same by what was polled last, without the hazards of a kind."""
     try:
-        one = caught_up(config, entry.name)
+        one = caught_up(asked.config, asked.entry.name)
     except FollowingError as error:
         return {
             id_: permission(id_, _mode(asked.brokers[id_]), None, (), [str(error)]) for id_ in ids
@@ -345,7 +575,7 @@ def _permissions(asked: _Asked, brokers: Iterable[int]) -> Mapping[int, Permissi
             id_,
             _mode(asked.brokers[id_]),
             one.summary,
-            view.due_hazards,
+            [each for each in view.due_hazards if each.kind is not without],
             (*stale, *hazards_not_known(view, Action.RESTART, id_)),
         )
         for id_ in ids

@@ -3,13 +3,12 @@
 `streams.kafka` sends them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from kio.schema.alter_partition_reassignments.v0 import request as reassignments
-from kio.schema.alter_replica_log_dirs.v2 import request as log_dirs
 from kio.schema.errors import ErrorCode
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i32Timedelta
@@ -70,30 +69,13 @@ def move_replicas(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
     Raises:
         RequestRefusedError: A move was refused, or the broker did not answer.
     """
-    request = log_dirs.AlterReplicaLogDirsRequest(
-        dirs=tuple(
-            log_dirs.AlterReplicaLogDir(
-                path=str(path),
-                topics=tuple(
-                    log_dirs.AlterReplicaLogDirTopic(
-                        name=TopicName(name),
-                        partitions=tuple(i32(p) for (t, p), to in moves.items() if (t, to) == key),
-                    )
-                    for name in sorted({topic for topic, _ in moves})
-                    if (key := (name, path))
-                ),
-            )
-            for path in sorted(set(moves.values()))
-        )
-    )
-    answer = _ask(address, request)
+    try:
+        with _node(address, reply_timeout_ms=_REQUEST_S_MAX * 1000) as node:
+            refused = node.alter_log_dirs({at: str(path) for at, path in moves.items()})
+    except LiveError as error:
+        raise _no_answer(address, error) from error
     _require_accepted(
-        address,
-        (
-            (f"{topic.topic_name}-{part.partition_index}", part.error_code, None)
-            for topic in answer.results
-            for part in topic.partitions
-        ),
+        address, [(f"{topic}-{number}", why) for (topic, number), why in refused.items()]
     )
 
 
@@ -137,14 +119,14 @@ def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> 
         if answer.error_code is ErrorCode.not_controller:
             refusals.append(f"{address} is not the controller")
             continue
+        codes = [("the request", answer.error_code, answer.error_message)] + [
+            (f"{topic.name}-{part.partition_index}", part.error_code, part.error_message)
+            for topic in answer.responses
+            for part in topic.partitions
+        ]
         _require_accepted(
             address,
-            [("the request", answer.error_code, answer.error_message)]
-            + [
-                (f"{topic.name}-{part.partition_index}", part.error_code, part.error_message)
-                for topic in answer.responses
-                for part in topic.partitions
-            ],
+            [(at, text or code.name) for at, code, text in codes if code is not ErrorCode.none],
         )
         return
     raise RequestRefusedError(
@@ -154,9 +136,9 @@ def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> 
     )
 
 
-def _node(address: str) -> Node:
+def _node(address: str, reply_timeout_ms: int = _REPLY_MS_MAX) -> Node:
     (endpoint,) = Endpoint.parse_list(address)
-    return Node(endpoint, Security(), reply_timeout_ms=_REPLY_MS_MAX)
+    return Node(endpoint, Security(), reply_timeout_ms=reply_timeout_ms)
 
 
 def _ask(address: str, request: object) -> Any:  # noqa: ANN401  # kio's entities
@@ -164,22 +146,21 @@ def _ask(address: str, request: object) -> Any:  # noqa: ANN401  # kio's entitie
         with _node(address) as node:
             return node.ask(request, wait_ms=_REQUEST_S_MAX * 1000)
     except LiveError as error:
-        raise RequestRefusedError(
-            f"the broker did not move anything: {error}",
-            where=address,
-            fix="Check that it runs and is not frozen: kraftgate lab status.",
-        ) from error
+        raise _no_answer(address, error) from error
 
 
-def _require_accepted(address: str, answers: Iterable[tuple[str, ErrorCode, str | None]]) -> None:
-    refused = [
-        f"{subject}: {message or code.name}"
-        for subject, code, message in answers
-        if code is not ErrorCode.none
-    ]
+def _no_answer(address: str, error: LiveError) -> RequestRefusedError:
+    return RequestRefusedError(
+        f"the broker did not move anything: {error}",
+        where=address,
+        fix="Check that it runs and is not frozen: kraftgate lab status.",
+    )
+
+
+def _require_accepted(address: str, refused: Sequence[tuple[str, str]]) -> None:
     if refused:
         raise RequestRefusedError(
-            f"Kafka refused to move {'; '.join(refused)}",
+            f"Kafka refused to move {'; '.join(f'{at}: {why}' for at, why in refused)}",
             where=address,
             fix="Name existing partitions, and brokers and log directories that are available.",
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from migration.assessment.conditions import known
 from migration.metadata.event_kinds import EventKind
-from orchestrator.audit import run_entries
+from orchestrator.audit import move_entries, run_entries
 from orchestrator.audit.execution import entries as execution_entries
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.errors import ExitCode
@@ -106,7 +106,7 @@ def events() -> str:
         (code(each), each.weight, re.sub(r"\{(\w+)\}", r"`{\1}`", each.sentence))
         for each in EventKind
     ]
-    bodies = execution_entries.Body.types | run_entries.Body.types
+    bodies = execution_entries.Body.types | run_entries.Body.types | move_entries.Body.types
     kinds = [(code(kind), first_line(body)) for kind, body in bodies.items()]
     return page(
         "Events and audit entries",

@@ -24,6 +24,7 @@ DESCRIBE_CLUSTER: Final = 60
 METADATA: Final = 3
 LIST_OFFSETS: Final = 2
 DESCRIBE_LOG_DIRS: Final = 35
+ALTER_REPLICA_LOG_DIRS: Final = 34
 _CONTROLLER: Final = "a KRaft controller of Kafka 3.3 or later"
 _BROKER: Final = "a broker of Kafka 3.2 or later"
 
@@ -52,6 +53,7 @@ APIS: Final = {
     LIST_OFFSETS: Api("list_offsets", 7, 7, _BROKER),
     # Before v3 it has no error code: without authorization the reply is only empty.
     DESCRIBE_LOG_DIRS: Api("describe_log_dirs", 3, 4, _BROKER),
+    ALTER_REPLICA_LOG_DIRS: Api("alter_replica_log_dirs", 2, 2, _BROKER),
 }
 """By API key."""
 _CONSUMER: Final = -1

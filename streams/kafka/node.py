@@ -11,6 +11,7 @@ every version: they must also read a cluster that is too old for a migration.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kafka.protocol.admin import (
@@ -157,6 +158,31 @@ class Node(Connection):
         reply = self._ask(entity(messages.DESCRIBE_LOG_DIRS, version, "Request")(topics=None))
         self._refuse(reply.error_code, "its log directories", "DESCRIBE on CLUSTER")
         return tuple(_log_dir(each, version) for each in reply.results)
+
+    def alter_log_dirs(self, targets: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, str]:
+        """Move replicas of this broker to other log directories (AlterReplicaLogDirs, KIP-113).
+
+        The broker answers once it has begun. A replica's own directory as the target ends its move
+        (ReplicaManager.alterReplicaLogDirs).
+
+        Returns:
+            why a replica is refused, by Kafka's name of the error; empty if all are accepted.
+
+        Raises:
+            RequestRefused: the broker does not support the version.
+            ReplyDamaged: the reply is not about these replicas.
+        """
+        version = self.version(messages.ALTER_REPLICA_LOG_DIRS)
+        reply = self._ask(_log_dirs_request(version, targets))
+        codes = {
+            (topic.topic_name, int(each.partition_index)): int(each.error_code)
+            for topic in reply.results
+            for each in topic.partitions
+        }
+        if codes.keys() != targets.keys():
+            text = f"{self.endpoint} answered for {len(codes)} of {len(targets)} replicas to move"
+            raise ReplyDamaged(text)
+        return {at: _named(code) for at, code in codes.items() if code}
 
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int
@@ -383,6 +409,25 @@ def _log_dir(result: Any, version: int) -> LogDirAnswer:  # noqa: ANN401
 
 def _known(number: int) -> int | None:
     return None if number < 0 else int(number)
+
+
+def _log_dirs_request(version: int, targets: Mapping[TopicPartition, str]) -> Any:  # noqa: ANN401
+    kind = partial(entity, messages.ALTER_REPLICA_LOG_DIRS, version)
+    by_path: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for (topic, partition), path in sorted(targets.items()):
+        by_path[path][topic].append(partition)
+    return kind("Request")(
+        dirs=tuple(
+            kind("AlterReplicaLogDir")(
+                path=path,
+                topics=tuple(
+                    kind("AlterReplicaLogDirTopic")(name=topic, partitions=tuple(partitions))
+                    for topic, partitions in topics.items()
+                ),
+            )
+            for path, topics in by_path.items()
+        )
+    )
 
 
 def _offsets_request(version: int, wanted: Sequence[TopicPartition], which: int) -> Any:  # noqa: ANN401

@@ -61,9 +61,30 @@ def broker_settings(
         return ABSENT
     if isinstance(broker.release, Unknown):
         return broker.release
+    return query_node(_listener(broker), security, lambda node: node.settings(broker.id, names))
+
+
+def broker_log_dirs(broker: Broker, security: Security) -> Maybe[tuple[LogDir, ...]]:
+    """Return the log directories of a broker that was queried before."""
+    return query_node(
+        _listener(broker), security, lambda node: tuple(map(_log_dir, node.log_dirs()))
+    )
+
+
+def alter_log_dirs(
+    broker: Broker, security: Security, targets: Mapping[TopicPartition, str]
+) -> Maybe[Mapping[TopicPartition, str]]:
+    """Move replicas of a broker; return why it refuses some, or why that is not known."""
+    asked = {(at.topic, at.number): path for at, path in targets.items()}
+    refused = query_node(_listener(broker), security, lambda node: node.alter_log_dirs(asked))
+    if isinstance(refused, Unknown):
+        return refused
+    return {TopicPartition(*at): why for at, why in refused.items()}
+
+
+def _listener(broker: Broker) -> Endpoint:
     host, _, port = broker.endpoint.rpartition(":")
-    endpoint = Endpoint(host.strip("[]"), int(port))
-    return query_node(endpoint, security, lambda node: node.settings(broker.id, names))
+    return Endpoint(host.strip("[]"), int(port))
 
 
 def with_absent(brokers: Sequence[Broker], ids: Collection[int]) -> list[Broker]:
@@ -205,6 +226,7 @@ def _log_dir(answer: LogDirAnswer) -> LogDir:
         futures=frozenset(lags),
         sizes=current,
         future_lags={at: None if lag < 0 else lag for at, lag in lags.items()},
+        future_sizes={_at(each): each.bytes for each in answer.replicas if each.future},
     )
 
 

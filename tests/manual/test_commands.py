@@ -35,9 +35,9 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("hazards",),
-    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "plan"),
-    ("move", "verify"), ("pause",), ("preflight",), ("replay",), ("rollback",), ("run",), ("wait",),
-    ("what-if",),
+    ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "apply"),
+    ("move", "cancel"), ("move", "plan"), ("move", "verify"), ("pause",), ("preflight",),
+    ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),
 }  # fmt: skip
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "lab", "move", "runbook"}

@@ -43,10 +43,14 @@ class ClusterLock:
         return fence
 
     def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
-        """Check the locks right before a step, and record for every host that it runs.
+        """Check the locks right before a step, and record for every host that it runs."""
+        here = self.check(has_zookeeper=has_zookeeper)
+        if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
+            return here
+        return self._zookeeper.begin(step)
 
-        The shared lock is retaken if it was lost and is free.
-        """
+    def check(self, *, has_zookeeper: bool) -> Held | NotHeld:
+        """Check the locks; the shared one is retaken if it was lost and is free."""
         here = self._store.check()
         if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return here
@@ -56,7 +60,7 @@ class ClusterLock:
                 self._zookeeper.acquire()
             except LockError as error:
                 return NotHeld(why=f"{found.why}; {error}")
-        return self._zookeeper.begin(step)
+        return here
 
     def running(self, *, has_zookeeper: bool) -> RunningStep | None:
         """Return the recorded step; None also if nothing could have recorded one."""

@@ -1,19 +1,27 @@
 """A plan of moves between log directories, and how far its moves are."""
 
+import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from migration.moves.planner import Move
+from migration.moves.steps import Measured, Step
 from migration.moves.verify import Progress, Verified
 from orchestrator.api.moves import Planned
 from orchestrator.output.formatting import short_age, short_bytes
+from orchestrator.output.printing import echo
 from orchestrator.views.terminal.blocks import bare_table
 
 SHOWN_MAX: Final = 50
+_BAR: Final = 30
+_RATED_S: Final = 30.0
+_LINE_EVERY_S: Final = 10.0
 _STYLE: Final = {
     Progress.COMPLETED: "green",
     Progress.MOVING: "bold yellow",
@@ -76,6 +84,72 @@ def verified_picture(cluster: str, found: Sequence[Verified]) -> RenderableType:
         parts.append(Text(""))
         parts += [Text(f"note: {each}", overflow="fold") for each in why]
     return Group(*parts)
+
+
+class MovesView:
+    """Shows moves that run: one line with a bar on a terminal, else a line at times.
+
+    Args:
+        live: the terminal; None: lines are printed.
+    """
+
+    def __init__(self, cluster: str, live: Console | None) -> None:
+        self._cluster = cluster
+        self._live = None if live is None else Live(console=live, auto_refresh=False)
+        self._samples: deque[tuple[float, int]] = deque()
+        self._printed: tuple[object, float] = (None, 0.0)
+
+    def __enter__(self) -> "MovesView":
+        """Take the terminal."""
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the last line on the terminal."""
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, done: Measured, step: Step) -> None:
+        now_s = time.monotonic()
+        self._samples.append((now_s, done.bytes))
+        while now_s - self._samples[0][0] > _RATED_S:
+            self._samples.popleft()
+        line = moving_line(self._cluster, done, step, _rate(self._samples))
+        if self._live is not None:
+            self._live.update(Text(f"{_bar(done)} {line}", no_wrap=True), refresh=True)
+            return
+        key = done.completed, tuple(step.silent)
+        if key != self._printed[0] or now_s - self._printed[1] >= _LINE_EVERY_S:
+            self._printed = key, now_s
+            echo(line)
+
+
+def moving_line(cluster: str, done: Measured, step: Step, rate: float | None) -> str:
+    """Return how many replicas have arrived, how much is copied, its rate, and the time left."""
+    parts = [
+        f"{cluster}: {done.completed} of {done.count} replicas",
+        f"{short_bytes(done.bytes)} of {short_bytes(done.bytes_total)}",
+    ]
+    left = done.bytes_total - done.bytes
+    if rate and left:
+        parts += [f"{short_bytes(round(rate))}/s", f"{short_age(left / rate * 1000)} left"]
+    elif left:
+        parts.append("no rate yet")
+    parts += [f"broker {id_} does not answer: {why}" for id_, why in step.silent.items()]
+    return ", ".join(parts)
+
+
+def _rate(samples: Sequence[tuple[float, int]]) -> float | None:
+    """Return bytes per second; None: nothing was copied. A replica that shrinks counts as 0."""
+    (from_s, before), (to_s, now) = samples[0], samples[-1]
+    return (now - before) / (to_s - from_s) if now > before and to_s > from_s else None
+
+
+def _bar(done: Measured) -> str:
+    share = done.bytes / done.bytes_total if done.bytes_total else done.completed / done.count
+    full = int(share * _BAR)
+    return f"[{'#' * full}{'-' * (_BAR - full)}]"
 
 
 def _brokers(found: Planned) -> Table:

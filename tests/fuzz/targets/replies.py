@@ -144,7 +144,10 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "list-reassignments": (46, partial(_node, 46, Node.reassignments)),
     "sasl-handshake": (17, partial(_reply, 17)),
     "sasl-authenticate": (36, partial(_reply, 36)),
-    "alter-log-dirs": (34, partial(_reply, 34)),
+    "alter-log-dirs": (
+        34,
+        partial(_node, 34, lambda each: each.alter_log_dirs({("t", 0): "/d"})),
+    ),
     "alter-reassignments": (45, partial(_reply, 45)),
 }
 _ERRORS: Final = (BadFrame, LiveError)

@@ -27,6 +27,7 @@ def log_dir(
     total: int | None = 2000,
     error: int = 0,
     futures: Mapping[str, int | None] | None = None,
+    future_sizes: Mapping[str, int] | None = None,
 ) -> LogDir:
     """A directory; `sizes`: bytes of its replicas by name; `futures`: the lags of future ones."""
     current = {at(name): size for name, size in (sizes or {}).items()}
@@ -40,6 +41,7 @@ def log_dir(
         futures=frozenset(lags),
         sizes=current,
         future_lags=lags,
+        future_sizes={at(name): size for name, size in (future_sizes or {}).items()},
     )
 
 

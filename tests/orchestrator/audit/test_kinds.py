@@ -4,17 +4,22 @@ import string
 
 import pytest
 
-from orchestrator.audit import run_entries
+from orchestrator.audit import move_entries, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.kinds import EntryBody, EntryKind
 
 UNTYPED = {EntryKind.FENCE, EntryKind.WRONG_CONSOLE_TOKEN}
-BODIES: dict[str, type[EntryBody]] = entries.Body.types | run_entries.Body.types
+FAMILIES: tuple[dict[str, type[EntryBody]], ...] = (
+    entries.Body.types,
+    run_entries.Body.types,
+    move_entries.Body.types,
+)
+BODIES = {kind: body for family in FAMILIES for kind, body in family.items()}
 
 
 def test_every_kind_has_one_body() -> None:
     assert BODIES.keys() == set(EntryKind) - UNTYPED
-    assert not entries.Body.types.keys() & run_entries.Body.types.keys()
+    assert len(BODIES) == sum(map(len, FAMILIES))
     assert {kind: body.kind for kind, body in BODIES.items()} == {kind: kind for kind in BODIES}
 
 
@@ -26,6 +31,6 @@ def test_a_sentence_names_fields(body: type[EntryBody]) -> None:
         for _, field, _, _ in string.Formatter().parse(kind.sentence)
         if field is not None
     }
-    derived = {"already", "decided", "blocked"}
+    derived = {"already", "decided", "blocked", "before", "asked", "restored", "reason"}
     assert kind.sentence
     assert named - body.model_fields.keys() <= derived

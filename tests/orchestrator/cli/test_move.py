@@ -1,8 +1,9 @@
 """`kraftgate move`: its output, files and exit codes (KIP-113)."""
 
+import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +17,29 @@ from migration.assessment.conditions import hazards_not_known
 from migration.assessment.hazards import Hazard, HazardKind
 from migration.image.summary import ClusterSummary, Mode
 from migration.moves.planner import THROTTLE, Move
+from migration.moves.steps import Measured, Step
 from migration.moves.verify import Progress, Verified
-from migration.observed.probed import Broker, Maybe, Topics, Unknown
+from migration.observed.probed import Broker, Maybe, TopicPartition, Topics, Unknown
 from orchestrator.api.moves import Planned
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.audit.move_entries import Body, MoveBegan, MoveThrottled
 from orchestrator.cli import move as command
 from orchestrator.cli.program import main
+from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
+from orchestrator.execution import moves as moves_module
+from orchestrator.execution.locks.store_lock import StoreLock
+from orchestrator.execution.moves import Requests
+from orchestrator.process.owner import Owner
 from orchestrator.run.followed import caught_up
-from orchestrator.views.terminal.moves import SHOWN_MAX, plan_picture, verified_picture
+from orchestrator.views.terminal.moves import (
+    SHOWN_MAX,
+    MovesView,
+    moving_line,
+    plan_picture,
+    verified_picture,
+)
+from streams.kafka.throttle import Throttle
 from streams.probe.brokers import BrokerAnswers
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
 from tests.migration.moves.test_permission import hazard, summary
@@ -360,3 +376,278 @@ def test_the_pictures_are_bounded(width: int) -> None:
         said = sink.getvalue()
         assert max(map(len, said.splitlines())) <= width
         assert "and 3 more: see --json" in said
+
+
+class Kafka(Requests):
+    """Brokers that move a replica at once, unless it is refused.
+
+    Attributes:
+        sent: the targets by replica, in order.
+        own: the throttle of every broker.
+        refused: the error for each replica.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.sent: list[tuple[int, str, str]] = []
+        self.own: str | None = None
+        self.throttles: list[str | None] = []
+        self.refused: dict[TopicPartition, str] = {}
+
+    def log_dirs(self, brokers: Collection[int]) -> Mapping[int, Broker]:
+        return {each.id: each for each in self.cluster.brokers if each.id in brokers}
+
+    def alter(
+        self, broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        self.sent += [(broker, str(one), path) for one, path in targets.items()]
+        (asked,) = self.log_dirs([broker]).values()
+        assert not isinstance(asked.log_dirs, Unknown)
+        moved = {one: path for one, path in targets.items() if one not in self.refused}
+        sizes = {one: n for each in asked.log_dirs for one, n in each.sizes.items() if one in moved}
+        dirs = []
+        for each in asked.log_dirs:
+            here = {one: n for one, n in each.sizes.items() if one not in moved}
+            here |= {one: sizes[one] for one, path in moved.items() if path == each.path}
+            left = each.futures - moved.keys()
+            dirs.append(replace(each, sizes=here, replicas=frozenset(here), futures=left))
+        done = replace(asked, log_dirs=tuple(dirs))
+        self.cluster.brokers = [done if b.id == broker else b for b in self.cluster.brokers]
+        return {one: why for one, why in self.refused.items() if one in targets}
+
+    def throttle(self, broker: int) -> Throttle:  # noqa: ARG002
+        return Throttle(self.own, self.own)
+
+    def set_throttle(self, broker: int, value: str | None) -> None:  # noqa: ARG002
+        self.own = value
+        self.throttles.append(value)
+
+
+@pytest.fixture
+def kafka(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Kafka:
+    made = Kafka(cluster)
+    monkeypatch.setattr(command, "Requests", lambda *_: made)
+    monkeypatch.setattr(moves_module, "_POLL_S", 0.0)
+    return made
+
+
+def test_apply_moves_what_the_plan_says(
+    run: Callable[..., Result], plan: Path, kafka: Kafka, tmp_path: Path
+) -> None:
+    """KIP-113, "Reassign replica between log directories"; the throttle is deleted again."""
+    result = run("apply", plan, "--yes", "--throttle", 1000)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert "prod: all replicas are in their target" in result.stdout
+    assert "prod: 2 of 2 replicas, 800 B of 800 B" in result.stdout
+    assert kafka.sent == [(1, "t-0", D1), (1, "t-1", D1)]
+    assert kafka.throttles == ["1000", None]
+    assert run("verify", plan).exit_code == ExitCode.DONE
+    again = run("apply", plan, "--yes")
+    assert again.exit_code == ExitCode.DONE
+    assert len(kafka.sent) == 2, "nothing was left"
+    with AuditLog.open_readonly(_state(tmp_path) / AUDIT_FILE) as log:
+        bodies = [body for _, body in Body.read(log.entries("prod"))]
+    began = bodies[0]
+    assert isinstance(began, MoveBegan)
+    assert (began.plan, began.replicas) == (str(plan), 2)
+    assert began.sha256 == hashlib.sha256(plan.read_bytes()).hexdigest()
+    assert [body.sentence() for body in bodies[1:5]] == [
+        "the throttle of the moves of broker 1 becomes 1000, before: not set",
+        "broker 1 is asked to move 2 replicas",
+        "the throttle of the moves of broker 1 was restored to not set",
+        "`move apply` ended: 2 done, 0 left",
+    ]
+
+
+def _state(folder: Path) -> Path:
+    return load_config(folder / "kraftgate.yaml").state_dir
+
+
+def test_apply_uses_the_throttle_of_the_plan(
+    run: Callable[..., Result], kafka: Kafka, tmp_path: Path
+) -> None:
+    out = tmp_path / "plan.json"
+    assert run("plan", *DRAIN, "--throttle", 77, "--out", out).exit_code == ExitCode.DONE
+    kafka.own = "5"
+    assert run("apply", out, "--yes").exit_code == ExitCode.DONE
+    assert kafka.throttles == ["77", "5"]
+
+
+@pytest.mark.parametrize(
+    "mine", ["[]", '{"brokers": 1}', '{"brokers": [{"id": 1, "throttle": 0}]}']
+)
+def test_a_damaged_throttle_in_the_plan_ends_with_2(
+    run: Callable[..., Result], kafka: Kafka, plan: Path, mine: str
+) -> None:
+    written = json.loads(plan.read_text())
+    written["kraftgate"] = json.loads(mine)
+    plan.write_text(json.dumps(written))
+    result = run("apply", plan, "--yes")
+    assert result.exit_code == ExitCode.USAGE
+    assert result.stderr.startswith(f"{plan}: ")
+    assert not kafka.sent
+
+
+def test_apply_asks_unless_yes_is_passed(
+    run: Callable[..., Result], kafka: Kafka, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run("apply", plan)
+    assert result.exit_code == ExitCode.USAGE
+    assert "pass --yes" in result.stderr
+    monkeypatch.setattr(command, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(command, "ask", lambda _: "other")
+    assert run("apply", plan).exit_code == 1
+    assert not kafka.sent
+    monkeypatch.setattr(command, "ask", lambda _: "prod")
+    assert run("apply", plan).exit_code == ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    "now", [summary(Mode.KRAFT, held=True), summary(Mode.MIGRATING)], ids=["held", "migrating"]
+)
+def test_apply_is_forbidden_while_a_broker_is_held_or_in_migration_mode(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path, now: ClusterSummary
+) -> None:
+    """KIP-858, "Broker" and "Migrating clusters in ZooKeeper mode"."""
+    cluster.summary = now
+    result = run("apply", plan, "--yes")
+    assert result.exit_code == ExitCode.HAZARD
+    assert not kafka.sent
+    assert not kafka.throttles
+
+
+def test_apply_on_stale_data_ends_with_4(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    cluster.not_known = ("the disks are stale",)
+    assert run("apply", plan, "--yes").exit_code == ExitCode.NO_DATA
+    assert not kafka.sent
+
+
+def test_apply_of_a_bad_file_sends_nothing(
+    run: Callable[..., Result], kafka: Kafka, tmp_path: Path
+) -> None:
+    """Moves between brokers are refused by name."""
+    file = tmp_path / "bad.json"
+    file.write_text(
+        '{"version": 1, "partitions": [\n'
+        '{"topic": "t", "partition": 0, "replicas": [1, 3], "log_dirs": ["/d1", "any"]}]}'
+    )
+    for verb in (("apply", "--yes"), ("cancel",)):
+        result = run(*verb, file)
+        assert result.exit_code == ExitCode.USAGE
+        assert "does not move replicas between brokers" in result.stderr
+    assert not kafka.sent
+
+
+def test_a_refusal_ends_with_1_and_names_what_is_left(
+    run: Callable[..., Result], kafka: Kafka, plan: Path
+) -> None:
+    kafka.refused[at("t-1")] = "KAFKA_STORAGE_ERROR (56)"
+    result = run("apply", plan, "--yes", "--at-once", 1)
+    assert result.exit_code == ExitCode.FAILED
+    assert "prod: 1 of 2 replicas are in their target. " in result.stderr
+    assert "t-1 on broker 1: KAFKA_STORAGE_ERROR (56)" in result.stderr
+
+
+def test_a_half_done_plan_goes_on(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    """What runs is neither sent again nor against the plan; a stuck move of its own neither."""
+    cluster.put(
+        broker(
+            1,
+            log_dir(D0, {"t-0": 600, "t-1": 200}),
+            log_dir(D1, free=250, futures={"t-0": 7}, future_sizes={"t-0": 590}),
+        ),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    cluster.hazards = (hazard(HazardKind.FUTURE_REPLICA_STUCK),)
+    polls = kafka.log_dirs
+
+    def finishing(brokers: Collection[int]) -> Mapping[int, Broker]:
+        if kafka.sent:
+            cluster.put(broker(1, log_dir(D0), log_dir(D1, {"t-0": 600, "t-1": 200})))
+        return polls(brokers)
+
+    kafka.log_dirs = finishing  # type: ignore[method-assign]
+    result = run("apply", plan, "--yes")
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert kafka.sent == [(1, "t-1", D1)]
+
+
+def test_another_clients_move_is_against_the_plan(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600, "t-1": 200}), log_dir(D1, futures={"u-0": 7})),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    result = run("apply", plan, "--yes")
+    assert result.exit_code == ExitCode.HAZARD
+    assert "broker 1 already moves u-0 to /d1" in result.stderr
+    assert not kafka.sent
+
+
+def test_cancel_assigns_the_current_directory_again(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    """KIP-113, "Reassign replica between log directories": the future replica is deleted."""
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600, "t-1": 200}), log_dir(D1, futures={"t-0": 7})),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    result = run("cancel", plan)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert kafka.sent == [(1, "t-0", D0)]
+    assert f"no replica of {plan} moves" in result.stdout
+
+
+def test_verify_names_a_throttle_that_a_killed_apply_left(
+    run: Callable[..., Result], kafka: Kafka, plan: Path, tmp_path: Path
+) -> None:
+    assert run("apply", plan, "--yes").exit_code == ExitCode.DONE
+    with AuditLog.open(_state(tmp_path) / AUDIT_FILE) as log:
+        left = MoveThrottled(broker=1, previous="5", value="1000")
+        log.append("prod", left.kind, left.as_json(), 1)
+    kafka.own = "1000"
+    result = run("verify", plan)
+    assert result.exit_code == ExitCode.GATE_NOT_MET
+    assert "an earlier run left its throttle on broker 1" in result.stderr
+    assert kafka.throttles == [], "verify only reads"
+    assert run("cancel", plan).exit_code == ExitCode.DONE
+    assert kafka.own == "5"
+    assert run("verify", plan).exit_code == ExitCode.DONE
+
+
+def test_the_lock_of_another_orchestrator_ends_with_1(
+    run: Callable[..., Result], kafka: Kafka, plan: Path, tmp_path: Path
+) -> None:
+    assert run("apply", plan, "--yes").exit_code == ExitCode.DONE
+    kafka.sent.clear()
+    state = _state(tmp_path)
+    with AuditLog.open(state / AUDIT_FILE) as log:
+        lock = StoreLock(state, "prod", log, Owner.myself(0))
+        lock.acquire()
+        for verb in (("apply", "--yes"), ("cancel",)):
+            result = run(*verb, plan)
+            assert result.exit_code == ExitCode.FAILED
+            assert "acts on prod with this state directory: end it first" in result.stderr
+        lock.release()
+    assert not kafka.sent
+
+
+def test_the_line_has_rate_and_time_left() -> None:
+    done = Measured(1, 3, 300, 900)
+    assert moving_line("prod", done, Step({}, (), {}), 100.0) == (
+        "prod: 1 of 3 replicas, 300 B of 900 B, 100 B/s, 6s left"
+    )
+    silent = moving_line("prod", done, Step({}, (), {2: "b2 refused"}), None)
+    assert silent.endswith("no rate yet, broker 2 does not answer: b2 refused")
+
+
+def test_on_a_terminal_the_line_has_a_bar() -> None:
+    terminal = Console(width=100, file=(sink := io.StringIO()), force_terminal=True)
+    with MovesView("prod", terminal) as view:
+        view.show(Measured(0, 2, 50, 100), Step({}, (), {}))
+    assert f"[{'#' * 15}{'-' * 15}] prod: 0 of 2 replicas" in sink.getvalue()

@@ -9,7 +9,7 @@ from migration.metadata.versions import name_of
 from migration.values.durations import duration_text
 from orchestrator.api.report.execution import Decision
 from orchestrator.api.report.report import Happening, Lane
-from orchestrator.audit import Entry, run_entries
+from orchestrator.audit import Entry, move_entries, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.kinds import EntryBody
@@ -32,10 +32,15 @@ def happened(
     one: ClusterRead, found: Iterable[Entry], executions: Iterable[RecordedExecution]
 ) -> list[Happening]:
     """Return all of it by time of occurrence; an item without a time comes first."""
+    found = tuple(found)
     happenings = [
         *_events(one),
         *_executed(executions),
         *(_entry(entry, "kraftgate", body) for entry, body in run_entries.Body.read(found)),
+        *(
+            _entry(entry, "people" if hasattr(body, "by") else "kraftgate", body)
+            for entry, body in move_entries.Body.read(found)
+        ),
     ]
     return sorted(happenings, key=lambda each: each.at or 0)
 

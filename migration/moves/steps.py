@@ -1,0 +1,152 @@
+"""The next step of moves that are under way: what to send, what to wait for, what failed.
+
+Pure: `orchestrator.execution.moves` polls the brokers and sends what a step says. The disks alone
+say how far a move is, so an interrupted run is resumed from what they say.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, TypeAlias
+
+from migration.moves.verify import Progress, Verified
+from migration.observed.probed import Broker, TopicPartition, Unknown
+
+STRIKES_MAX: Final = 3
+"""A broker that exchanges the replicas at the end of a move may describe neither for a moment, and
+one that starts may not know its logs yet: only as many polls in a row prove that a move is gone."""
+
+Replica: TypeAlias = tuple[int, TopicPartition]
+"""A broker's id, and the partition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moving:
+    """A run of moves between two polls.
+
+    Attributes:
+        started: the moves that a broker accepted, or was seen to perform.
+        strikes: how many polls in a row showed no trace of a move that was started.
+        failed: why a move does not go on.
+    """
+
+    started: frozenset[Replica] = frozenset()
+    strikes: Mapping[Replica, int] = field(default_factory=dict)
+    failed: Mapping[Replica, str] = field(default_factory=dict)
+
+    def accepted(self, replicas: Iterable[Replica]) -> "Moving":
+        """Return the run after brokers accepted these moves."""
+        return replace(self, started=self.started.union(replicas))
+
+    def refused(self, why: Mapping[Replica, str]) -> "Moving":
+        """Return the run after brokers refused these moves."""
+        return replace(self, failed={**self.failed, **why})
+
+
+class Step(NamedTuple):
+    """What to do after a poll.
+
+    Attributes:
+        send: the moves to start now, by broker; after a failure none are.
+        waits: the moves whose end is awaited.
+        silent: the brokers among theirs that do not answer, and why.
+    """
+
+    send: Mapping[int, Sequence[Verified]]
+    waits: Sequence[Verified]
+    silent: Mapping[int, str]
+
+    @property
+    def is_end(self) -> bool:
+        return not self.send and not self.waits
+
+
+def next_step(run: Moving, found: Iterable[Verified], at_once: int) -> tuple[Moving, Step]:
+    """Return the run after a poll, and what to do next.
+
+    Args:
+        run: what was started so far.
+        found: how far the moves are by the disks, in the order in which they begin.
+        at_once: how many replicas of one broker may move at the same time.
+    """
+    found = tuple(found)
+    seen = {_replica(each) for each in found if each.progress is Progress.MOVING}
+    started = run.started | seen
+    failed = dict(run.failed)
+    strikes: dict[Replica, int] = {}
+    for each in found:
+        at = _replica(each)
+        if at in failed or each.progress in (Progress.COMPLETED, Progress.MOVING):
+            continue
+        if each.progress is Progress.UNKNOWN:
+            strikes[at] = run.strikes.get(at, 0)
+        elif each.progress is Progress.MOVING_ELSEWHERE:
+            failed[at] = f"another client moves it to {each.future}"
+        elif each.progress is Progress.MISSING or at in started:
+            strikes[at] = run.strikes.get(at, 0) + 1
+            if strikes[at] >= STRIKES_MAX:
+                failed[at] = each.why or (
+                    "it no longer moves: another client cancelled it, or a directory failed"
+                )
+    run = Moving(started=started, strikes=strikes, failed=failed)
+    return run, _step(run, found, at_once)
+
+
+def _step(run: Moving, found: Sequence[Verified], at_once: int) -> Step:
+    open_ = [
+        each
+        for each in found
+        if _replica(each) not in run.failed and each.progress is not Progress.COMPLETED
+    ]
+    waits = [each for each in open_ if _is_awaited(each, run)]
+    silent = {each.broker: each.why or "" for each in waits if each.progress is Progress.UNKNOWN}
+    send: defaultdict[int, list[Verified]] = defaultdict(list)
+    if not run.failed:
+        busy = Counter(each.broker for each in waits)
+        for each in open_:
+            is_startable = each.progress is Progress.NOT_MOVING and not _is_awaited(each, run)
+            if is_startable and busy[each.broker] < at_once:
+                busy[each.broker] += 1
+                send[each.broker].append(each)
+    return Step(send, waits, silent)
+
+
+def _is_awaited(each: Verified, run: Moving) -> bool:
+    """Return whether the move was started, or a later poll shows whether it can be."""
+    if each.progress is Progress.UNKNOWN and run.failed:
+        return _replica(each) in run.started
+    return _replica(each) in run.started or each.progress is not Progress.NOT_MOVING
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How much of the moves is done.
+
+    Attributes:
+        bytes: of replicas that have arrived, and of the copies of those under way.
+    """
+
+    completed: int
+    count: int
+    bytes: int
+    bytes_total: int
+
+
+def measured(found: Iterable[Verified], brokers: Mapping[int, Broker]) -> Measured:
+    """Return how much of the moves is done; a broker that is silent counts without bytes."""
+    completed = count = done = total = 0
+    for each in found:
+        count += 1
+        completed += each.progress is Progress.COMPLETED
+        log_dirs = brokers[each.broker].log_dirs
+        if isinstance(log_dirs, Unknown):
+            continue
+        size = max((one.sizes.get(each.at, 0) for one in log_dirs), default=0)
+        copied = max((one.future_sizes.get(each.at, 0) for one in log_dirs), default=0)
+        total += size
+        done += size if each.progress is Progress.COMPLETED else min(size, copied)
+    return Measured(completed, count, done, total)
+
+
+def _replica(each: Verified) -> Replica:
+    return each.broker, each.at

@@ -1,0 +1,487 @@
+"""Applies and cancels a plan of moves between the log directories of brokers (KIP-113).
+
+What is about to be sent is in the audit trail first, with the throttle that was set before. After a
+kill, the brokers' directories say what is left, and the trail which throttles must be restored.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
+from migration.moves.verify import Progress, Verified, on_disk
+from migration.observed.probed import Broker, Maybe, TopicPartition, Unknown
+from orchestrator.audit import AuditLog
+from orchestrator.audit.execution.state import Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
+from orchestrator.audit.move_entries import (
+    Body,
+    Command,
+    MoveBegan,
+    MoveEnded,
+    MoveSent,
+    MoveThrottled,
+    MoveUnthrottled,
+    Sent,
+    left_throttled,
+)
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.config.targets import ensemble_of
+from orchestrator.errors import (
+    HazardError,
+    KraftgateError,
+    LockError,
+    LockHeld,
+    MoveError,
+    NoDataError,
+)
+from orchestrator.execution.approvals import this_person
+from orchestrator.execution.locks.cluster_lock import ClusterLock
+from orchestrator.execution.locks.store_lock import NotHeld, StoreLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.hooks.runs import HookRuns, Running
+from orchestrator.process.owner import Owner
+from streams.kafka.throttle import Throttle, Throttles
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+from streams.probe.asking import in_parallel
+from streams.probe.brokers import alter_log_dirs, broker_log_dirs
+from streams.state.source_status import now_ms
+
+_POLL_S: Final = 1.0
+_SILENT_S_MAX: Final = 300.0
+"""A broker that restarts answers again within this time."""
+_THROTTLED_S_MAX: Final = 15.0
+_NAMED_MAX: Final = 20
+_CANCELLED_POLLS_MAX: Final = 30
+_COMPLETED: Final = Progress.COMPLETED
+
+
+class Requests:
+    """The requests to the brokers of a cluster.
+
+    Args:
+        brokers: as they were queried before, by id.
+        bootstrap: where the admin client connects.
+    """
+
+    def __init__(
+        self, brokers: Mapping[int, Broker], bootstrap: Sequence[Endpoint], security: Security
+    ) -> None:
+        self._brokers = brokers
+        self._bootstrap = bootstrap
+        self._security = security
+
+    def log_dirs(self, brokers: Collection[int]) -> Mapping[int, Broker]:
+        """Return the brokers with their log directories as they are now."""
+
+        def ask(id_: int) -> Broker:
+            one = self._brokers[id_]
+            return replace(one, log_dirs=broker_log_dirs(one, self._security))
+
+        return {one.id: one for one in in_parallel(ask, sorted(brokers))}
+
+    def alter(
+        self, broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        """Move replicas; return why the broker refuses some."""
+        return alter_log_dirs(self._brokers[broker], self._security, targets)
+
+    def throttle(self, broker: int) -> Throttle:
+        """Return the throttle of a broker."""
+        return self._throttles.read(broker)
+
+    def set_throttle(self, broker: int, value: str | None) -> None:
+        """Set the throttle of a broker; None: delete it."""
+        self._throttles.write(broker, value)
+
+    @cached_property
+    def _throttles(self) -> Throttles:
+        return Throttles(self._bootstrap, self._security)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The moves of a file.
+
+    Attributes:
+        targets: the directory of each replica to move, by broker.
+        throttles: bytes per second while a broker moves replicas; brokers without one keep theirs.
+    """
+
+    file: Path
+    sha256: str
+    targets: Mapping[int, Mapping[TopicPartition, str]]
+    throttles: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orchestrating:
+    """The cluster's lock, held, and its audit trail."""
+
+    cluster: str
+    log: AuditLog
+    fence: int
+    lock: ClusterLock
+    has_zookeeper: bool
+
+    def record(self, body: Body) -> None:
+        self.log.append(self.cluster, body.kind, body.as_json(), now_ms(), fence=self.fence)
+
+    def require_lock(self) -> None:
+        """Raise LockError unless this process still holds the lock."""
+        found = self.lock.check(has_zookeeper=self.has_zookeeper)
+        if isinstance(found, NotHeld):
+            raise LockError(f"{self.cluster}: the lock was lost: {found.why}")
+
+
+@contextmanager
+def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterator[Orchestrating]:
+    """Hold the lock that `run --execute` holds, until the block ends.
+
+    Raises:
+        LockHeld: another orchestrator has it, or a hook of an earlier one still runs.
+        LockError: it cannot be taken.
+        AuditError: the audit trail cannot be written.
+    """
+    owner = Owner.myself(now_ms())
+    zookeeper = None
+    if entry.zookeeper is not None:
+        zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), owner)
+    store = StoreLock(config.state_dir, entry.name, log, owner)
+    with closing(ClusterLock(store, zookeeper)) as lock:
+        try:
+            fence = lock.acquire()
+        except LockHeld as error:
+            raise LockHeld(
+                f"{error}. A `kraftgate run` with a `runbook` holds the lock: run one without it,"
+                " with the same state directory"
+            ) from error
+        _require_no_hook(config, entry, log, lock)
+        yield Orchestrating(
+            cluster=entry.name,
+            log=log,
+            fence=fence,
+            lock=lock,
+            has_zookeeper=zookeeper is not None,
+        )
+
+
+def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
+    step = lock.running(has_zookeeper=entry.zookeeper is not None)
+    if step is not None:
+        raise LockHeld(f"{entry.name}: wait for the end of {step.words()}")
+    execution = ExecutionTrail(log, entry.name).state()
+    if execution is None:
+        return
+    hooks = HookRuns(config.state_dir)
+    started = [each.run for each in execution.checkpoints.values() if each.stage is Stage.RUNNING]
+    started += [execution.left_running.run] if execution.left_running is not None else []
+    for run in started:
+        if run is not None and isinstance(hooks.state(run), Running):
+            raise LockHeld(f"{entry.name}: the hook {run} of the runbook still runs: wait for it")
+
+
+class MoveRun:
+    """One run of `move apply` or `move cancel`.
+
+    Args:
+        plan: the moves.
+        held: the lock and the audit trail.
+        requests: to the brokers.
+        wait: sleeps for some seconds; returns whether the operator ended the run.
+    """
+
+    def __init__(
+        self, plan: Plan, held: Orchestrating, requests: Requests, wait: Callable[[float], bool]
+    ) -> None:
+        self._plan = plan
+        self._held = held
+        self._requests = requests
+        self._wait = wait
+        self._throttled = dict(left_throttled(held.log.entries(held.cluster)))
+        self._unsent: Counter[int] = Counter()
+        self._silent_since_s: dict[int, float] = {}
+
+    def apply(
+        self,
+        at_once: int,
+        require_allowed: Callable[[Collection[int]], None],
+        show: Callable[[Measured, Step], None],
+    ) -> None:
+        """Start what is left of the plan, and wait for its end.
+
+        Args:
+            at_once: how many replicas of one broker may move at the same time.
+            require_allowed: raises HazardError or NoDataError if moves on brokers may not begin.
+            show: shows how much is done.
+
+        Raises:
+            HazardError: no further move may begin; those that ran have ended.
+            NoDataError: whether one may is unknown, or a broker does not answer.
+            MoveError: a move failed, a throttle cannot be changed, or the operator ended the run.
+            LockError: another orchestrator has the lock.
+            AuditError: the audit trail cannot be written.
+        """
+        self._record_begin("apply")
+        run, found, _ = self._polled(Moving(), at_once)
+        kind: type[KraftgateError] = MoveError
+        why: list[str] = []
+        try:
+            self._throttle(each.broker for each in found if each.progress is not _COMPLETED)
+            while True:
+                run, found, step = self._polled(run, 0 if why else at_once, show)
+                if step.is_end:
+                    break
+                try:
+                    if step.send:
+                        require_allowed(step.send.keys())
+                except (HazardError, NoDataError) as error:
+                    kind, why = type(error), [str(error)]
+                else:
+                    run = self._send(run, step)
+                self._pause(step)
+        except LiveError as error:
+            why.append(str(error))
+        except _Ended as error:
+            kind = NoDataError if error.is_silence else kind
+            why.append(str(error))
+        self._end("apply", run, found, kind, why)
+
+    def cancel(self) -> None:
+        """Assign the current directory of each replica that moves again, so that it stays there.
+
+        Raises:
+            NoDataError: a broker does not answer.
+            MoveError: a move cannot be cancelled, or a throttle cannot be restored.
+            LockError: another orchestrator has the lock.
+            AuditError: the audit trail cannot be written.
+        """
+        self._record_begin("cancel")
+        found = self._poll()
+        run = Moving()
+        for broker, moves in _by_broker(found, Progress.MOVING).items():
+            here = {each.at: each.path for each in moves if each.path is not None}
+            run = self._ask(run, broker, moves, here)
+            if self._unsent[broker]:
+                run = run.refused({(broker, at): "the broker does not answer" for at in here})
+        for _ in range(_CANCELLED_POLLS_MAX):
+            found = self._poll()
+            open_ = _by_broker(found, Progress.MOVING)
+            if all((id_, each.at) in run.failed for id_, moves in open_.items() for each in moves):
+                break
+            if self._wait(_POLL_S):
+                break
+        silent = [each.why or "" for each in found if each.progress is Progress.UNKNOWN]
+        kind = NoDataError if silent else MoveError
+        self._end("cancel", run, found, kind, list(dict.fromkeys(silent)))
+
+    def _polled(
+        self, run: Moving, at_once: int, show: Callable[[Measured, Step], None] | None = None
+    ) -> tuple[Moving, tuple[Verified, ...], Step]:
+        brokers = self._requests.log_dirs(self._plan.targets.keys())
+        found = _found(self._plan, brokers)
+        run, step = next_step(run, found, at_once)
+        if show is not None:
+            show(measured(found, brokers), step)
+        return run, found, step
+
+    def _poll(self) -> tuple[Verified, ...]:
+        return _found(self._plan, self._requests.log_dirs(self._plan.targets.keys()))
+
+    def _pause(self, step: Step) -> None:
+        """Wait until the next poll.
+
+        Raises:
+            _Ended: the operator ended the run, or a broker was silent for too long.
+        """
+        now_s = time.monotonic()
+        since_s = {id_: self._silent_since_s.get(id_, now_s) for id_ in step.silent}
+        self._silent_since_s = since_s
+        gone = [step.silent[id_] for id_, at_s in since_s.items() if now_s - at_s > _SILENT_S_MAX]
+        if gone:
+            raise _Ended("; ".join(gone), is_silence=True)
+        if self._wait(_POLL_S):
+            raise _Ended("interrupted")
+
+    def _send(self, run: Moving, step: Step) -> Moving:
+        for broker, moves in step.send.items():
+            run = self._ask(run, broker, moves, {each.at: each.target for each in moves})
+        return run
+
+    def _ask(
+        self,
+        run: Moving,
+        broker: int,
+        moves: Iterable[Verified],
+        targets: Mapping[TopicPartition, str],
+    ) -> Moving:
+        """Record and send one request; return the run with what the broker accepts and refuses."""
+        self._held.require_lock()
+        sent = tuple(
+            Sent(topic=each.at.topic, partition=each.at.number, source=each.path, to=to)
+            for each in moves
+            if each.path is not None and (to := targets.get(each.at)) is not None
+        )
+        self._held.record(MoveSent(broker=broker, replicas=sent))
+        refused = self._requests.alter(broker, targets)
+        if isinstance(refused, Unknown):  # whether it arrived is shown by the next poll
+            self._unsent[broker] += 1
+            if self._unsent[broker] < STRIKES_MAX:
+                return run
+            refused = dict.fromkeys(targets, refused.why)
+        else:
+            self._unsent[broker] = 0
+        run = run.refused({(broker, at): why for at, why in refused.items()})
+        return run.accepted((broker, at) for at in targets if at not in refused)
+
+    def _throttle(self, moving: Iterable[int]) -> None:
+        """Set the throttles of the plan, and restore what a killed run left on other brokers.
+
+        Raises:
+            LiveError: a throttle cannot be read or set.
+            _Ended: a broker does not apply it.
+        """
+        wanted = {
+            id_: str(self._plan.throttles[id_]) for id_ in moving if id_ in self._plan.throttles
+        }
+        for id_ in self._throttled.keys() - wanted.keys():
+            self._restore(id_)
+        for id_, value in sorted(wanted.items()):
+            now = self._requests.throttle(id_)
+            earlier = self._throttled.get(id_)
+            if now.effective == value and (earlier is None or earlier.value == value):
+                continue
+            is_ours = earlier is not None and now.own == earlier.value
+            previous = earlier.previous if earlier is not None and is_ours else now.own
+            intent = MoveThrottled(broker=id_, previous=previous, value=value)
+            self._held.require_lock()
+            self._held.record(intent)
+            self._throttled[id_] = intent
+            self._requests.set_throttle(id_, value)
+            deadline_s = time.monotonic() + _THROTTLED_S_MAX
+            while self._requests.throttle(id_).effective != value:
+                if time.monotonic() > deadline_s:
+                    raise _Ended(f"broker {id_} does not apply the throttle {value}")
+                if self._wait(_POLL_S / 5):
+                    raise _Ended("interrupted")
+
+    def _restore(self, broker: int) -> None:
+        """Set the throttle of a broker to what it was, unless another client has changed it.
+
+        What a broker describes may be older than a change just before a kill: the earlier value is
+        written even if the broker already describes it.
+
+        Raises:
+            LiveError: it cannot be read or set.
+        """
+        ours = self._throttled[broker]
+        own = self._requests.throttle(broker).own
+        kept = own not in (ours.value, ours.previous)
+        self._held.require_lock()
+        if not kept:
+            self._requests.set_throttle(broker, ours.previous)
+        value = own if kept else ours.previous
+        self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
+        del self._throttled[broker]
+
+    def _record_begin(self, command: Command) -> None:
+        began = MoveBegan(
+            command=command,
+            by=this_person(),
+            plan=str(self._plan.file),
+            sha256=self._plan.sha256,
+            replicas=sum(map(len, self._plan.targets.values())),
+        )
+        self._held.record(began)
+
+    def _end(
+        self,
+        command: Command,
+        run: Moving,
+        found: Iterable[Verified],
+        kind: type[KraftgateError],
+        why: list[str],
+    ) -> None:
+        """Restore the throttles of the brokers at rest, record the end, and report what is left.
+
+        Raises:
+            KraftgateError: of this kind, if a replica or a throttle is left.
+        """
+        found = tuple(found)
+        busy = {id_ for id_, at in run.started if (id_, at) not in run.failed}
+        moving = {
+            each.broker
+            for each in found
+            if each.progress is Progress.MOVING
+            or (each.progress is Progress.UNKNOWN and each.broker in busy)
+        }
+        done = [each for each in found if each.progress is _COMPLETED]
+        if command == "cancel":
+            done += [each for each in found if _is_at_rest(each)]
+        left = [_left(each, run) for each in found if each not in done]
+        for id_ in sorted(self._throttled.keys() - moving):
+            try:
+                self._restore(id_)
+            except LiveError as error:
+                why.append(f"the throttle of broker {id_} is not restored: {error}")
+        kept = sorted(self._throttled.keys() & moving)
+        why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
+        ended = MoveEnded(
+            command=command, done=len(done), left=len(left), why=tuple([*why, *left][:_NAMED_MAX])
+        )
+        self._held.record(ended)
+        if left or why:
+            state = "in their target" if command == "apply" else "without a move"
+            more = [f"and {len(left) - _NAMED_MAX} more"] if len(left) > _NAMED_MAX else []
+            raise kind(
+                f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
+                f" {'; '.join([*why, *left[:_NAMED_MAX], *more])}. To go on: kraftgate move"
+                f" {command} {self._plan.file}"
+                + (f"; to end: kraftgate move cancel {self._plan.file}" * (command == "apply"))
+            )
+
+
+class _Ended(Exception):
+    """The run ends before the moves; `is_silence`: a broker does not answer."""
+
+    def __init__(self, why: str, *, is_silence: bool = False) -> None:
+        super().__init__(why)
+        self.is_silence = is_silence
+
+
+def _found(plan: Plan, brokers: Mapping[int, Broker]) -> tuple[Verified, ...]:
+    return tuple(
+        each
+        for id_, targets in sorted(plan.targets.items())
+        for each in on_disk(id_, targets, brokers[id_].log_dirs)
+    )
+
+
+def _by_broker(found: Iterable[Verified], progress: Progress) -> Mapping[int, list[Verified]]:
+    rows: defaultdict[int, list[Verified]] = defaultdict(list)
+    for each in found:
+        if each.progress is progress:
+            rows[each.broker].append(each)
+    return rows
+
+
+def _is_at_rest(each: Verified) -> bool:
+    """Return whether the replica is where it was, without a copy elsewhere."""
+    is_missing = each.progress is Progress.MISSING and each.future is None
+    return is_missing or each.progress is Progress.NOT_MOVING
+
+
+def _left(each: Verified, run: Moving) -> str:
+    """Return a replica that is left, and why."""
+    why = run.failed.get((each.broker, each.at)) or each.why
+    if why is None:
+        why = str(each.progress).replace("_", " ")
+    return f"{each.at} on broker {each.broker}: {why}"

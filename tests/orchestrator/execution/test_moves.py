@@ -1,0 +1,509 @@
+"""`move apply` and `move cancel` against simulated brokers: killed anywhere, they are resumed.
+
+KIP-113, "Reassign replica between log directories"; the throttle is that of "Quota on intra-broker
+replica movement".
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from migration.moves.steps import Measured, Step
+from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
+from orchestrator.audit import AuditLog
+from orchestrator.audit.move_entries import Body, left_throttled
+from orchestrator.errors import HazardError, LockHeld, MoveError, NoDataError
+from orchestrator.execution import moves as module
+from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
+from streams.kafka.errors import NotAuthorized
+from streams.kafka.throttle import Throttle
+from tests.migration.moves.brokers import D0, D1, D2, at
+
+SIZE = 100
+OURS, BEFORE = "50", "7"
+
+
+class Kill(BaseException):
+    """kill -9 of the command: nothing of it runs any more."""
+
+
+class Kafka(Requests):
+    """Brokers 1 and 2, whose moves go on by one half at each poll.
+
+    Attributes:
+        places: of each replica.
+        copies: of each replica that moves: its target, and the bytes that are there.
+        own: the throttle set for each broker.
+        refuses: the error of each replica's request.
+        dead: brokers that do not answer.
+        kill_after: how many calls the command survives.
+    """
+
+    def __init__(self, replicas: Mapping[int, Collection[str]]) -> None:
+        self.places = {(id_, at(name)): D0 for id_, names in replicas.items() for name in names}
+        self.copies: dict[tuple[int, TopicPartition], tuple[str, int]] = {}
+        self.own: dict[int, str | None] = {1: BEFORE, 2: None}
+        self.refuses: dict[TopicPartition, str] = {}
+        self.dead: set[int] = set()
+        self.offline: set[str] = set()
+        self.stuck = False
+        self.kill_after: int | None = None
+        self.calls = 0
+        self.sent: list[tuple[int, str, str]] = []
+        self.unthrottled: list[TopicPartition] = []
+
+    def call(self) -> None:
+        """Survive one more call, or not."""
+        self.calls += 1
+        if self.kill_after is not None and self.calls > self.kill_after:
+            raise Kill
+
+    def log_dirs(self, brokers: Collection[int]) -> Mapping[int, Broker]:
+        self.call()
+        self._go_on()
+        return {id_: self._broker(id_) for id_ in brokers}
+
+    def _broker(self, id_: int) -> Broker:
+        found: Maybe[tuple[LogDir, ...]] = self._dirs(id_)
+        if id_ in self.dead:
+            found = Unknown(f"b{id_} refused")
+        return Broker(id=id_, endpoint=f"b{id_}:9092", release=(3, 9), log_dirs=found)
+
+    def _dirs(self, id_: int) -> tuple[LogDir, ...]:
+        made = []
+        for path in (D0, D1, D2):
+            if path in self.offline:
+                made.append(LogDir(path=path, error=56))
+                continue
+            here = {a: SIZE for (b, a), to in self.places.items() if (b, to) == (id_, path)}
+            copies = {a: n for (b, a), (to, n) in self.copies.items() if (b, to) == (id_, path)}
+            made.append(
+                LogDir(
+                    path=path,
+                    replicas=frozenset(here),
+                    sizes=here,
+                    futures=frozenset(copies),
+                    future_lags=dict.fromkeys(copies, 1),
+                    future_sizes=copies,
+                )
+            )
+        return tuple(made)
+
+    def _go_on(self) -> None:
+        for key, (to, size) in list(self.copies.items()):
+            if self.stuck or key[0] in self.dead:
+                continue
+            self.copies[key] = (to, size + SIZE // 2)
+            if size + SIZE // 2 >= SIZE:
+                del self.copies[key]
+                self.places[key] = to
+
+    def alter(
+        self, broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        self.call()
+        if broker in self.dead:
+            return Unknown(f"b{broker} refused")
+        refused = {}
+        for one, path in targets.items():
+            self.sent.append((broker, str(one), path))
+            if one in self.refuses:
+                refused[one] = self.refuses[one]
+            elif self.places[broker, one] == path:
+                self.copies.pop((broker, one), None)
+            else:
+                if self.own[broker] != OURS:
+                    self.unthrottled.append(one)
+                self.copies[broker, one] = (path, 0)
+        return refused
+
+    def throttle(self, broker: int) -> Throttle:
+        self.call()
+        return Throttle(self.own[broker], self.own[broker])
+
+    def set_throttle(self, broker: int, value: str | None) -> None:
+        self.call()
+        self.own[broker] = value
+
+
+def plan(names: Mapping[int, Collection[str]], *, throttled: bool = True) -> Plan:
+    targets = {id_: {at(name): D1 for name in each} for id_, each in names.items()}
+    return Plan(
+        file=Path("plan.json"),
+        sha256="0" * 64,
+        targets=targets,
+        throttles=dict.fromkeys(targets, int(OURS)) if throttled else {},
+    )
+
+
+NAMES = {1: ("t-0", "t-1", "t-2"), 2: ("t-0",)}
+ALL = plan(NAMES)
+FEW = plan({1: ("t-0", "t-1"), 2: ("t-0",)})
+TARGETS = {(id_, one) for id_, each in FEW.targets.items() for one in each}
+
+
+class Machine:
+    """A state directory, and the cluster that it is about."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kafka = Kafka(NAMES)
+        self.config: Any = SimpleNamespace(state_dir=folder)
+        self.entry: Any = SimpleNamespace(name="prod", zookeeper=None)
+        self.log = AuditLog.open(folder / "audit.db")
+        self.log._db.execute("PRAGMA synchronous=OFF")  # no power fails here
+        self.shown: list[Measured] = []
+        self.polls = 0
+
+    @contextmanager
+    def run(self, what: Plan = ALL, polls_max: int = 60) -> Iterator[MoveRun]:
+        """A run; the operator ends it after that many waits."""
+        self.polls = 0
+
+        def wait(_: float) -> bool:
+            self.polls += 1
+            return self.polls > polls_max
+
+        with orchestrating(self.config, self.entry, self.log) as held:
+            yield MoveRun(what, mortal(held, self.kafka), self.kafka, wait)
+
+    def apply(
+        self,
+        what: Plan = ALL,
+        at_once: int = 2,
+        allowed: Callable[[Collection[int]], None] = lambda _: None,
+        polls_max: int = 60,
+    ) -> None:
+        with self.run(what, polls_max) as run:
+            run.apply(at_once, allowed, self._show)
+
+    def cancel(self, what: Plan = ALL) -> None:
+        with self.run(what) as run:
+            run.cancel()
+
+    def _show(self, done: Measured, _: Step) -> None:
+        self.shown.append(done)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [each.kind for each in self.log.entries("prod") if each.kind != "fence"]
+
+    def require_clean(self) -> None:
+        """No future replica, no throttle, nothing open in the trail."""
+        assert not self.kafka.copies
+        assert self.kafka.own == {1: BEFORE, 2: None}
+        assert not left_throttled(self.log.entries("prod"))
+
+
+def mortal(held: Orchestrating, kafka: Kafka) -> Orchestrating:
+    """Make the process die before an entry of the audit trail, too."""
+
+    def record(body: Body) -> None:
+        kafka.call()
+        held.record(body)
+
+    made: Any = SimpleNamespace(
+        cluster=held.cluster, log=held.log, require_lock=held.require_lock, record=record
+    )
+    found: Orchestrating = made
+    return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    made = Machine(tmp_path)
+    yield made
+    made.log.close()
+
+
+def test_a_plan_is_applied_under_its_throttle(machine: Machine) -> None:
+    machine.apply()
+    assert set(machine.kafka.places.values()) == {D1}
+    assert machine.kafka.unthrottled == []
+    machine.require_clean()
+    assert machine.kinds == [
+        "move_began", "move_throttled", "move_throttled", "move_sent", "move_sent", "move_sent",
+        "move_unthrottled", "move_unthrottled", "move_ended",
+    ]  # fmt: skip
+    bytes_ = [each.bytes for each in machine.shown]
+    assert bytes_ == sorted(bytes_)
+    assert machine.shown[-1] == Measured(4, 4, 4 * SIZE, 4 * SIZE)
+
+
+def test_intent_and_previous_throttle_come_before_what_is_sent(machine: Machine) -> None:
+    seen: list[tuple[list[str], dict[int, str | None], int]] = []
+    real = machine.kafka.call
+
+    def call() -> None:
+        seen.append((machine.kinds, dict(machine.kafka.own), len(machine.kafka.sent)))
+        real()
+
+    machine.kafka.call = call  # type: ignore[method-assign]
+    machine.apply()
+    for kinds, own, sent in seen:
+        assert (OURS in own.values()) <= ("move_throttled" in kinds)
+        assert bool(sent) <= ("move_sent" in kinds)
+    (first, *_) = (e.body for e in machine.log.entries("prod") if e.kind == "move_throttled")
+    assert (first["previous"], first["value"]) == (BEFORE, OURS)
+
+
+def test_no_more_replicas_of_a_broker_move_at_once(machine: Machine) -> None:
+    most = 0
+    real = machine.kafka._go_on
+
+    def go_on() -> None:
+        nonlocal most
+        most = max(most, sum(id_ == 1 for id_, _ in machine.kafka.copies))
+        real()
+
+    machine.kafka._go_on = go_on  # type: ignore[method-assign]
+    machine.apply(at_once=1)
+    assert most == 1
+
+
+def _calls(folder: Path) -> int:
+    one = Machine(folder)
+    one.apply(FEW)
+    one.log.close()
+    return one.kafka.calls
+
+
+@pytest.mark.parametrize("then", ["apply", "cancel"])
+def test_killed_at_any_step_it_is_resumed_or_cancelled(tmp_path: Path, then: str) -> None:
+    """Before each entry, request and poll; this is after the one before."""
+    (tmp_path / "whole").mkdir()
+    for survived in range(_calls(tmp_path / "whole")):
+        folder = tmp_path / str(survived)
+        folder.mkdir()
+        one = Machine(folder)
+        one.kafka.kill_after = survived
+        with pytest.raises(Kill):
+            one.apply(FEW)
+        one.kafka.kill_after = None
+        getattr(one, then)(FEW)
+        one.require_clean()
+        if then == "apply":
+            assert {one.kafka.places[key] for key in one.kafka.places if key in TARGETS} == {D1}
+        one.log.close()
+
+
+def test_a_cancellation_that_is_killed_is_resumed(tmp_path: Path) -> None:
+    for survived in range(200):
+        folder = tmp_path / str(survived)
+        folder.mkdir()
+        one = Machine(folder)
+        one.kafka.stuck = True
+        with pytest.raises(MoveError, match="interrupted"):
+            one.apply(FEW, polls_max=1)
+        one.kafka.calls, one.kafka.kill_after = 0, survived
+        try:
+            one.cancel(FEW)
+        except Kill:
+            one.kafka.kill_after = None
+            one.cancel(FEW)
+            one.require_clean()
+            assert set(one.kafka.places.values()) == {D0}
+            one.log.close()
+            continue
+        one.log.close()
+        return
+    raise AssertionError("it never ended")
+
+
+def test_another_plan_restores_what_a_killed_one_left(machine: Machine) -> None:
+    machine.kafka.stuck, machine.kafka.kill_after = True, 20
+    with pytest.raises(Kill):
+        machine.apply()
+    assert OURS in machine.kafka.own.values()
+    machine.kafka.stuck, machine.kafka.kill_after = False, None
+    machine.kafka.copies.clear()
+    machine.apply(plan({2: ("t-0",)}, throttled=False))
+    machine.require_clean()
+
+
+def test_a_throttle_that_another_client_changed_stays(machine: Machine) -> None:
+    real = machine.kafka._go_on
+
+    def changed() -> None:
+        if machine.kafka.copies:
+            machine.kafka.own[1] = "999"
+        real()
+
+    machine.kafka._go_on = changed  # type: ignore[method-assign]
+    machine.apply()
+    assert machine.kafka.own == {1: "999", 2: None}
+    kept = [e.body["kept"] for e in machine.log.entries("prod") if e.kind == "move_unthrottled"]
+    assert sorted(map(str, kept)) == ["False", "True"]
+
+
+def test_without_a_throttle_none_is_read_or_set(machine: Machine) -> None:
+    machine.kafka.throttle = None  # type: ignore[method-assign,assignment]
+    machine.apply(plan(NAMES, throttled=False))
+    assert set(machine.kafka.places.values()) == {D1}
+    assert "move_throttled" not in machine.kinds
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "KAFKA_STORAGE_ERROR (56)",
+        "LOG_DIR_NOT_FOUND (57)",
+        "REPLICA_NOT_AVAILABLE (9)",
+        "CLUSTER_AUTHORIZATION_FAILED (31)",
+        "UNKNOWN_TOPIC_OR_PARTITION (3)",
+    ],
+)
+def test_a_refusal_names_what_is_done_and_what_is_left(machine: Machine, error: str) -> None:
+    """KIP-113, "AlterReplicaLogDirsResponse": an error of each partition."""
+    machine.kafka.refuses[at("t-1")] = error
+    with pytest.raises(MoveError) as caught:
+        machine.apply(at_once=2)
+    text = str(caught.value)
+    assert text.startswith("prod: 2 of 4 replicas are in their target.")
+    assert f"t-1 on broker 1: {error}" in text
+    assert "t-2 on broker 1: not moving" in text
+    assert "kraftgate move apply plan.json" in text
+    machine.require_clean()
+    machine.kafka.refuses.clear()
+    machine.apply()
+    assert set(machine.kafka.places.values()) == {D1}
+
+
+def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
+    """KIP-113, "Handle log directory failure": the broker drops the future replica."""
+
+    def fail() -> None:
+        if machine.kafka.copies:
+            machine.kafka.copies.clear()
+            machine.kafka.offline = {D1}
+
+    machine.kafka._go_on = fail  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="t-0 on broker 1: it no longer moves"):
+        machine.apply()
+    machine.require_clean()
+
+
+def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
+    """KIP-113, "Handle log directory failure": the copy cannot be completed."""
+
+    def fail() -> None:
+        if machine.kafka.copies:
+            machine.kafka.offline = {D0}
+
+    machine.kafka._go_on = fail  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="not online: /d0"):
+        machine.apply()
+    assert machine.kafka.own == {1: BEFORE, 2: None}
+    with pytest.raises(MoveError, match="without a move"):
+        machine.cancel()
+
+
+def test_a_broker_that_restarts_is_awaited(machine: Machine) -> None:
+    """KIP-113, "Handle broker restart": the broker finds the future replica and goes on."""
+    real, polls = machine.kafka._go_on, 0
+
+    def restarts() -> None:
+        nonlocal polls
+        polls += 1
+        machine.kafka.dead = {1} if 3 <= polls <= 9 else set()
+        real()
+
+    machine.kafka._go_on = restarts  # type: ignore[method-assign]
+    machine.apply()
+    assert set(machine.kafka.places.values()) == {D1}
+    machine.require_clean()
+
+
+def test_a_broker_that_never_answers_ends_the_run_with_4(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SILENT_S_MAX", -1.0)
+    real, polls = machine.kafka._go_on, 0
+
+    def dies() -> None:
+        nonlocal polls
+        polls += 1
+        machine.kafka.dead = {1} if polls >= 3 else set()
+        real()
+
+    machine.kafka._go_on = dies  # type: ignore[method-assign]
+    with pytest.raises(NoDataError, match="b1 refused") as caught:
+        machine.apply()
+    assert "broker 1 keeps the throttle while it moves replicas" in str(caught.value)
+    machine.kafka._go_on = real  # type: ignore[method-assign]
+    machine.kafka.dead = set()
+    machine.apply()
+    machine.require_clean()
+
+
+def test_a_request_that_does_not_arrive_is_repeated_a_few_times(machine: Machine) -> None:
+    machine.kafka.alter = lambda *_: Unknown("b1 timed out")  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="t-0 on broker 1: b1 timed out"):
+        machine.apply()
+    machine.require_clean()
+
+
+def test_a_hazard_in_the_middle_ends_the_run_with_5(machine: Machine) -> None:
+    def allowed(_: Collection[int]) -> None:
+        if machine.kafka.sent:
+            raise HazardError("prod: broker 1 is held")
+
+    with pytest.raises(HazardError, match="2 of 4 replicas are in their target") as caught:
+        machine.apply(at_once=1, allowed=allowed)
+    assert "broker 1 is held" in str(caught.value)
+    machine.require_clean()
+
+
+def test_an_interrupted_run_leaves_the_moves_and_their_throttle(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted") as caught:
+        machine.apply(polls_max=1)
+    assert "broker 1 keeps the throttle" in str(caught.value)
+    assert machine.kafka.own == {1: OURS, 2: OURS}
+    machine.cancel()
+    machine.require_clean()
+    assert set(machine.kafka.places.values()) == {D0}
+
+
+def test_a_cancellation_leaves_another_clients_move(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    machine.kafka.copies[1, at("t-0")] = (D2, 1)
+    with pytest.raises(MoveError, match="moving elsewhere"):
+        machine.cancel()
+    assert machine.kafka.copies[1, at("t-0")] == (D2, 1)
+
+
+def test_a_cancellation_that_is_refused_says_so(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    machine.kafka.copies[1, at("t-0")] = (D1, 1)
+    machine.kafka.refuses[at("t-0")] = "CLUSTER_AUTHORIZATION_FAILED (31)"
+    with pytest.raises(MoveError, match=r"t-0 on broker 1: CLUSTER_AUTHORIZATION_FAILED \(31\)"):
+        machine.cancel()
+
+
+def test_a_cancellation_of_a_silent_broker_ends_with_4(machine: Machine) -> None:
+    machine.kafka.dead = {1}
+    with pytest.raises(NoDataError, match="b1 refused"):
+        machine.cancel()
+
+
+def test_missing_rights_for_the_throttle_send_nothing(machine: Machine) -> None:
+    def denied(*_: object) -> None:
+        raise NotAuthorized("broker 1 does not change it: ALTER_CONFIGS on CLUSTER is needed")
+
+    machine.kafka.set_throttle = denied  # type: ignore[method-assign,assignment]
+    with pytest.raises(MoveError, match="ALTER_CONFIGS on CLUSTER is needed"):
+        machine.apply()
+    assert not machine.kafka.sent
+    assert machine.kafka.own == {1: BEFORE, 2: None}
+
+
+def test_one_orchestrator_at_a_time(machine: Machine) -> None:
+    with (
+        machine.run(),
+        pytest.raises(LockHeld, match="A `kraftgate run` with a `runbook` holds the lock"),
+    ):
+        machine.apply()
