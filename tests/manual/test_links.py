@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.manual.pages import ROOT, anchors, pages, shown_to_users
+from tests.manual.pages import HANDBOOK, ROOT, anchors, pages, shown_to_users
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda each: str(each.relative_to(ROOT)))
@@ -28,8 +28,10 @@ def test_the_index_of_the_handbook_has_every_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", sorted((ROOT / ".github").glob("*.md")), ids=lambda each: each.stem
+    "page",
+    [*sorted((ROOT / ".github").glob("*.md")), HANDBOOK / "proposals.md"],
+    ids=lambda each: each.stem,
 )
-def test_the_files_that_contributors_are_sent_to_exist(page: Path) -> None:
+def test_the_files_that_readers_are_sent_to_exist(page: Path) -> None:
     named = re.findall(r"`(\w+(?:/[\w.-]+)+)`", page.read_text("utf-8"))
     assert [each for each in named if not (ROOT / each).exists()] == []
