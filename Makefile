@@ -19,8 +19,8 @@ NPM_LOCKS = $$(git ls-files '*package-lock.json')
 NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
 	node -p 'JSON.stringify(JSON.parse(fs.readFileSync("package-lock.json")), (k, v) => k === "funding" ? undefined : v, 2)' >new && \
 	mv new package-lock.json
-# Tests with a cluster wait for half of their time: four at once keep two cores busy.
-WORKERS ?= 4
+# Tests with a cluster wait for half of their time: six workers keep two cores busy.
+WORKERS ?= 6
 PYTEST_ARGS ?=
 NEEDS_NOTHING := not spark and not lab and not prometheus and not browser
 FUZZ_ARGS ?=
@@ -33,16 +33,18 @@ help: ## what there is to make
 demo: console jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
 	@exec $(BIN)/python -m orchestrator.demo
 
-test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
-	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+# Thousands of small files are synced; in memory that takes no time. Half a gigabyte is needed.
+IN_MEMORY := if grep -q '^[^ ]* /dev/shm ' /proc/mounts && ! grep -q '^[^ ]* /dev/shm .*noexec' /proc/mounts && \
+	[ -w /dev/shm ] && [ "$$(df --output=avail --block-size=1G /dev/shm | tail -n 1)" -ge 4 ]; then export TMPDIR=/dev/shm; fi
+PYTEST = $(IN_MEMORY); exec $(BIN)/python -m pytest --override-ini tmp_path_retention_count=1
 
-# Thousands of small files are synced; in memory that takes no time.
+test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
+	@$(PYTEST) --override-ini tmp_path_retention_policy=failed \
+		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
 test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
-	@if grep -q '^[^ ]* /dev/shm ' /proc/mounts && ! grep -q '^[^ ]* /dev/shm .*noexec' /proc/mounts && [ -w /dev/shm ]; then
-		export TMPDIR=/dev/shm
-	fi
-	exec $(BIN)/python -m pytest --numprocesses 3 --dist worksteal --hypothesis-profile fast \
-		--override-ini tmp_path_retention_count=1 -m "not slow and $(NEEDS_NOTHING)" $(PYTEST_ARGS)
+	@$(PYTEST) --numprocesses 3 --dist worksteal --hypothesis-profile fast \
+		-m "not slow and $(NEEDS_NOTHING)" $(PYTEST_ARGS)
 
 FUZZ ?= 1000000
 fuzz: venv ## damage input of every parser, FUZZ times each (a million: days); Ctrl-C ends it

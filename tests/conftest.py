@@ -1,10 +1,11 @@
 """Mixes the files: a cluster test waits for half of its time, and leaves the processor to others.
 
 `long(minutes)` is the approximate duration of a file. Of each kind, the longest file starts first,
-so that the workers end at about the same time.
+so that the workers end at about the same time; what waits behind it is short.
 """
 
 import gc
+import heapq
 import importlib
 import os
 import signal
@@ -15,6 +16,9 @@ from types import ModuleType
 
 import hypothesis
 import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from orchestrator.views.console import third_party
 
@@ -78,6 +82,29 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+class _Scheduler(LoadFileScheduling):  # type: ignore[misc]
+    """Lets only short files wait behind a long one.
+
+    A worker gets the next file before it begins the last test of the present one, and of many long
+    files the last test is the only one. The shortest files are at the end.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        files = self.assigned_work.get(node, {}).values()
+        begun = [file for file in files if not all(file.values())]
+        if begun and all(len(file) <= _TESTS_OF_A_LONG_FILE_MAX for file in begun):
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
+
+
+_TESTS_OF_A_LONG_FILE_MAX = 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduler | None:
+    return _Scheduler(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     files: dict[Path, list[pytest.Item]] = {}
@@ -85,22 +112,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(item.path, []).append(item)
     clusters = [each for each in files.values() if _marked(each, "lab")]
     others = [each for each in files.values() if not _marked(each, "lab")]
-    mixed = sorted([*_shares(clusters, 0.5), *_shares(others, 0.05)], key=itemgetter(0))
+    mixed = sorted([*_starts(clusters, 0.5, 4), *_starts(others, 0.05, 2)], key=itemgetter(0))
     items[:] = [item for _, file in mixed for item in file]
 
 
-def _shares(
-    files: list[list[pytest.Item]], minutes: float
+def _starts(
+    files: list[list[pytest.Item]], minutes: float, workers: int
 ) -> Iterator[tuple[float, list[pytest.Item]]]:
-    """Yield each file after the share of all files' time that precedes it, Spark's files last.
+    """Yield when each file would start if `workers` ran these files alone, as a share of the time.
 
-    `minutes` is the duration of a file without the mark.
+    Spark's files are the last of those that take equally long. `minutes` is the duration of a file
+    without the mark.
     """
-    took = {id(file): _minutes(file) or minutes for file in files}
-    total, before = sum(took.values()), 0.0
+    ends, starts = [0.0] * workers, []
     for file in sorted(files, key=lambda each: (-_minutes(each), _marked(each, "spark"))):
-        yield before / total, file
-        before += took[id(file)]
+        start = heapq.heappop(ends)
+        heapq.heappush(ends, start + (_minutes(file) or minutes))
+        starts.append((start, file))
+    yield from ((start / max(ends), file) for start, file in starts)
 
 
 def _minutes(file: list[pytest.Item]) -> float:

@@ -10,7 +10,7 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.targets.files import follow, laid_out
 from tests.support.pipeline import Run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=0.75)]
 
 SEED = 11
 

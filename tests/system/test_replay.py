@@ -19,7 +19,7 @@ from streams.wire.schema import (
 from streams.wire.values import write_value
 from tests.support.logs import Action, topic_id, values, write_segment
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=0.75)]
 
 _DRAWN: Sequence[Action] = [
     (0, 0, 0, 0),

@@ -33,7 +33,7 @@ from tests.support.moves import drained, planned, verified, wait_verified
 from tests.system.asking import directory_id
 from tests.system.killing import Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=3)]
 
 PATIENCE_S = 180.0
 Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]

@@ -30,7 +30,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.streams.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
 QUICK = {"zookeeper.session.timeout.ms": "9000"}
 NOT_LEADER = 6

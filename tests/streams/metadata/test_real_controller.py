@@ -16,7 +16,7 @@ from streams.wire.schema import UserScramCredentialRecordV0
 from streams.wire.values import read_value
 from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
 CONTROLLER = "controller-3000"
 TRIM_S = 120.0

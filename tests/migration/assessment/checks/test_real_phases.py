@@ -27,7 +27,7 @@ from tests.migration.assessment.checks.preflight import Told, configured, prefli
 from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
 from tests.system.asking import directory_id
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
 
 HONEST = {"replication-factor-one", "min-insync-replicas", "quorum-reachable"}
 """What a clean cluster is warned of: its topics are made so, and its controllers do not exist."""

@@ -10,7 +10,7 @@ from tests.orchestrator.views.browser.conftest import Start, now_ms
 from tests.orchestrator.views.browser.desk import Desk
 from tests.orchestrator.views.browser.line import Line
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
 
 def _is_old(page: Page, title: str) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 from tests.orchestrator.views.browser.conftest import Start
 from tests.orchestrator.views.browser.desk import Desk
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
 
 def _dialog(page: Page, button: str) -> Locator:

@@ -11,7 +11,7 @@ from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, Desk, Size
 from tests.orchestrator.views.console.serve import Served, serving
 from tests.orchestrator.views.console.world import World
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=1)]
 
 EVENTS = 20_000
 

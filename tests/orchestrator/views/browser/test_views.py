@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk, Size
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
 
 def test_the_top_names_the_phase_and_the_one_wait(desk: Desk) -> None:
