@@ -18,6 +18,7 @@ from migration.assessment.currency import (
 )
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta import Eta, cluster_eta, etas
+from migration.assessment.failed_directories import DirectoryFailed
 from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, headline, waits
@@ -130,6 +131,15 @@ class Assessment:
     def hazards(self) -> tuple[Hazard, ...]:
         """The due hazards, most important first."""
         return self.view.due_hazards
+
+    @property
+    def failed_by_broker(self) -> Mapping[int, tuple[DirectoryFailed, ...]]:
+        """The failed log directories of each broker, without those that are only inferred."""
+        found: dict[int, tuple[DirectoryFailed, ...]] = {}
+        for each in self.view.failed:
+            if each.broker is not None and not each.is_inferred:
+                found[each.broker] = (*found.get(each.broker, ()), each)
+        return found
 
     @property
     def log(self) -> SourceCurrency:

@@ -5,23 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage, is_bad
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
 from migration.observed.probed import Broker, LogDir, Unknown
-
-
-def bad_paths(one: BrokerDisks) -> list[str]:
-    """Return the directories that cannot be read, and those with cut-off replicas, sorted."""
-    return sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
-
-
-def state_of(one: BrokerDisks, path: str) -> str:
-    """Return a description of a bad directory's fault."""
-    for each in one.log_dirs:
-        if each.path == path and each.error == STORAGE_ERROR:
-            return "offline"
-        if each.path == path and each.readable is False:
-            return "not readable on its host"
-    return "not among the directories that it reports"
 
 
 def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
@@ -46,10 +31,10 @@ def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
     return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
 
 
-def last_ones(one: BrokerDisks) -> tuple[str, ...] | None:
+def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:
     """Return the usable directories if one or none of several remains; None: more remain."""
-    left = tuple(each.path for each in one.log_dirs if not is_bad(each))
-    return left if len(one.log_dirs) > 1 and len(left) < 2 else None
+    left = tuple(each for each in every if each not in failed)
+    return left if len(every) > 1 and len(left) < 2 else None
 
 
 def id_faults(

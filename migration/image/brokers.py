@@ -36,6 +36,19 @@ def without(
     return Gone(directories=missing, pending=pending, at=at) if missing else None
 
 
+def unregistered(
+    before: Broker | None, now: tuple[DirectoryId, ...], at: Moment
+) -> Mapping[DirectoryId, Moment]:
+    """Return each directory that the broker registered before `now`, and since when it does not.
+
+    A registration before metadata.version 17 has no directories.
+    """
+    if before is None or not now:
+        return {} if before is None else before.unregistered
+    earlier = {**before.unregistered, **dict.fromkeys(before.log_dirs, at)}
+    return {each: since for each, since in earlier.items() if each not in now}
+
+
 def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: int) -> Broker:
     """Return a running broker that reported failed directories (handleDirectoriesOffline).
 
@@ -47,7 +60,7 @@ def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: in
     if lost and pending:
         earlier = failed.directories if failed is not None else ()
         failed = Gone(directories=(*lost, *earlier), pending=pending, at=at)
-    return replace(broker, log_dirs=now, failed=failed)
+    return replace(broker, log_dirs=now, failed=failed, unregistered=unregistered(broker, now, at))
 
 
 def reverted(mode: Mode, before: Broker | None) -> bool:
@@ -73,6 +86,7 @@ def registered(
         held=mode is Mode.KRAFT and pending > 0,
         complete=at if mode is Mode.KRAFT and pending == 0 else None,
         gone=without(before, record.log_dirs, at, pending),
+        unregistered=unregistered(before, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
         supports=record.supports,
@@ -94,7 +108,7 @@ def record_early(broker: Broker, at: Moment | None, pending: int) -> Broker:
     return replace(broker, early=Early(at=at, pending=pending))
 
 
-def amended(broker: Broker, record: RegisterBroker) -> Broker:
+def amended(broker: Broker, record: RegisterBroker, at: Moment) -> Broker:
     """Apply another registration of the same process: only its reported properties changed.
 
     ClusterControlManager.registerBroker writes such a record when a registered broker reports more
@@ -106,6 +120,7 @@ def amended(broker: Broker, record: RegisterBroker) -> Broker:
         fenced=record.fenced,
         in_controlled_shutdown=record.in_controlled_shutdown,
         log_dirs=record.log_dirs,
+        unregistered=unregistered(broker, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
         supports=record.supports,
@@ -251,7 +266,7 @@ class BrokerSteps:
             self._add_unfenced(at, broker, pending)
 
     def _amended(self, at: Moment, before: Broker, record: RegisterBroker) -> None:
-        self.brokers[before.id] = amended(before, record)
+        self.brokers[before.id] = amended(before, record, at)
         self._add_event(
             at,
             EventKind.BROKER_AMENDED,
@@ -348,7 +363,7 @@ class BrokerSteps:
         pending = self._pending.get(record.broker_id, 0)
         mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
         if known is not None and (known.epoch, known.mode) == (record.broker_epoch, mode):
-            broker = amended(known, record)
+            broker = amended(known, record, at)
             if not pending:
                 broker = settled(broker, at)
         else:
@@ -366,6 +381,7 @@ class BrokerSteps:
                 held=mode is Mode.KRAFT and pending > 0,
                 unfenced_before=not record.fenced,
                 reverted=reverted(mode, known),
+                unregistered=unregistered(known, record.log_dirs, at),
             )
         return record_early(broker, None, pending)
 

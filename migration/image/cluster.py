@@ -23,7 +23,7 @@ from migration.image.summary import (
     Vanished,
     Wiped,
 )
-from migration.metadata.directory_ids import LOST, PENDING, DirectoryId, to_text
+from migration.metadata.directory_ids import LOST, PENDING, DirectoryId, is_reserved, to_text
 from migration.metadata.events import Moment
 from migration.metadata.partitions import classify
 from migration.metadata.records import Stamped
@@ -91,6 +91,7 @@ class Broker(Registered):
         gone: directories missing from this registration, if replicas may be lost with them.
         failed: directories that failed since, while replicas had no known directory, and still have
             none.
+        unregistered: each directory that it registered before, and since when it does not.
     """
 
     epoch: int
@@ -103,6 +104,7 @@ class Broker(Registered):
     early: Early | None = None
     gone: Gone | None = None
     failed: Gone | None = None
+    unregistered: Mapping[DirectoryId, Moment] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +238,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         progress=broker.progress,
         gone=broker.gone.summary() if broker.gone else None,
         failed=broker.failed.summary() if broker.failed else None,
+        unregistered={to_text(each): ms for each, ms in _failed(broker, hosted).items()},
         host=broker.host,
         rack=broker.rack,
         supports=broker.supports,
@@ -246,6 +249,21 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
             to_text(each): count for each, count in hosted.items() if each not in _RESERVED
         },
     )
+
+
+def _failed(broker: Broker, hosted: Mapping[DirectoryId, int]) -> Mapping[DirectoryId, int | None]:
+    """Return the unregistered directories that failed, and since when, if that was observed.
+
+    A directory that was drained, and then removed while the broker was down, did not fail.
+    """
+    since, began = broker.unregistered, broker.registered.offset
+    missing = {each for one in (broker.gone, broker.failed) if one for each in one.directories}
+    missing |= {each for each, at in since.items() if at.offset > began}
+    if broker.log_dirs:
+        missing |= {each for each in hosted if not is_reserved(each)}
+    missing -= set(broker.log_dirs)
+    times = {each: at.timestamp_ms or None for each, at in since.items()}
+    return {each: times.get(each) for each in sorted(missing)}
 
 
 def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:

@@ -134,6 +134,8 @@ class BrokerSummary(Registered):
         gone: directories missing from its latest registration.
         failed: directories that failed since then, while the replicas that are still pending were
             pending.
+        unregistered: each directory id that it no longer registers, and that failed: since when,
+            if known.
         under_replicated: number of partitions with a replica on it that is not in the ISR; None:
             unknown.
         assigned_ms: when a replica of it was last assigned to a directory; None: not observed.
@@ -152,6 +154,7 @@ class BrokerSummary(Registered):
     unfenced_early: UnfencedEarly | None = None
     gone: DirectoriesGone | None = None
     failed: DirectoriesGone | None = None
+    unregistered: Mapping[str, int | None] = field(default_factory=dict)
     under_replicated: int | None = None
     assigned_ms: int | None = None
     directories: Mapping[str, int] = field(default_factory=dict)

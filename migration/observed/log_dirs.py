@@ -153,15 +153,6 @@ def is_bad(log_dir: LogDirSeen) -> bool:
     return log_dir.error == STORAGE_ERROR or log_dir.readable is False
 
 
-def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
-    """Return the current state of one of a broker's directories."""
-    if is_bad(log_dir):
-        return LogDirState.OFFLINE
-    if disks.unreachable is None or log_dir.readable:
-        return LogDirState.ONLINE
-    return LogDirState.UNKNOWN
-
-
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
     """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.LOG_DIRS, fact.seen_ms)

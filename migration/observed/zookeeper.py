@@ -64,6 +64,8 @@ class ZooKeeperImage:
         ever: each id that was in /brokers/ids, including brokers that are down.
         notifications: number of directory failures reported in ZooKeeper mode whose content was
             read.
+        notified: broker -> when it last reported a failed directory, by ZooKeeper's clock; only
+            brokers that have not restarted since.
         missed: number of those whose content was deleted before it was read.
         missed_ms: when the last of them was detected; None: none was.
         reassigning: number of partitions in /admin/reassign_partitions.
@@ -86,6 +88,7 @@ class ZooKeeperImage:
     brokers: Mapping[int, ZkBroker] = field(default_factory=dict)
     ever: frozenset[int] = frozenset()
     notifications: int = 0
+    notified: Mapping[int, int] = field(default_factory=dict)
     missed: int = 0
     missed_ms: int | None = None
     reassigning: int = 0
@@ -239,7 +242,20 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -
     id_ = now.id
     if id_ not in image.brokers:
         collected.add(EventKind.ZK_BROKER_APPEARED, id_)
-    return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
+    return replace(
+        image,
+        brokers={**image.brokers, id_: now},
+        ever=image.ever | {id_},
+        notified=_current(image.notified, now),
+    )
+
+
+def _current(notified: Mapping[int, int], broker: ZkBroker) -> Mapping[int, int]:
+    """Leave out the notification of a broker that has restarted since."""
+    at_ms = notified.get(broker.id)
+    if at_ms is None or broker.since_ms <= at_ms:
+        return notified
+    return {each: at for each, at in notified.items() if each != broker.id}
 
 
 def _notification(
@@ -248,7 +264,10 @@ def _notification(
     sequence = fact.path.rpartition("/")[2]
     broker = znode_codec.notifying_broker_of(fact.data)
     collected.add(EventKind.LOG_DIR_FAILURE_NOTIFIED, broker, notification=sequence)
-    return replace(image, notifications=image.notifications + 1)
+    notified: Mapping[int, int] = {**image.notified, broker: fact.mtime_ms}
+    if broker in image.brokers:
+        notified = _current(notified, image.brokers[broker])
+    return replace(image, notifications=image.notifications + 1, notified=notified)
 
 
 def _gone(image: ZooKeeperImage, path: str, collected: EventCollector) -> ZooKeeperImage:

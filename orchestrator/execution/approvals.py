@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import Hazard
 from migration.image.summary import BrokerSummary, ClusterSummary
-from migration.observed.log_dirs import DisksImage, is_bad
 from orchestrator.audit.execution.entries import Person
 
 _LOGIN_UID: Final = Path("/proc/self/loginuid")
@@ -29,12 +29,14 @@ def basis(
         "phase": str(summary.phase),
         "metadata.version": str(summary.metadata_version),
     }
-    disks = summary.disks or DisksImage()
     for broker in summary.brokers:
         found[f"broker {broker.id}"] = _broker(broker)
-    for one in disks.brokers.values():
-        bad = sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
-        found[f"bad log directories of broker {one.id}"] = ", ".join(bad) or "none"
+    failed = [each for each in failed_directories(summary) if not each.is_inferred]
+    described = summary.disks.brokers if summary.disks else {}
+    named = {id_ for each in failed for id_ in (each.broker, *each.among)}
+    for id_ in {*described, *named} - {None}:
+        bad = [each.path or each.name for each in failed if id_ in (each.broker, *each.among)]
+        found[f"bad log directories of broker {id_}"] = ", ".join(bad) or "none"
     found["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
     return found
 

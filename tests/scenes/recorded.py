@@ -22,6 +22,7 @@ from tests.migration.assessment.conditions.views import (
     disks,
     migration,
     moves,
+    zk_brokers,
     zookeeper,
 )
 from tests.orchestrator.views.console import sample
@@ -46,6 +47,7 @@ CONFIGURED: Final[Mapping[str, str]] = {
     "controllers": "{bootstrap: 'c1:9093'}",
     "brokers": "{bootstrap: 'b1:9092'}",
 }
+_NO_BROKERS: Final = {each: text for each, text in CONFIGURED.items() if each != "brokers"}
 RUNBOOK: Final = {**CONFIGURED, "runbook": "{file: zk-to-kraft-jbod}"}
 JMX: Final = {**RUNBOOK, "jmx": "{exporters: {'3000': 'http://c1:7071/metrics'}}"}
 ANSWERS: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
@@ -235,6 +237,7 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
                 2,
                 log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",),
                 replicas=replicas(assigned=16, offline=16),
+                unregistered={"AgICAgICAgICAgICAgICAg": NOW_MS - 11 * MINUTE_MS},
                 under_replicated=16,
                 **SETTLED,
             ),
@@ -243,6 +246,45 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
             under_replicated=16,
         ),
         watched_ms=5 * MINUTE_MS,
+    ),
+    "failed_directory_notified": lambda: one(
+        replace(
+            ZOOKEEPER_TIME,
+            disks=None,
+            zookeeper=zookeeper(
+                kraft=False,
+                brokers=zk_brokers(1, 3),
+                notified={2: NOW_MS - 5 * MINUTE_MS},
+                missed_ms=NOW_MS,
+            ),
+        ),
+        watched_ms=5 * MINUTE_MS,
+        configured=_NO_BROKERS,
+        statuses={
+            "source": SourceStatus(observed_ms=NOW_MS, waiting="c1:9093: refused"),
+            "zookeeper": ANSWERS,
+        },
+    ),
+    "failed_directory_unregistered": lambda: one(
+        summary(
+            Phase.KRAFT,
+            kraft(1, **SETTLED),
+            kraft(
+                2,
+                log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",),
+                replicas=replicas(assigned=16, offline=16),
+                directories={"AQEBAQEBAQEBAQEBAQEBAQ": 16, "AgICAgICAgICAgICAgICAg": 16},
+                unregistered={"AgICAgICAgICAgICAgICAg": NOW_MS - 5 * MINUTE_MS},
+                under_replicated=16,
+                **SETTLED,
+            ),
+            disks=None,
+            zookeeper=None,
+            under_replicated=16,
+        ),
+        watched_ms=5 * MINUTE_MS,
+        configured={"controllers": CONFIGURED["controllers"]},
+        statuses={"source": FRESH},
     ),
     "directory_move_stuck": lambda: one(
         summary(

@@ -121,8 +121,12 @@ def from_hazards(
 
 
 def is_hazard_resolved(view: View, labels: Mapping[str, str]) -> bool:
-    """Return whether all data that would show this hazard is current."""
-    return not hazards_not_known(view, HazardKind(labels["hazard"]))
+    """Return whether all data that would show this hazard is current.
+
+    A source that is not configured did not raise it.
+    """
+    kind = HazardKind(labels["hazard"])
+    return not hazards_not_known(view, kind, sources=sorted(view.configured))
 
 
 def _labels(hazard: Hazard) -> Mapping[str, str]:

@@ -5,46 +5,91 @@ from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, Selects, from_hazards, is_hazard_resolved
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_log_current, is_source_current
+from migration.assessment.conditions.authority import (
+    broker_of,
+    ids,
+    is_log_current,
+    is_source_current,
+)
+from migration.assessment.failed_directories import Channel, DirectoryFailed, state_of
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.observed.log_dirs import LogDirState, log_dir_state
+from migration.observed.log_dirs import DisksImage, LogDirState
 from migration.values.severity import Severity
 
 _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
 
 
-def _states(view: View) -> Iterator[tuple[int, str, LogDirState]]:
-    """Yield broker, path and state of each known directory."""
-    for disks in view.summary.disks.brokers.values() if view.summary.disks else ():
-        for each in disks.log_dirs:
-            yield disks.id, each.path, log_dir_state(each, disks)
+_SHOWN_BY: Final = {
+    Channel.LOG_DIRS: DataSource.LOG_DIRS,
+    Channel.REGISTRATION: DataSource.METADATA_LOG,
+    Channel.ZNODE: DataSource.ZOOKEEPER,
+}
+_REPORTS: Final = {
+    Channel.LOG_DIRS: "DescribeLogDirs, or a read on the broker's host, reports it",
+    Channel.REGISTRATION: "the broker's registration with the controllers no longer names it",
+    Channel.ZNODE: "a notification in ZooKeeper reports it, without the directory's name",
+}
+
+_MISSED: Final = "a notification was deleted from ZooKeeper before it was read"
 
 
 def _offline(rule: Rule, view: View) -> Iterator[Alert]:
-    if is_source_current(view, DataSource.LOG_DIRS) is not True:
-        return
-    for broker, path, state in _states(view):
-        if state is LogDirState.OFFLINE:
+    for each in view.failed:
+        current = [
+            channel
+            for channel in each.channels
+            if channel in _SHOWN_BY and is_source_current(view, _SHOWN_BY[channel]) is True
+        ]
+        if current:
             yield rule.alert(
                 view,
-                labels={"broker": str(broker), "log_dir": path},
-                description=(
-                    f"Log directory {path} of broker {broker} of {view.cluster} is offline. Do not"
-                    " restart the broker before you know whether that loses data."
-                ),
+                labels=_labels(each),
+                description=_description(view, each),
+                details=(_MISSED,) if each.broker is None else tuple(_REPORTS[e] for e in current),
+                since_ms=each.since_ms,
             )
+
+
+def _labels(one: DirectoryFailed) -> Mapping[str, str]:
+    return {
+        "broker": "" if one.broker is None else str(one.broker),
+        "log_dir": one.path or "",
+        "directory": "" if one.path else one.directory or "",
+    }
+
+
+def _description(view: View, one: DirectoryFailed) -> str:
+    if one.broker is None:
+        return (
+            f"A log directory of an unknown broker of {view.cluster} is offline. Do not restart any"
+            f" broker before you know whether that loses data. Check {ids(one.among)}."
+        )
+    which = "A log directory" if one.directory is None else f"The log directory {one.directory}"
+    return (
+        f"{which if one.path is None else f'Log directory {one.path}'} of broker {one.broker} of"
+        f" {view.cluster} is offline. Do not restart the broker before you know whether that loses"
+        " data."
+    )
 
 
 def _is_online(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the directory is known to be online, or its broker to be gone."""
+    id_ = int(labels["broker"]) if "broker" in labels else None
+    if id_ is not None and is_log_current(view) and broker_of(view, id_) is None:
+        return True
+    if "log_dir" not in labels:
+        shows = DataSource.METADATA_LOG if "directory" in labels else DataSource.ZOOKEEPER
+        return is_source_current(view, shows) is not False
     if is_source_current(view, DataSource.LOG_DIRS) is not True:
         return False
-    broker, path = int(labels["broker"]), labels["log_dir"]
-    if is_log_current(view) and all(each.id != broker for each in view.summary.brokers):
-        return True
-    state = {(id_, where): state for id_, where, state in _states(view)}.get((broker, path))
-    return state is not LogDirState.UNKNOWN
+    states = (
+        state_of(each, one, view.failed)
+        for one in (view.summary.disks or DisksImage()).brokers.values()
+        for each in one.log_dirs
+        if (one.id, each.path) == (id_, labels["log_dir"])
+    )
+    return LogDirState.UNKNOWN not in states
 
 
 def _who(hazard: Hazard) -> str:
@@ -74,10 +119,12 @@ def _restart(severity: Severity, *but: HazardKind) -> Selects:
 
 
 RULES: Final = (
+    # Notifications and registrations do not name the path. DescribeLogDirs does, at most 10 s
+    # later: then only the alert with the path is sent.
     Rule(
         name="KraftgateLogDirOffline",
         severity=Severity.WARNING,
-        for_ms=30 * _SECONDS_MS,
+        for_ms=10 * _SECONDS_MS,
         summary="A log directory cannot be used.",
         find=_offline,
         is_resolved=_is_online,

@@ -10,7 +10,7 @@ this nor reports it.
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.bad_directories import bad_paths, danger, disks_of, last_ones, state_of
+from migration.assessment.bad_directories import danger, disks_of, last_ones
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
@@ -21,6 +21,7 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
+from migration.assessment.failed_directories import on_disks
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.image.summary import Phase
 from migration.observed.log_dirs import STORAGE_ERROR
@@ -36,6 +37,12 @@ def _known_dirs(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
     for broker in facts.brokers:
         if not isinstance(broker.log_dirs, Unknown):
             yield broker, broker.log_dirs
+
+
+def _failed(broker: Broker) -> dict[str | None, str]:
+    """Return the broker's failed directories, and how each failed."""
+    (one,) = disks_of((broker,)).brokers.values()
+    return {each.path: each.how for each in on_disks(one)}
 
 
 def _unknown_dirs(facts: Facts) -> list[str]:
@@ -55,19 +62,20 @@ def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
     """Return the replicas of a broker that are in none of its readable directories."""
     if isinstance(broker.log_dirs, Unknown):
         return {}
-    seen = {at for one in broker.log_dirs if not one.error for at in one.replicas}
+    failed = _failed(broker)
+    seen = {at for one in broker.log_dirs if one.path not in failed for at in one.replicas}
     return {at: count for at, count in hosted(facts, broker.id).items() if at not in seen}
 
 
 @needs(no_brokers)
 def log_dirs_online(facts: Facts) -> Finding:
     """Check that no broker has a directory in error; the evidence has its replicas, if known."""
-    disks = disks_of(facts.brokers)
     bad = [
-        _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
+        _offline(facts, broker, one, failed[one.path])
         for broker, dirs in _known_dirs(facts)
+        for failed in (_failed(broker),)
         for one in dirs
-        if one.path in bad_paths(disks.brokers[broker.id])
+        if one.path in failed
     ]
     missing = _unknown_dirs(facts)
     if bad:
@@ -110,7 +118,8 @@ def replicas_accounted(facts: Facts) -> Finding:
     alone: list[str] = []
     others: list[str] = []
     for broker, dirs in _known_dirs(facts):
-        offline = [one.path for one in dirs if one.error]
+        failed = _failed(broker)
+        offline = [one.path for one in dirs if one.path in failed]
         place = listed(offline) if offline else "in none of its directories"
         for at, count in sorted(unaccounted(facts, broker).items()):
             into = alone if count == 1 else others
@@ -181,10 +190,9 @@ def directory_moves(facts: Facts) -> Finding:
 @needs(no_brokers)
 def one_directory_left(facts: Facts) -> Finding:
     """Check that no broker with several directories has only one left."""
-    disks = disks_of(facts.brokers)
     bad = []
     for broker, dirs in _known_dirs(facts):
-        left = last_ones(disks.brokers[broker.id])
+        left = last_ones([one.path for one in dirs], _failed(broker))
         if left is not None:
             kept = left[0] if left else "none"
             bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
@@ -209,7 +217,8 @@ def disk_space(facts: Facts) -> Finding:
     filling: list[str] = []
     missing = _unknown_dirs(facts)
     for broker, dirs in _known_dirs(facts):
-        for one in (one for one in dirs if not one.error):
+        failed = _failed(broker)
+        for one in (one for one in dirs if one.path not in failed):
             if not one.total_bytes or one.usable_bytes is None:
                 missing.append(f"the space of {one.path} on broker {broker.id}: not reported")
                 continue

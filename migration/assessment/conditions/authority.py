@@ -4,7 +4,7 @@ Before the copy, and after a rollback, ZooKeeper's controller is authoritative: 
 no topics then, or outdated ones. This is only assumed while ZooKeeper itself shows it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from migration.assessment.conditions.view import View
@@ -170,7 +170,10 @@ def log_counts(summary: ClusterSummary) -> bool:
 
 
 def hazards_not_known(
-    view: View, subject: str | None = None, broker: int | None = None
+    view: View,
+    subject: str | None = None,
+    broker: int | None = None,
+    sources: Iterable[DataSource] = FOLLOWED,
 ) -> tuple[str, ...]:
     """Return the data that would show a hazard, is still in use, and is currently unknown.
 
@@ -178,8 +181,9 @@ def hazards_not_known(
         view: Of the cluster.
         subject: Only hazards that block this action, or of this kind; None: all.
         broker: Only hazards of this broker; None: all.
+        sources: The followed sources that count.
     """
-    found = reasons_not_known(view, (each for each in FOLLOWED if in_use(view, each)))
+    found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
     content = view.summary.content
     of_it = subject in (None, Action.FINALIZE, HazardKind.CONTENT_DIFFERS)
     if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):
@@ -229,7 +233,7 @@ def broker_of(view: View, broker: int) -> BrokerSummary | None:
     return next((each for each in view.summary.brokers if each.id == broker), None)
 
 
-def ids(found: list[int]) -> str:
+def ids(found: Collection[int]) -> str:
     """Return the ids as text: `broker 3`, `brokers 1, 2`."""
     listed = ", ".join(map(str, sorted(found)))
     return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"

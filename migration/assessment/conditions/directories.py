@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from migration.assessment.bad_directories import bad_paths, state_of
 from migration.assessment.conditions.authority import (
     broker_of,
     brokers_not_known,
@@ -19,7 +18,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_bad, name
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, name
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
@@ -87,9 +86,15 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
     known = {each.id: each for each in view.summary.brokers}
     described = disks.brokers if disks is not None else {}
     asked = [broker] if broker is not None else sorted(known.keys() | described.keys())
-    bad = [line for each in asked for line in _bad(known.get(each), described.get(each))]
+    bad = [line for each in asked for line in _bad(view, each)]
     if bad:
         return violated(bad[0], *bad)
+    for each in view.failed:
+        if each.broker is None and (broker is None or broker in each.among):
+            return unknown(
+                "a log directory failed, and of which broker is unknown",
+                f"log directories not described since: {ids(each.among)}",
+            )
     if (stale := not_known(view, _DISKS)) is not None:
         return stale
     if broker is None and (stale := brokers_not_known(view)) is not None:
@@ -108,22 +113,13 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
     return satisfied(f"{online} online, of {ids(asked)}", *paths)
 
 
-def _bad(broker: BrokerSummary | None, disks: BrokerDisks | None) -> Iterator[str]:
-    if disks is not None:
-        bad = {each.path for each in disks.log_dirs if is_bad(each)}
-        for path in bad_paths(disks):
-            lost = None if path in bad else disks.cut_off.get(path)
-            what = "" if lost is None else f", with {count(lost.replicas, 'replica')}"
-            yield f"broker {disks.id}: {path} is {state_of(disks, path)}{what}"
-    if broker is None:
-        return
-    yield from _gone(broker)
-    if broker.gone is not None:
-        missing = ", ".join(broker.gone.directories)
-        yield f"broker {broker.id}: it registered without directory id {missing}"
-    if broker.failed is not None:
-        missing = ", ".join(broker.failed.directories)
-        yield f"broker {broker.id}: directory id {missing} failed"
+def _bad(view: View, id_: int) -> Iterator[str]:
+    for each in view.failed:
+        if each.broker == id_ and not each.is_inferred:
+            yield f"broker {id_}: {each.path or each.name} is {each.how}"
+    broker = broker_of(view, id_)
+    if broker is not None:
+        yield from _gone(broker)
 
 
 def _undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.assessment.data_source import FOLLOWED, DataSource
+from migration.assessment.failed_directories import DirectoryFailed, failed_directories
 from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
 from migration.image.summary import ClusterSummary, Mode
@@ -139,6 +140,7 @@ class View:
         satisfied_since_ms: since when all other conditions of the same gate have held without a
             break; None: they do not hold. For `soak`.
         stalled: the brokers that are held and make no progress.
+        failed: the failed log directories.
     """
 
     summary: ClusterSummary
@@ -157,10 +159,12 @@ class View:
     execution: Execution | None = None
     satisfied_since_ms: int | None = None
     stalled: frozenset[int] = field(init=False)
+    failed: tuple[DirectoryFailed, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         found = self.summary.stalled(self.now_ms, self.stall_after_ms)
         object.__setattr__(self, "stalled", found)
+        object.__setattr__(self, "failed", failed_directories(self.summary))
 
     @property
     def cluster(self) -> str:

@@ -8,9 +8,7 @@ from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.dual_write import silence, unwritable, writing_not_known
-from migration.image.known_ids import member_brokers
 from migration.image.summary import Phase
-from migration.observed.log_dirs import DisksImage
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.durations import duration_text
@@ -46,24 +44,18 @@ def _zookeeper_seen(view: View) -> Finding:
 
 
 def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
-    """Return that a notification was missed, until each broker has described its disks since then.
-
-    The notification reported that a log directory of a broker failed; only the disks show which
-    one.
-    """
-    missed_ms = seen.missed_ms
-    if missed_ms is None:
+    """Return that a notification was missed, and which brokers may have written it."""
+    if seen.missed_ms is None:
         return None
-    reason = f"a log directory notification was deleted before it was read, at {iso(missed_ms)}"
+    reason = (
+        f"a log directory notification was deleted before it was read, at {iso(seen.missed_ms)}"
+    )
     if (stale := not_known(view, _DISKS)) is not None:
         return unknown(f"{reason}; {stale.reason}")
-    disks = (view.summary.disks or DisksImage()).brokers
-    members = member_brokers(view.summary)
-    since = {each for each, one in disks.items() if (one.answered_ms or 0) > missed_ms}
-    if members <= since:
-        return None
-    left = sorted(members - since)
-    return unknown(f"{reason}; log directories not described since: {ids(left)}")
+    for each in view.failed:
+        if each.broker is None:
+            return unknown(f"{reason}; log directories not described since: {ids(each.among)}")
+    return None
 
 
 def _zk_controller(view: View, wanted: str) -> Finding:

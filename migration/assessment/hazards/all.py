@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.currency import Currency
+from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import contents, directories, dual_write, jmx, phases
 from migration.assessment.hazards.hazard import Hazard, HazardKind, dated
 from migration.image.summary import ClusterSummary
@@ -42,11 +43,12 @@ def _all(
     disks = summary.disks or DisksImage()
     zookeeper = summary.zookeeper or ZooKeeperImage()
     yield from _records_lost(disks.losses)
-    yield from directories.restart_loses_replicas(summary, disks)
-    yield from directories.halted_in_migration(summary, disks)
+    failed = failed_directories(summary)
+    yield from directories.restart_loses_replicas(summary, disks, failed)
+    yield from directories.halted_in_migration(disks, failed)
     yield from directories.replicas_recreated(summary)
     yield from directories.directory_failed_under_pending(summary)
-    yield from directories.one_directory_left(disks)
+    yield from directories.one_directory_left(summary, disks, failed)
     yield from directories.future_replica_stuck(disks)
     yield from directories.directory_ids(summary, disks)
     yield from phases.finalize(summary, is_near=finalize_is_near)

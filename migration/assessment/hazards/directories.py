@@ -6,9 +6,10 @@ of them (H1), in KRaft mode the `unassigned` ones (H2). It refuses to create the
 (H3). See LogManager.getOrCreateLog and MigrationPropagator.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from migration.assessment.bad_directories import bad_paths, danger, id_faults, last_ones, state_of
+from migration.assessment.bad_directories import danger, id_faults, last_ones
+from migration.assessment.failed_directories import Channel, DirectoryFailed
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import ReplicaState
@@ -23,7 +24,7 @@ from migration.observed.log_dirs import (
 from migration.values.severity import Severity
 
 _WAY_BACK = (
-    "Stop the broker, and do not start it before {path} is restored: repair or mount it, and"
+    "Stop the broker, and do not start it before {directory} is restored: repair or mount it, and"
     " check that its meta.properties and the partition folders are there. The hazard ends when"
     " the directory can be read on its host. If the disk is lost, first move its partitions to"
     " other brokers, or accept the loss: partitions with one replica are lost, the others are"
@@ -31,21 +32,27 @@ _WAY_BACK = (
 )
 
 
-def restart_loses_replicas(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the unreadable directories that make a restart lose replicas (H1, H2, H3, before)."""
+def restart_loses_replicas(
+    summary: ClusterSummary, disks: DisksImage, failed: Iterable[DirectoryFailed]
+) -> Iterator[Hazard]:
+    """Yield the failed directories that make a restart lose replicas (H1, H2, H3, before)."""
     brokers = {each.id: each for each in summary.brokers}
-    for one in disks.brokers.values():
-        broker = brokers.get(one.id)
+    for each in failed:
+        if each.broker is None or each.is_inferred:
+            continue
+        broker = brokers.get(each.broker)
         does = danger(broker, summary.phase)
         if does is not None:
-            for path in bad_paths(one):
-                yield _restart_hazard(one, path, broker, does)
+            one = disks.brokers.get(each.broker, BrokerDisks(id=each.broker))
+            yield _restart_hazard(each, one, broker, does)
 
 
-def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, does: str) -> Hazard:
-    cut_off = one.cut_off.get(path)
+def _restart_hazard(
+    failed: DirectoryFailed, one: BrokerDisks, broker: BrokerSummary | None, does: str
+) -> Hazard:
+    cut_off = None if failed.path is None else one.cut_off.get(failed.path)
     held = "its replicas" if cut_off is None else _count(cut_off)
-    lines = _evidence(one, path, cut_off, broker)
+    lines = _evidence(failed, one, cut_off, broker)
     unnamed = 0 if cut_off is None else cut_off.replicas - len(cut_off.named)
     return Hazard(
         kind=HazardKind.RESTART_LOSES_REPLICAS,
@@ -53,12 +60,12 @@ def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, d
         blocks=Action.RESTART,
         broker=one.id,
         text=(
-            f"broker {one.id} must not be restarted: its log directory {path} is"
-            f" {state_of(one, path)}, and {held} {does}"
+            f"broker {one.id} must not be restarted: {failed.name} is {failed.how}, and"
+            f" {held} {does}"
         ),
         evidence=tuple(lines),
-        way_out=_WAY_BACK.format(path=path),
-        since_ms=None if cut_off is None else cut_off.since_ms,
+        way_out=_WAY_BACK.format(directory=failed.path or "the failed directory"),
+        since_ms=failed.since_ms,
         counted=len(lines) + unnamed,
     )
 
@@ -69,9 +76,12 @@ def _count(cut_off: CutOff) -> str:
 
 
 def _evidence(
-    one: BrokerDisks, path: str, cut_off: CutOff | None, broker: BrokerSummary | None
+    failed: DirectoryFailed,
+    one: BrokerDisks,
+    cut_off: CutOff | None,
+    broker: BrokerSummary | None,
 ) -> list[str]:
-    lines = [f"{each.path}: {state_of(one, path)}" for each in one.log_dirs if each.path == path]
+    lines = [f"{failed.path or failed.name}: {failed.how}"]
     if one.unreachable is not None:
         lines.append(f"the broker does not answer: {one.unreachable}")
     if broker is not None and broker.pending:
@@ -84,36 +94,34 @@ def _evidence(
     return lines
 
 
-def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) -> Iterator[Hazard]:
     """Yield the brokers that may have halted in migration mode because of a failed directory.
 
     A failed directory halts such a broker and leaves no other trace. Kafka does not report why the
     broker stopped (KAFKA-16431), so the cause is unknown until the directories are read on its
     host.
     """
-    for broker in summary.brokers:
-        one = disks.brokers.get(broker.id)
-        if broker.mode is not Mode.MIGRATING or one is None or one.unreachable is None:
-            continue
+    halted = {e.broker: e for e in failed if e.broker is not None and Channel.HALT in e.channels}
+    for id_, each in halted.items():
+        one = disks.brokers.get(id_, BrokerDisks(id=id_))
         unseen = [each.path for each in one.log_dirs if each.readable is None]
-        if not unseen:
-            continue
         yield Hazard(
             kind=HazardKind.HALTED_IN_MIGRATION,
             severity=Severity.WARNING,
             blocks=Action.RESTART,
-            broker=broker.id,
+            broker=id_,
             text=(
-                f"broker {broker.id} is down in migration mode, in which a failed log directory"
+                f"broker {id_} is down in migration mode, in which a failed log directory"
                 " halts a broker; whether its log directories are readable is unknown"
             ),
-            evidence=tuple(f"not checked: {each}" for each in unseen),
+            evidence=tuple(f"not checked: {path}" for path in unseen)
+            or ("not checked: its log directories, which it never described",),
             way_out=(
                 "Before you start the broker, check each directory on its host: is it mounted,"
                 " are meta.properties and the partition folders readable, what do the broker's"
                 " log and the kernel's log report?"
             ),
-            since_ms=one.unreachable_since_ms,
+            since_ms=each.since_ms,
         )
 
 
@@ -176,10 +184,19 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
         )
 
 
-def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the brokers with one directory left: without any directory the broker halts."""
-    for one in disks.brokers.values():
-        left = last_ones(one)
+def one_directory_left(
+    summary: ClusterSummary, disks: DisksImage, failed: Sequence[DirectoryFailed]
+) -> Iterator[Hazard]:
+    """Yield the brokers with one directory left: without any directory the broker halts.
+
+    The registration shows it for a broker that never described its directories.
+    """
+    registered = {each.id: (*each.log_dirs, *each.unregistered) for each in summary.brokers}
+    paths = {one.id: [e.path for e in one.log_dirs] for one in disks.brokers.values()}
+    for id_ in sorted({*registered, *paths}):
+        own = [each for each in failed if each.broker == id_]
+        every = paths.get(id_) or registered.get(id_, ())
+        left = last_ones(every, {e for each in own for e in (each.path, each.directory)})
         if left is None:
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
@@ -187,9 +204,9 @@ def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
             kind=HazardKind.ONE_DIRECTORY_LEFT,
             severity=Severity.WARNING,
             blocks=None,
-            broker=one.id,
-            text=f"broker {one.id} has {count}",
-            evidence=tuple(f"{e.path}: offline" for e in one.log_dirs if e.path not in left),
+            broker=id_,
+            text=f"broker {id_} has {count}",
+            evidence=tuple(f"{each}: offline" for each in every if each not in left),
             way_out="Restore the other directories before you do anything else to this broker.",
         )
 

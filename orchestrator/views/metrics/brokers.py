@@ -1,13 +1,15 @@
 """The metrics of one broker or node: registration, hold, replicas, ETA, directories, JMX."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
+from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.jmx_names import JmxName
-from migration.observed.log_dirs import BrokerDisks, LogDirState, log_dir_state
+from migration.observed.log_dirs import BrokerDisks, LogDirState
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.metrics.exposition import Exposition, Metric, Subject
 
@@ -166,14 +168,22 @@ _VOLUME: Final = LOG_DIR.gauge("volume_bytes", "The size of the directory's volu
 _USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "The usable space of that volume.")
 
 
-def add_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:
-    """Add the directories of one broker; sizes only for current data of online directories."""
+def add_log_dirs(
+    into: Exposition, cluster: str, disks: BrokerDisks, failed: Sequence[DirectoryFailed]
+) -> None:
+    """Add the directories of one broker; sizes only for current data of online directories.
+
+    Of a broker that never described its directories, only those that failed are counted.
+    """
     at = (cluster, disks.id)
     into.time(_DIRS_DESCRIBED, disks.answered_ms, *at)
     into.time(_DIRS_SILENT, disks.unreachable_since_ms, *at)
-    states = {each.path: log_dir_state(each, disks) for each in disks.log_dirs}
-    for state in LogDirState if states else ():
-        into.value(_DIRS, sum(each is state for each in states.values()), *at, state)
+    states = {each.path: state_of(each, disks, failed) for each in disks.log_dirs}
+    counts = {each: list(states.values()).count(each) for each in LogDirState if states}
+    if states or failed:
+        counts[LogDirState.OFFLINE] = len(failed)
+    for state, count in counts.items():
+        into.value(_DIRS, count, *at, state)
     for each in disks.log_dirs:
         state = states[each.path]
         if state is not LogDirState.UNKNOWN:

@@ -277,6 +277,7 @@ _IDENTITY: Final = (
     "severity",
     "broker",
     "log_dir",
+    "directory",
     "hazard",
     "blocks",
     "source",

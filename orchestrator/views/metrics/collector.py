@@ -7,6 +7,7 @@ from typing import Final
 from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
+from migration.observed.log_dirs import BrokerDisks
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.views.metrics import brokers, cluster
@@ -78,8 +79,10 @@ def _add_one(into: Exposition, one: Assessed) -> None:
         brokers.add_broker(into, name, broker, knows_partitions=assessment.knows_partitions)
     if assessment.knows_partitions:
         brokers.add_etas(into, one)
-    for disks in summary.disks.brokers.values() if summary.disks else ():
-        brokers.add_log_dirs(into, name, disks)
+    disks, failed = summary.disks.brokers if summary.disks else {}, assessment.failed_by_broker
+    for id_ in sorted({*disks, *failed}):
+        one_disks = disks.get(id_, BrokerDisks(id=id_))
+        brokers.add_log_dirs(into, name, one_disks, failed.get(id_, ()))
     if summary.jmx is not None:
         brokers.add_jmx(into, name, summary.jmx)
     if one.execution is not None:

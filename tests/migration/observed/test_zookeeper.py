@@ -131,6 +131,26 @@ def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
     assert image.zookeeper.missed_ms == 2
 
 
+def test_a_notification_counts_until_its_broker_restarts() -> None:
+    """KIP-112: a directory comes back only with a restart. ZooKeeper's clock has both times."""
+    path = "/log_dir_event_notification/log_dir_event_0000000007"
+    content = {"version": 1, "broker": 2, "event": 1}
+    up = znode("/brokers/ids/2", {"host": "h2"}, at_ms=500)
+    image, _ = told(up, znode(path, content, at_ms=1000), up)
+    assert image.zookeeper is not None
+    assert image.zookeeper.notified == {2: 1000}
+    down, _ = told(ZnodeGone(3000, "/brokers/ids/2"), image=image)
+    assert down.zookeeper is not None
+    assert down.zookeeper.notified == {2: 1000}
+    again = znode("/brokers/ids/2", {"host": "h2"}, at_ms=4000)
+    restarted, _ = told(again, image=down)
+    assert restarted.zookeeper is not None
+    assert restarted.zookeeper.notified == {}
+    left_over, _ = told(again, znode(path, content, at_ms=1000))
+    assert left_over.zookeeper is not None
+    assert left_over.zookeeper.notified == {}
+
+
 def test_a_blind_time_is_told_with_how_long_it_was() -> None:
     image, events = told(
         ZooKeeperSeen(1000, "z:2181", 5, None, 1),

@@ -4,12 +4,14 @@ import os
 import pwd
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from migration.image.summary import Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.execution import approvals
 from orchestrator.execution.approvals import basis, changed, this_person
 from tests.scenes.night import cluster, held, kraft
@@ -56,6 +58,22 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
     assert "/d/1" in told
     (other,) = changed(basis(well, (), SHA), basis(well, (), "f" * 20))
     assert other.startswith("runbook: ")
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ({"brokers": (kraft(1, unregistered={"ID": 5}),)}, "its log directory with id ID"),
+        ({"zookeeper": ZooKeeperImage(notified={1: 5})}, "one of its log directories"),
+        ({"zookeeper": ZooKeeperImage(missed_ms=5)}, "one of its log directories"),
+    ],
+)
+def test_so_does_a_failure_that_no_answer_of_a_broker_shows(
+    seen: dict[str, Any], told: str
+) -> None:
+    well = cluster(Phase.HYBRID, kraft(1))
+    found = changed(basis(well, (), SHA), basis(replace(well, **seen), (), SHA))
+    assert found == (f"bad log directories of broker 1: was not known, is {told}",)
 
 
 def test_a_person_is_the_kernels_user_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,10 @@ class Hours:
         self._brokers = {id_: _Broker(self._broker(id_)) for id_ in BROKERS}
         self._there = dict.fromkeys(BROKERS, True)
         self._bad = {(id_, path): False for id_ in BROKERS for path in ("/d1", "/d2")}
+        self._reports = random.Random(f"{self.seed} reports")  # noqa: S311
+        self._notified: dict[int, int] = {}
+        self._unregistered = dict.fromkeys(BROKERS, False)
+        self._missed_ms: int | None = None
         self._silent = dict.fromkeys(BROKERS, False)
         self._answers = dict.fromkeys(("log", "zookeeper", "log_dirs"), True)
         self._replied_ms = dict.fromkeys(self._answers, 1)
@@ -103,6 +107,7 @@ class Hours:
             self.now_ms = step * STEP_MS
             if step:
                 self._change()
+                self._change_reports()
             self.hazards[self.now_ms] = tuple(self._dangers())
             yield step * STEP_S, self._seen()
 
@@ -131,6 +136,15 @@ class Hours:
         self._asks ^= self._happens(40)
         if self._happens(40):
             self._violated = self._random.choice((0, 0, 1, 2))
+
+    def _change_reports(self) -> None:
+        """Let brokers report failures without a path, in numbers of their own."""
+        for id_ in BROKERS:
+            self._unregistered[id_] ^= self._reports.random() < 1 / 60
+            if self._reports.random() < 1 / 60 and self._notified.pop(id_, None) is None:
+                self._notified[id_] = self.now_ms
+        if self._reports.random() < 1 / 100:
+            self._missed_ms = None if self._missed_ms else self.now_ms + 60_000
 
     def _broker(self, id_: int) -> BrokerSummary:
         return kraft(id_, registered_ms=self.now_ms - self._random.choice((0, 900, 3300)) * 1000)
@@ -184,11 +198,24 @@ class Hours:
         )
 
     def _summary(self) -> ClusterSummary:
-        there = [each.summary for id_, each in self._brokers.items() if self._there[id_]]
+        lost = {
+            id_: dict.fromkeys(["AQEBAQEBAQEBAQEBAQEBAQ"] * bad, 1)
+            for id_, bad in self._unregistered.items()
+        }
+        there = [
+            replace(each.summary, unregistered=lost[id_])
+            for id_, each in self._brokers.items()
+            if self._there[id_]
+        ]
         znode = migration(written_ms=self.now_ms) if self._kraft_rules else None
         return replace(
             cluster(self._phase, *there),
-            zookeeper=zookeeper(kraft=self._kraft_rules, migration=znode),
+            zookeeper=zookeeper(
+                kraft=self._kraft_rules,
+                migration=znode,
+                notified=self._notified,
+                missed_ms=self._missed_ms,
+            ),
             disks=DisksImage(brokers={id_: self._disks(id_) for id_ in BROKERS}),
         )
 

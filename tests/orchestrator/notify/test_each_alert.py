@@ -21,6 +21,7 @@ from tests.migration.assessment.conditions.views import (
     disks,
     seen,
     stale,
+    zookeeper,
 )
 from tests.orchestrator.notify.scenes import ANSWERED, SOURCES, hazard, looked, scene, with_hazards
 
@@ -29,6 +30,9 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 EARLY = UnfencedEarly(pending=12, duration_ms=None)
 OFFLINE = disks(3, directory("/d1", error=56), directory("/d2"))
+ID = "AQEBAQEBAQEBAQEBAQEBAQ"
+NO_BROKERS = {DataSource.LOG_DIRS: "`brokers` is not configured"}
+"""The configuration has no `brokers:`."""
 
 
 def of(*brokers: BrokerSummary, **changes: object) -> View:
@@ -83,6 +87,14 @@ def alerts(one: View) -> Mapping[tuple[str, str], Alert]:
 
 NEVER = SourceStatus(observed_ms=NOW)
 REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
+NOTIFIED = of(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
+SHRUNK = of(broker(3, unregistered={ID: NOW}), disks=None)
+MISSED = of(disks=None, zookeeper=zookeeper(kraft=False, missed_ms=NOW))
+HALTED = of(
+    broker(3, Mode.MIGRATING, fenced=True),
+    disks=None,
+    zookeeper=zookeeper(ever=frozenset({3})),
+)
 HOLDS = [
     ("AssignmentStalled", "warning", scene(of(held(STALL_MS + 1)))),
     ("AssignmentStalled", "warning", scene(of(held(None)))),
@@ -90,6 +102,10 @@ HOLDS = [
     ("BrokerHeldTooLong", "warning", scene(of(held(HOUR_MS // 2 + 1)))),
     ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY)))),
     ("LogDirOffline", "warning", scene(of(disks=all_disks(OFFLINE)))),
+    ("LogDirOffline", "warning", scene(stale(LOG, ZOOKEEPER, of=of(disks=all_disks(OFFLINE))))),
+    ("LogDirOffline", "warning", scene(NOTIFIED, not_current=NO_BROKERS)),
+    ("LogDirOffline", "warning", scene(SHRUNK, not_current=NO_BROKERS)),
+    ("LogDirOffline", "warning", scene(MISSED, not_current=NO_BROKERS)),
     ("HazardBlocksRestart", "critical", scene(forbids(HazardKind.RESTART_LOSES_REPLICAS))),
     (
         "HazardBlocksRestart",
@@ -128,6 +144,9 @@ DOES_NOT_HOLD = [
     ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY, fenced=True)))),
     ("BrokerUnfencedEarly", "warning", scene(stale(LOG, of=of(held(unfenced_early=EARLY))))),
     ("LogDirOffline", "warning", scene(stale(LOG_DIRS, of=of(disks=all_disks(OFFLINE))))),
+    ("LogDirOffline", "warning", scene(stale(ZOOKEEPER, of=NOTIFIED))),
+    ("LogDirOffline", "warning", scene(stale(LOG, of=SHRUNK))),
+    ("LogDirOffline", "warning", scene(HALTED, not_current=NO_BROKERS)),
     (
         "LogDirOffline",
         "warning",
@@ -187,6 +206,31 @@ def test_its_condition_holds(name: str, severity: str, one: View) -> None:
 @pytest.mark.parametrize(("name", "severity", "one"), DOES_NOT_HOLD)
 def test_its_condition_does_not_hold(name: str, severity: str, one: View) -> None:
     assert (name, severity) not in alerts(one)
+
+
+@pytest.mark.parametrize(
+    ("one", "labels", "which"),
+    [
+        (of(disks=all_disks(OFFLINE)), {"broker": "3", "log_dir": "/d1"}, "Log directory /d1 of"),
+        (SHRUNK, {"broker": "3", "directory": ID}, f"The log directory {ID} of broker 3"),
+        (NOTIFIED, {"broker": "3"}, "A log directory of broker 3"),
+        (MISSED, {}, "A log directory of an unknown broker"),
+    ],
+)
+def test_a_failed_directory_has_the_best_known_name(
+    one: View, labels: dict[str, str], which: str
+) -> None:
+    found = alerts(scene(one))["LogDirOffline", "warning"]
+    assert {
+        k: found.labels.get(k) for k in ("broker", "log_dir", "directory") if found.labels.get(k)
+    } == labels
+    assert found.description.startswith(which)
+    assert found.for_ms == 10_000
+
+
+def test_a_missed_notification_names_the_brokers_to_check() -> None:
+    found = alerts(scene(MISSED, not_current=NO_BROKERS))["LogDirOffline", "warning"]
+    assert found.description.endswith("Check brokers 1, 2, 3.")
 
 
 def test_every_alert_has_a_scene_of_both_kinds() -> None:

@@ -11,7 +11,7 @@ from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
 from migration.assessment.conditions import DataSource, Execution, View
 from migration.assessment.hazards import Action, HazardKind
-from migration.image.summary import Phase, Progress
+from migration.image.summary import Mode, Phase, Progress
 from migration.values.severity import Severity
 from orchestrator.run.alert_file import WRITE_EVERY_MS, AlertFile, read
 from tests.migration.assessment.conditions.views import (
@@ -173,6 +173,73 @@ def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
         (scene(stale(DataSource.LOG_DIRS), at_ms=31_000), True),
     ):
         assert ("LogDirOffline" in names(advance(stands, now))) is left
+
+
+NO_BROKERS = {DataSource.LOG_DIRS: "`brokers` is not configured"}
+ID = "AQEBAQEBAQEBAQEBAQEBAQ"
+
+
+@pytest.mark.parametrize(
+    ("bad", "well", "source"),
+    [
+        (
+            seen(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW})),
+            seen(disks=None, zookeeper=zookeeper(kraft=False)),
+            DataSource.ZOOKEEPER,
+        ),
+        (
+            seen(disks=None, zookeeper=zookeeper(kraft=False, missed_ms=NOW)),
+            seen(disks=None, zookeeper=zookeeper(kraft=False)),
+            DataSource.ZOOKEEPER,
+        ),
+        (
+            seen(broker(3, unregistered={ID: NOW}), disks=None),
+            seen(broker(3), disks=None),
+            DataSource.METADATA_LOG,
+        ),
+    ],
+)
+def test_without_brokers_it_fires_after_ten_seconds_and_ends_on_current_data(
+    bad: View, well: View, source: DataSource
+) -> None:
+    """KIP-112 and KIP-858 have Kafka report a failure: nobody has to ask the broker."""
+    ticks = [scene(bad, at_ms=ms, not_current=NO_BROKERS) for ms in range(0, 11_000, 1000)]
+    assert "LogDirOffline" not in names(looked(*ticks[:-1]))
+    stands = looked(*ticks)
+    assert "LogDirOffline" in names(stands)
+    silent = {**NO_BROKERS, source: "it does not answer"}
+    stale_ = scene(well, at_ms=12_000, not_current=silent)
+    assert "LogDirOffline" in names(advance(stands, stale_))
+    ended = scene(well, at_ms=12_000, not_current=NO_BROKERS)
+    assert "LogDirOffline" not in names(advance(stands, ended))
+
+
+def test_without_brokers_the_alert_of_its_hazard_ends_too() -> None:
+    """A source that is not configured did not raise it; a stale one may hide it."""
+    of = {"phase": Phase.ZOOKEEPER, "disks": None}
+    three = broker(3, Mode.ZOOKEEPER)
+    bad = seen(three, **of, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
+    followed = frozenset({DataSource.METADATA_LOG, DataSource.ZOOKEEPER})
+    stands = looked(scene(replace(bad, configured=followed), not_current=NO_BROKERS))
+    assert names(stands) == ["HazardBlocksRestart"]
+    well = replace(seen(three, **of, zookeeper=zookeeper(kraft=False)), configured=followed)
+    silent = {**NO_BROKERS, DataSource.ZOOKEEPER: "it does not answer"}
+    assert names(advance(stands, scene(well, at_ms=1000, not_current=silent))) == names(stands)
+    assert names(advance(stands, scene(well, at_ms=1000, not_current=NO_BROKERS))) == []
+
+
+def test_once_the_path_is_known_only_the_alert_with_the_path_is_sent() -> None:
+    """DescribeLogDirs is polled every 10 s."""
+    told = seen(broker(3, unregistered={ID: NOW}), disks=all_disks(disks(3)))
+    named = seen(
+        broker(3, unregistered={ID: NOW}),
+        disks=all_disks(disks(3, directory("/d1", error=56), directory("/d2"))),
+    )
+    found = looked(
+        *(scene(told if ms < 9000 else named, at_ms=ms) for ms in range(0, 21_000, 1000))
+    )
+    (one,) = (each.alert for each in found.active() if each.alert.name == "KraftgateLogDirOffline")
+    assert (one.labels["log_dir"], one.since_ms) == ("/d1", NOW)
 
 
 def test_once_zookeeper_rules_again_nobody_is_held() -> None:

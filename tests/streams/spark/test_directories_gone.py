@@ -16,9 +16,12 @@ MIGRATING: Action = (9, 0, 0, 5)
 KRAFT: Action = (9, 0, 1, 5)
 """Broker 1 registers with its directories 0, 1 and 2."""
 KRAFT_WITHOUT_2: Action = (9, 0, 1, 4)
+KRAFT_WITH_0_ONLY: Action = (9, 0, 1, 3)
 FAILED_0_AND_2: Action = (11, 0, 7, 1)
 """Directory 1 is what it has left."""
 ASSIGN_0: Action = (5, 0, 0, 0)
+ASSIGN_0_TO_1: Action = (5, 0, 0, 6)
+"""Partition 0 moves to directory 1."""
 ASSIGN_1: Action = (5, 0, 1, 0)
 
 PENDING = [TOPIC, PARTITION_0, PARTITION_1]
@@ -72,3 +75,39 @@ def test_what_it_came_back_without_is_told_beside_what_fails_then(tmp_path: Path
     assert (again.gone.directories, again.failed) == (ids(2), None)
     whole = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])
     assert (whole.gone, whole.failed) == (None, None)
+
+
+def unregistered(found: BrokerSummary) -> tuple[str, ...]:
+    return tuple(sorted(found.unregistered))
+
+
+def test_what_fails_is_unregistered_until_it_registers_again(tmp_path: Path) -> None:
+    """KIP-858, "Handling log directory failures": a heartbeat's OfflineLogDirs shrink LogDirs.
+
+    A directory without replicas counts, too: it failed while the broker ran.
+    """
+    drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0]
+    failed = broker(tmp_path, [*drawn, FAILED_0_AND_2])
+    assert unregistered(failed) == tuple(sorted(ids(0, 2)))
+    assert all(failed.unregistered.values())
+    assert unregistered(broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])) == ()
+
+
+def test_a_start_without_it_counts_only_while_replicas_are_in_it(tmp_path: Path) -> None:
+    """A directory that was drained and removed from log.dirs did not fail."""
+    drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0]
+    assert unregistered(broker(tmp_path, [*drawn, KRAFT_WITHOUT_2])) == ()
+    drawn += [ASSIGN_0_TO_1, KRAFT_WITH_0_ONLY]
+    assert unregistered(broker(tmp_path, drawn)) == ids(1)
+    assert unregistered(broker(tmp_path, [*drawn, ASSIGN_0])) == ()
+
+
+def test_one_that_it_came_back_without_counts_while_replicas_had_no_known_one(
+    tmp_path: Path,
+) -> None:
+    """H1 to H3: they may have been in it."""
+    back = broker(tmp_path, [*PENDING, MIGRATING, KRAFT_WITHOUT_2])
+    assert unregistered(back) == ids(2)
+    settled = broker(tmp_path, [*PENDING, MIGRATING, KRAFT_WITHOUT_2, ASSIGN_0, ASSIGN_1])
+    assert settled.gone is not None
+    assert unregistered(settled) == ids(2)

@@ -10,6 +10,7 @@ from typing import Generic, TypeVarTuple
 
 from pydantic import BaseModel
 
+from migration.assessment.failed_directories import DirectoryFailed
 from migration.comparison.result import Identity
 from migration.image.summary import BrokerSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
@@ -120,7 +121,17 @@ class StateBuilder:
 def _disk_facts(
     one: Assessed,
 ) -> Iterator[
-    tuple[int, tuple[int, BrokerSummary | None, BrokerDisks | None, tuple[Identity, ...], bool]]
+    tuple[
+        int,
+        tuple[
+            int,
+            BrokerSummary | None,
+            BrokerDisks | None,
+            tuple[Identity, ...],
+            tuple[DirectoryFailed, ...],
+            bool,
+        ],
+    ]
 ]:
     summary, knows_partitions = one.summary, one.assessment.knows_partitions
     brokers = {each.id: each for each in summary.brokers}
@@ -128,6 +139,7 @@ def _disk_facts(
     identities: dict[int, list[Identity]] = {}
     for each in summary.places.identities:
         identities.setdefault(each.broker, []).append(each)
-    for id_ in sorted(brokers.keys() | disks.keys()):
-        named = tuple(identities.get(id_, ()))
-        yield id_, (id_, brokers.get(id_), disks.get(id_), named, knows_partitions)
+    failed = one.assessment.failed_by_broker
+    for id_ in sorted({*brokers, *disks, *failed}):
+        named, bad = tuple(identities.get(id_, ())), failed.get(id_, ())
+        yield id_, (id_, brokers.get(id_), disks.get(id_), named, bad, knows_partitions)

@@ -8,10 +8,11 @@ directory whose id is known, replicas beyond the assigned ones are pending.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.comparison.result import Identity
 from migration.image.summary import BrokerSummary
 from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks, is_bad
+from migration.observed.log_dirs import BrokerDisks
 from orchestrator.api.console.state import Cell, CellState, Disks
 
 _MINUTE_MS = 60_000
@@ -22,6 +23,7 @@ class _Known:
     """The facts of one broker's cells; the log's are None where it is not authoritative."""
 
     disks: BrokerDisks
+    failed: tuple[DirectoryFailed, ...]
     assigned: Mapping[str, int] | None
     pending: int | None
     registered: frozenset[str]
@@ -37,16 +39,21 @@ def disks_row(
     summary: BrokerSummary | None,
     disks: BrokerDisks | None,
     identities: Sequence[Identity],
+    failed: tuple[DirectoryFailed, ...],
     knows_partitions: bool,
 ) -> Disks:
     """Return one broker's directories, by path, then those of which only the id is known."""
     is_known = summary is not None and summary.epoch is not None and knows_partitions
     known = _Known(
         disks=disks or BrokerDisks(id=broker),
+        failed=failed,
         assigned=summary.directories if summary is not None and is_known else None,
         pending=summary.pending if summary is not None and is_known else None,
         registered=frozenset(summary.log_dirs if summary is not None else ()),
-        ids={each.path: each.directory for each in identities},
+        ids={
+            **{each.path: each.directory for each in identities},
+            **{each.path: each.directory for each in failed if each.path and each.directory},
+        },
     )
     cells = (*_by_path(known), *_by_id(known))
     placed = sum(each.pending or 0 for each in cells)
@@ -65,7 +72,7 @@ def _by_path(known: _Known) -> Iterator[Cell]:
     left = known.pending
     for each in sorted(known.disks.log_dirs, key=lambda one: one.path):
         directory = known.ids.get(each.path, each.directory_id)
-        state = _state(each, known)
+        state: CellState = state_of(each, known.disks, known.failed).value
         here = each.replicas if state == "online" and known.answers else None
         assigned = _assigned(known, directory)
         pending = _pending(here, assigned, left, known)
@@ -86,9 +93,12 @@ def _by_id(known: _Known) -> Iterator[Cell]:
     """Yield the directories that the metadata log names and that have no known path."""
     named = {known.ids.get(each.path, each.directory_id) for each in known.disks.log_dirs}
     hosted = known.assigned or {}
-    for directory in sorted((known.registered | hosted.keys()) - named):
-        online = directory in known.registered or not known.registered
-        count = None if known.assigned is None else hosted.get(directory, 0)
+    failed = [each.directory for each in known.failed if each.path is None]
+    known_ids = ({*known.registered, *hosted} - named) | {*failed}
+    for directory in sorted(known_ids, key=lambda id_: id_ or ""):
+        registered = directory in known.registered or not known.registered
+        online = registered and directory not in failed
+        count = None if known.assigned is None else hosted.get(directory or "", 0)
         yield Cell(
             path=None,
             directory=directory,
@@ -98,12 +108,6 @@ def _by_id(known: _Known) -> Iterator[Cell]:
             offline=0 if online else count,
             on_disk=None,
         )
-
-
-def _state(log_dir: LogDirSeen, known: _Known) -> CellState:
-    if is_bad(log_dir):
-        return "offline"
-    return "online" if known.answers or log_dir.readable else "unknown"
 
 
 def _assigned(known: _Known, directory: str | None) -> int | None:

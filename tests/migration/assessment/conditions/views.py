@@ -256,6 +256,7 @@ def broker_summaries(draw: st.DrawFn, id_: int) -> BrokerSummary:
         unfenced_early=draw(st.sampled_from([None, early if held else None])),
         gone=draw(st.sampled_from([None, None, gone])),
         failed=draw(st.sampled_from([None, None, gone])),
+        unregistered=draw(st.sampled_from([{}, {}, {"x": NOW}])),
         under_replicated=draw(_maybe_count),
     )
 
@@ -297,6 +298,8 @@ def zookeepers(draw: st.DrawFn) -> ZooKeeperImage | None:
         ),
         brokers=zk_brokers(*draw(st.sets(st.integers(1, 3)))),
         reassigning=draw(st.integers(0, 1)),
+        notified=draw(st.sampled_from([{}, {}, {2: NOW}])),
+        missed_ms=draw(st.sampled_from([None, None, NOW])),
     )
 
 

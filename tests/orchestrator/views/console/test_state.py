@@ -15,6 +15,7 @@ from migration.assessment.conditions import Verdict
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.errors import AuditError
@@ -287,10 +288,32 @@ def test_no_more_is_pending_than_the_broker_has() -> None:
 
 
 def test_a_directory_that_the_registration_no_longer_names_is_offline() -> None:
-    broker = kraft(3, log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",), directories={ID: 10})
+    broker = kraft(
+        3, log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",), directories={ID: 10}, unregistered={ID: None}
+    )
     row = cells(replace(cluster(Phase.HYBRID, broker), disks=DisksImage()))
     told = {each["directory"]: (each["state"], each["offline"]) for each in row["cells"]}
     assert told == {ID: ("offline", 10), "AQEBAQEBAQEBAQEBAQEBAQ": ("online", 0)}
+
+
+def test_a_path_and_an_id_of_one_failed_directory_are_one_cell() -> None:
+    other = "AQEBAQEBAQEBAQEBAQEBAQ"
+    broker = kraft(3, log_dirs=(other,), directories={ID: 10}, unregistered={ID: None})
+    bad = disks(3, directory("/d1", error=56), directory("/d2", directory_id=other))
+    row = cells(replace(cluster(Phase.HYBRID, broker), disks=all_disks(bad)))
+    assert [(each["path"], each["directory"], each["state"]) for each in row["cells"]] == [
+        ("/d1", ID, "offline"),
+        ("/d2", other, "online"),
+    ]
+
+
+def test_a_directory_that_only_zookeeper_reports_has_neither_path_nor_id() -> None:
+    told = ZooKeeperImage(notified={3: NOW_MS})
+    row = cells(replace(cluster(Phase.ZOOKEEPER), zookeeper=told, disks=None))
+    assert row["broker"] == 3
+    assert [(each["path"], each["directory"], each["state"]) for each in row["cells"]] == [
+        (None, None, "offline")
+    ]
 
 
 def test_what_was_cut_off_is_told_where_it_lies() -> None:

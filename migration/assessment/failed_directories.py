@@ -1,0 +1,232 @@
+"""Which log directories failed; no other module decides it, everything else reads the result.
+
+A failure is reported in several ways, at different times and with different names: the broker's
+notification in ZooKeeper names only the broker, the registration names directory ids, and
+DescribeLogDirs names paths. `failed_directories` merges them: one fact for one directory.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from migration.image.known_ids import member_brokers
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import (
+    STORAGE_ERROR,
+    BrokerDisks,
+    DisksImage,
+    LogDirState,
+    is_bad,
+)
+from migration.observed.zookeeper import ZooKeeperImage
+
+
+class Channel(enum.StrEnum):
+    """How a failure is known."""
+
+    ZNODE = "znode"
+    """A broker in ZooKeeper mode wrote a notification into ZooKeeper (KIP-112)."""
+    REGISTRATION = "registration"
+    """A broker reported it in a heartbeat, and its registration lost the directory (KIP-858)."""
+    LOG_DIRS = "log_dirs"
+    """The broker's answer to DescribeLogDirs, or an unreadable directory on the broker's host."""
+    HALT = "halt"
+    """Inferred: a broker in migration mode halts when a directory fails (KAFKA-16431)."""
+    ALTER_REPLICA_STATE = "alter_replica_state"
+    """KIP-589's request. No version of Kafka has it, so nothing produces this member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryFailed:
+    """A log directory that cannot be used.
+
+    Attributes:
+        broker: None: unknown, because the notification was deleted before it was read.
+        directory: its id; None: unknown.
+        path: None: unknown. With neither, it is some directory of the broker.
+        channels: all that report it.
+        how: its state, in a few words.
+        since_ms: None: unknown.
+        among: the brokers that may be the unknown one.
+    """
+
+    broker: int | None
+    directory: str | None = None
+    path: str | None = None
+    channels: tuple[Channel, ...]
+    how: str = "offline"
+    since_ms: int | None = None
+    among: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The directory, as the subject of a sentence about its broker."""
+        if self.path is not None:
+            return f"its log directory {self.path}"
+        if self.directory is not None:
+            return f"its log directory with id {self.directory}"
+        return "one of its log directories"
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether nothing reports it: the broker may have halted for another reason."""
+        return self.channels == (Channel.HALT,)
+
+
+def failed_directories(summary: ClusterSummary) -> tuple[DirectoryFailed, ...]:
+    """Return the failed directories, by broker; those of unknown brokers are last."""
+    disks = (summary.disks or DisksImage()).brokers
+    zookeeper = summary.zookeeper or ZooKeeperImage()
+    known = {each.id: each for each in summary.brokers}
+    found: list[DirectoryFailed] = []
+    for id_ in sorted({*known, *disks, *zookeeper.notified}):
+        one, broker = disks.get(id_, BrokerDisks(id=id_)), known.get(id_)
+        named = _by_path_and_id(summary, one, {} if broker is None else broker.unregistered)
+        named = _merged(named, _notified(id_, zookeeper))
+        found += _merged(named, _halted(broker, one, zookeeper))
+    missed = _missed(summary, disks, zookeeper)
+    return (*found, missed) if missed else tuple(found)
+
+
+def on_disks(one: BrokerDisks) -> Iterator[DirectoryFailed]:
+    """Yield the directories that cannot be read, and those with cut-off replicas, by path."""
+    seen = {each.path: each for each in one.log_dirs}
+    for path in sorted({*(each.path for each in one.log_dirs if is_bad(each)), *one.cut_off}):
+        cut_off = one.cut_off.get(path)
+        yield DirectoryFailed(
+            broker=one.id,
+            path=path,
+            directory=seen[path].directory_id if path in seen else None,
+            channels=(Channel.LOG_DIRS,),
+            how=_how(seen.get(path)),
+            since_ms=None if cut_off is None else cut_off.since_ms,
+        )
+
+
+def _how(seen: LogDirSeen | None) -> str:
+    if seen is not None and seen.error == STORAGE_ERROR:
+        return "offline"
+    if seen is not None and seen.readable is False:
+        return "not readable on its host"
+    return "not among the directories that it reports"
+
+
+def state_of(
+    log_dir: LogDirSeen, disks: BrokerDisks, failed: Iterable[DirectoryFailed]
+) -> LogDirState:
+    """Return the state of one of a broker's directories; `failed`: at least the broker's."""
+    if any((each.broker, each.path) == (disks.id, log_dir.path) for each in failed):
+        return LogDirState.OFFLINE
+    if disks.unreachable is None or log_dir.readable:
+        return LogDirState.ONLINE
+    return LogDirState.UNKNOWN
+
+
+def _by_path_and_id(
+    summary: ClusterSummary, one: BrokerDisks, unregistered: Mapping[str, int | None]
+) -> list[DirectoryFailed]:
+    """Return the failed paths, and the directories that are no longer registered, each once.
+
+    Paths without an id and ids without a path are the same directories, as many as there are of
+    both. Only if there is one of each, it is known which id belongs to which path.
+    """
+    identities = {e.path: e.directory for e in summary.places.identities if e.broker == one.id}
+    left = dict(unregistered)
+    found, unnamed = [], []
+    for each in on_disks(one):
+        directory = identities.get(each.path or "", each.directory)
+        if directory is None:
+            unnamed.append(each)
+        elif directory in left:
+            named = replace(each, directory=directory)
+            found.append(_also(named, left.pop(directory), Channel.REGISTRATION))
+        else:
+            found.append(replace(each, directory=directory))
+    is_clear = len(unnamed) == len(left) == 1
+    for path, id_ in zip_longest(unnamed, left):
+        if id_ is None:
+            found.append(path)
+        elif path is not None:
+            both = _also(path, left[id_], Channel.REGISTRATION)
+            found.append(replace(both, directory=id_ if is_clear else None))
+        else:
+            found.append(
+                DirectoryFailed(
+                    broker=one.id,
+                    directory=id_,
+                    channels=(Channel.REGISTRATION,),
+                    how="no longer registered",
+                    since_ms=left[id_],
+                )
+            )
+    return found
+
+
+def _also(one: DirectoryFailed, since_ms: int | None, *channels: Channel) -> DirectoryFailed:
+    times = [each for each in (one.since_ms, since_ms) if each is not None]
+    return replace(one, channels=(*one.channels, *channels), since_ms=min(times, default=None))
+
+
+def _merged(named: list[DirectoryFailed], report: DirectoryFailed | None) -> list[DirectoryFailed]:
+    """Merge a report that names no directory into the broker's others: it may mean any of them."""
+    if report is None:
+        return named
+    return [_also(e, report.since_ms, *report.channels) for e in named] or [report]
+
+
+def _notified(broker: int, zookeeper: ZooKeeperImage) -> DirectoryFailed | None:
+    if broker not in zookeeper.notified:
+        return None
+    return DirectoryFailed(
+        broker=broker, channels=(Channel.ZNODE,), since_ms=zookeeper.notified[broker]
+    )
+
+
+def _halted(
+    broker: BrokerSummary | None, one: BrokerDisks, zookeeper: ZooKeeperImage
+) -> DirectoryFailed | None:
+    """Infer that a broker in migration mode halted: it is down, and its directories are unread.
+
+    If it never described them, its fencing without a controlled shutdown, and its absence from
+    /brokers/ids, show that it is down.
+    """
+    if broker is None or broker.mode is not Mode.MIGRATING:
+        return None
+    if one.log_dirs:
+        is_down = one.unreachable is not None and any(e.readable is None for e in one.log_dirs)
+    else:
+        is_down = (
+            broker.fenced
+            and not broker.in_controlled_shutdown
+            and zookeeper.seen_ms is not None
+            and broker.id in zookeeper.ever - zookeeper.brokers.keys()
+        )
+    if not is_down:
+        return None
+    return DirectoryFailed(
+        broker=broker.id,
+        channels=(Channel.HALT,),
+        how="perhaps not readable",
+        since_ms=one.unreachable_since_ms,
+    )
+
+
+def _missed(
+    summary: ClusterSummary, disks: Mapping[int, BrokerDisks], zookeeper: ZooKeeperImage
+) -> DirectoryFailed | None:
+    """Return the missed notifications: any broker may have sent one.
+
+    A broker did not, or it matters no longer, if it has described its directories or restarted
+    since.
+    """
+    missed_ms = zookeeper.missed_ms
+    if missed_ms is None:
+        return None
+    answered = {each.id for each in disks.values() if (each.answered_ms or 0) > missed_ms}
+    restarted = {each.id for each in zookeeper.brokers.values() if each.since_ms > missed_ms}
+    among = tuple(sorted(member_brokers(summary) - answered - restarted))
+    if not among:
+        return None
+    return DirectoryFailed(broker=None, channels=(Channel.ZNODE,), since_ms=missed_ms, among=among)
