@@ -5,15 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from migration.assessment.alerts import Alert
 from migration.assessment.conditions import SettingsSeen
 from migration.image.summary import Mode
 from migration.metadata.events import Event
 from orchestrator.config.load import load_config
 from orchestrator.config.targets import target_of
 from orchestrator.lab import Lab
+from orchestrator.run import alert_file
 from streams.probe.conditions import ask_settings
 from tests.support.cli import kraftgate
-from tests.system.killing import Killed, polls
+from tests.system.killing import CLUSTER, Killed, polls
 
 Hazard = dict[str, Any]
 """One of the hazards in what `kraftgate hazards --json` prints."""
@@ -93,6 +95,13 @@ def modes(run: Killed) -> dict[int, Mode]:
     found = ask_settings(target_of(load_config(run.config).clusters[0]), lambda: 0)
     assert isinstance(found, SettingsSeen), found
     return dict(found.modes)
+
+
+def offline_alerts(run: Killed) -> list[Alert]:
+    """The active alerts that a log directory cannot be used."""
+    file = alert_file.file_of(load_config(run.config), CLUSTER)
+    active = (each.alert for each in alert_file.read(file).active())
+    return [each for each in active if each.name == "KraftgateLogDirOffline"]
 
 
 def of(kind: str, broker: int | None = None, **fields: object) -> Callable[[Event], bool]:

@@ -18,7 +18,16 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
-from tests.system.asking import asked, directory_id, of, on_disk, standing, stands, waited
+from tests.system.asking import (
+    asked,
+    directory_id,
+    of,
+    offline_alerts,
+    on_disk,
+    standing,
+    stands,
+    waited,
+)
 from tests.system.killing import Killed, polls
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
@@ -66,20 +75,32 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
         yield run
 
 
+@pytest.fixture
+def unasked(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    """A second Kraftgate, not started yet: without `brokers:`, it asks no broker for its disks."""
+    folder = tmp_path / "unasked"
+    folder.mkdir()
+    sources = f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+    with Killed(folder, lab.controller_bootstrap, lab.cluster_id, sources) as unasked:
+        yield unasked
+
+
 def test_directories_that_fail_at_the_wrong_moment(
-    lab: Lab, run: Killed, assignments: HeldRequests
+    lab: Lab, run: Killed, unasked: Killed, assignments: HeldRequests
 ) -> None:
+    unasked.start()
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
-    _one_is_left_under_zookeeper(lab, run)
+    _one_is_left_under_zookeeper(lab, run, unasked)
     _somebody_moves_a_replica(lab, run)
     lab.start_controllers()
     assignments.target = lab.controller_bootstrap
     for broker in lab.spec.broker_ids:
         lab.enter_migration(broker)
+    unasked.start()
     lab.wait_copied()
     lab.wait_in_sync()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
-    _one_fails_under_pending_replicas(lab, run, assignments)
+    _one_fails_under_pending_replicas(lab, run, unasked, assignments)
     _somebody_edits_the_ids(lab, run, assignments)
     _a_move_waits_for_the_controller(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
@@ -87,17 +108,27 @@ def test_directories_that_fail_at_the_wrong_moment(
     assert not run.leftovers()
 
 
-def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
+def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None:
+    """KIP-589, "Motivation": the znode names the broker. Who reads it has to ask nobody."""
+    unasked.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2)
     lab.fail_directory(2, 1)
     run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
     assert lab.wait_directory_noticed(2, 1)
     left = stands(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
     assert str(lab.directory(2, 0)) in left["text"]
+    unasked.wait_for(lambda _: bool(offline_alerts(unasked)))
+    (told,) = offline_alerts(unasked)
+    # On a busy machine the notification may be missed: then it may be any broker's.
+    assert told.labels.get("broker") == "2" or "brokers 1, 2" in told.description
+    assert not told.labels.keys() & {"log_dir", "directory"}
     lab.stop("broker-2")
     lab.heal_directory(2, 1)
     lab.start("broker-2")
     run.wait_for_event(of("disks_answer_again", 2))
     standing(run, 2)
+    if "broker" in told.labels:
+        unasked.wait_for(lambda _: not offline_alerts(unasked))
+    unasked.kill()
 
 
 def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
@@ -135,13 +166,17 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     lab.delete_topic("moved")
 
 
-def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
+def _one_fails_under_pending_replicas(
+    lab: Lab, run: Killed, unasked: Killed, assignments: HeldRequests
+) -> None:
     """As long as the controller has not heard where replicas lie, it does not move their leaders.
 
     Nor does it take them out of the ISR, so that other replicas' leaders wait for them, too.
     """
     doomed = {topic: on_disk(lab, 2, 1, topic) for topic in ("old", "both")}
     assert all(doomed.values())
+    failing = directory_id(lab.directory(2, 1))
+    unasked.wait_for(lambda now: any(failing in each.log_dirs for each in now.brokers))
     assignments.hold()
     lab.move_to_kraft(2)
     run.wait_for(lambda now: unfenced_and_held(now.brokers, 2))
@@ -169,6 +204,12 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     for partition in doomed["old"]:
         assert_offline(lab, "old", partition)
     assert lab.isrs() == before
+    # KIP-858, "Handling log directory failures": the registration names its id.
+    named = {"broker": "2", "directory": failing}
+    unasked.wait_for(
+        lambda _: any(named.items() <= each.labels.items() for each in offline_alerts(unasked))
+    )
+    assert unasked.interrupt() == 0
 
     assignments.let_go()
     run.wait_for_event(of("assignments_complete", 2))
