@@ -1,8 +1,9 @@
 """Wraps `kraftgate lab` in the tests' hooks: fails, hangs or reports that it runs, once.
 
-    lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID]
+    lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID [..]]
 
-A file FAULTS/COMMAND-ID names the fault: `fail`, `hang` or `tell` (create COMMAND-ID.runs, go on).
+A file FAULTS/COMMAND-ID names the fault: `fail`, `half-way` (stop the broker, fail), `hang` or
+`tell` (create COMMAND-ID.runs, go on).
 """
 
 import subprocess
@@ -19,11 +20,19 @@ def main(faults: Path, home: str, words: list[str]) -> int:
     if what == "fail":
         print("failing on request, password=hush-hush-123", flush=True)  # noqa: T201  # a hook's output
         return 1
+    if what == "half-way":
+        _lab("stop", f"broker-{ids[0]}", home)
+        return 1
     if what == "hang":
         threading.Event().wait()
     if what == "tell":
         fault.with_name(f"{fault.name}.runs").touch()
-    line = [sys.executable, "-m", "orchestrator", "lab", command, *ids, "--home", home]
+    return _lab(command, *ids, home)
+
+
+def _lab(*words: str) -> int:
+    *command, home = words
+    line = [sys.executable, "-m", "orchestrator", "lab", *command, "--home", home]
     return subprocess.run(line, check=False).returncode
 
 

@@ -94,8 +94,8 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
 
 def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
     """Set up the first faults before this: from here the execution continues unattended."""
-    window.fault("migrate-broker", 2, "fail")
-    window.fault("migrate-broker", 3, "hang")
+    window.fault("migrate-broker 2", "fail")
+    window.fault("migrate-broker 3", "hang")
     window.start_by_hand()
     window.wait_at("controllers", Stage.SHOWN)
     assert "without --execute" in window.ask(*HAND_OVER).stderr
@@ -160,13 +160,13 @@ def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
         lambda: any(each.startswith("quorum_healthy") for each in holds(window)),
         "the gate to hold for the quorum",
     )
-    window.fault("kraft-broker", 1, "tell")
+    window.fault("kraft-broker 1", "tell")
     lab.restart(active)
 
 
 def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
     """ZooKeeper shows every orchestrator the step until its hook has ended."""
-    window.wait_hook("kraft-broker", 1)
+    window.wait_hook("kraft-broker 1")
     window.kill_only_kraftgate()
     (step,) = _recorded_steps(lab)
     assert step.checkpoint == "brokers-kraft[1]"

@@ -25,25 +25,34 @@ HOOK = Path(__file__).with_name("lab_hook.py")
 
 
 class Window(Killed):
-    """One migration window: the lab's hooks, faults on request, and an operator who decides.
+    """One window: the lab's hooks, faults on request, and an operator who decides.
 
-    It executes the bundled runbook with its soaks cut to seconds and otherwise unchanged.
-    `more`: configuration keys in addition to those that an execution needs.
+    It executes a bundled runbook with its soaks cut to seconds and otherwise unchanged.
+    `more`: configuration keys in addition to those that an execution needs. `timeout`: of a hook,
+    which is killed then; it is long enough for every step of the migration.
     """
 
-    def __init__(self, folder: Path, lab: Lab, more: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        lab: Lab,
+        more: str = "",
+        *,
+        book: str = "zk-to-kraft-jbod",
+        timeout: str = "1m",
+    ) -> None:
         self._ports = Ports()
         console = f"{LOOPBACK}:{self._ports.take()}"
         self._url = f"http://{console}"
         self.faults = folder / "faults"
         self.faults.mkdir()
         self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
-        text = load("zk-to-kraft-jbod").path.read_text("utf-8")
-        self.runbook.write_text(short(text))
-        hooks.write_text(_hooks(lab, self.faults), "utf-8")
+        self.take(book)
+        hooks.write_text(_hooks(lab, self.faults, timeout), "utf-8")
+        has_zookeeper = any(map(lab.was_started, lab.zookeeper_names))
         sources = (
-            f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
-            f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+            (f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n' if has_zookeeper else "")
+            + f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
             f"runbook: {{file: {self.runbook}, hooks: {hooks}}}\n"
             f'console: {{listen: "{console}"}}\n'
         )
@@ -55,6 +64,10 @@ class Window(Killed):
         """Clean up, and release the console's port."""
         super().__exit__(*arguments)
         self._ports.close()
+
+    def take(self, book: str) -> None:
+        """Take a bundled runbook for the next start."""
+        self.runbook.write_text(short(load(book).path.read_text("utf-8")))
 
     def approve_alone(self, checkpoint: str) -> None:
         """Approve in a terminal, once the execution reaches the checkpoint."""
@@ -90,13 +103,14 @@ class Window(Killed):
         assert self._process is not None
         return self._process.pid
 
-    def fault(self, step: str, broker: int, what: str) -> None:
-        """Make the next hook of a step fail, hang, or report that it runs and wait."""
-        (self.faults / f"{step}-{broker}").write_text(what)
+    def fault(self, command: str, what: str) -> None:
+        """Make the next hook with this command of the lab meet a fault of lab_hook.py."""
+        (self.faults / command.replace(" ", "-")).write_text(what)
 
-    def wait_hook(self, step: str, broker: int) -> None:
+    def wait_hook(self, command: str) -> None:
         """Wait until the hook reports that it runs."""
-        self.wait_true(lambda: (self.faults / f"{step}-{broker}.runs").exists(), "the hook to run")
+        told = self.faults / f"{command.replace(' ', '-')}.runs"
+        self.wait_true(told.exists, "the hook to run")
 
     def say(self, *words: str) -> str:
         """Run a command of kraftgate that must succeed; return its output."""
@@ -183,9 +197,8 @@ def _is_of_a_hook(process: psutil.Process) -> bool:
     return "hook_runner" in words or HOOK.name in words or "orchestrator lab" in words
 
 
-def _hooks(lab: Lab, faults: Path) -> str:
+def _hooks(lab: Lab, faults: Path, timeout: str) -> str:
     """Return the lab's own hooks, each wrapped by a script that can inject a fault."""
     text = (load("zk-to-kraft-jbod").path.parent / "hooks" / "lab.yaml").read_text("utf-8")
-    # A hook that hangs is killed at its timeout; a minute is enough for every step here.
-    text = text.replace("timeout: 5m", "timeout: 1m")
+    text = text.replace("timeout: 5m", f"timeout: {timeout}")
     return text.replace("argv: [", f"argv: [{sys.executable}, {HOOK}, {faults}, {lab.home}, ")
