@@ -4,9 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
-from tests.fuzz import worker
 from tests.fuzz.campaign import Outcome, fuzz
 from tests.fuzz.target import Inputs
 from tests.fuzz.targets import TARGETS
@@ -15,16 +13,13 @@ _PROGRESS_S = 10.0
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Fuzz, replay one input, or be the worker of a campaign; return the exit code."""
+    """Fuzz, or replay one input; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help="the parsers; none: all of them")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--count", type=int, default=1_000_000, help="inputs for each")
     parser.add_argument("--index", type=int, help="replay this input, and print it")
     parser.add_argument("--list", action="store_true", help="name the parsers")
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--from", dest="first", type=int, default=0, help=argparse.SUPPRESS)
-    parser.add_argument("--to", dest="last", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args(given)
     names = asked.targets or list(TARGETS)
     if unknown := [name for name in names if name not in TARGETS]:
@@ -32,8 +27,6 @@ def main(given: Sequence[str] | None = None) -> int:
     if asked.list:
         _say("\n".join(TARGETS))
         return 0
-    if asked.worker is not None:
-        return worker.run(TARGETS[names[0]], asked.seed, asked.first, asked.last, asked.worker)
     if asked.index is not None:
         return _replay(names[0], asked.seed, asked.index)
     return _all(names, asked.seed, asked.count)

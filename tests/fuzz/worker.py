@@ -57,8 +57,8 @@ class Memory:
         return int(status[at : status.index(b"kB", at)]) * 1024
 
 
-def run(target: Target, seed: int, first: int, last: int, place: Path) -> int:
-    """Read the inputs from `first` up to but excluding `last`; return the exit code.
+def run(target: Target, seed: int, first: int, last: int, place: Path) -> None:
+    """Read the inputs from `first` up to but excluding `last`.
 
     Of the inputs that fail at the same place, only the first is reported.
     """
@@ -84,7 +84,6 @@ def run(target: Target, seed: int, first: int, last: int, place: Path) -> int:
             if grown > GROWTH_BYTES_MAX:
                 memory = Memory()
         PLACE.pack_into(at, 0, last, memory.grown_bytes())
-    return 0
 
 
 class Found(NamedTuple):
