@@ -15,7 +15,7 @@ from typing import Final
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.source_status import SourceStatus, behind, stale_ms
 from migration.values.durations import duration_text
 
@@ -85,7 +85,7 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stalled)
-    if gone := broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]:
+    if gone := broker.replicas[ReplicaState.OFFLINE]:
         text = f"{who} has {_replicas(gone)} in an offline log directory: restore it"
         yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
@@ -115,8 +115,7 @@ def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
 
 
 def _by_state(broker: BrokerSummary) -> str:
-    states = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
-    return ", ".join(f"{broker.replicas[s]} {s}" for s in states if broker.replicas[s])
+    return ", ".join(f"{broker.replicas[s]} {s}" for s in PENDING_STATES if broker.replicas[s])
 
 
 def _fenced_text(broker: BrokerSummary) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.comparison.differences import Counts, Difference, Last, Placed, ShardComparison
-from migration.metadata.directory_ids import PENDING, to_text
+from migration.metadata.directory_ids import is_reserved, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.log_dirs import DisksImage
@@ -137,7 +137,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
     """
     counts: dict[tuple[int, str], dict[str, int]] = {}
     for each in placed:
-        if each.directory not in PENDING:
+        if not is_reserved(each.directory):
             of_path = counts.setdefault((each.broker, each.path), {})
             id_ = to_text(each.directory)
             of_path[id_] = of_path.get(id_, 0) + each.replicas
@@ -185,7 +185,7 @@ def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> It
     ids = {(each.broker, each.path): each.directory for each in identities}
     for each in placed:
         lies_in = ids.get((each.broker, each.path))
-        if lies_in is None or each.directory in PENDING:
+        if lies_in is None or is_reserved(each.directory):
             continue
         assigned = to_text(each.directory)
         if assigned != lies_in:

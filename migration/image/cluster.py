@@ -7,7 +7,6 @@ returns the next one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from migration.comparison.result import Comparing
 from migration.image.phases import MigrationState, phase_of
@@ -23,7 +22,7 @@ from migration.image.summary import (
     Vanished,
     Wiped,
 )
-from migration.metadata.directory_ids import LOST, PENDING, DirectoryId, is_reserved, to_text
+from migration.metadata.directory_ids import DirectoryId, is_reserved, to_text
 from migration.metadata.events import Moment
 from migration.metadata.partitions import classify
 from migration.metadata.records import Stamped
@@ -33,8 +32,6 @@ from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import ZkBroker, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Replication
-
-_RESERVED: Final = PENDING | {LOST}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +205,7 @@ class ClusterImage:
     def pending(self, broker: int) -> int:
         """Return the number of the broker's replicas without a real directory id."""
         counts = self.directories.get(broker, {})
-        return sum(counts.get(each, 0) for each in PENDING)
+        return sum(count for directory, count in counts.items() if is_reserved(directory))
 
 
 def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
@@ -246,7 +243,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         assigned_ms=image.assigned_ms.get(broker.id),
         reverted=broker.reverted,
         directories={
-            to_text(each): count for each, count in hosted.items() if each not in _RESERVED
+            to_text(each): count for each, count in hosted.items() if not is_reserved(each)
         },
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from migration.comparison.result import Compared
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
@@ -56,7 +56,7 @@ class UnfencedEarly:
     """Kafka unfenced a broker while it was held.
 
     Attributes:
-        pending: number of the broker's migrating and unassigned replicas at the unfencing record.
+        pending: number of the broker's pending replicas at the unfencing record.
         duration_ms: from that record's timestamp to that of the completing one; None while pending.
     """
 
@@ -87,7 +87,7 @@ class DirectoriesGone:
 
     Attributes:
         directories: their ids.
-        pending: number of the broker's migrating and unassigned replicas at that moment.
+        pending: number of the broker's pending replicas at that moment.
         at_ms: the record's timestamp; None: unknown.
     """
 
@@ -159,10 +159,15 @@ class BrokerSummary(Registered):
     assigned_ms: int | None = None
     directories: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Complete the counts: a summary that is older than a state has no replica in it."""
+        counts = dict.fromkeys(ReplicaState, 0) | dict(self.replicas)
+        object.__setattr__(self, "replicas", counts)
+
     @property
     def pending(self) -> int:
         """The number of replicas without a real directory id."""
-        return self.replicas[ReplicaState.MIGRATING] + self.replicas[ReplicaState.UNASSIGNED]
+        return sum(self.replicas[each] for each in PENDING_STATES)
 
     @property
     def last_progress_ms(self) -> int | None:

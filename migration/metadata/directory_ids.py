@@ -15,13 +15,10 @@ MIGRATING: Final = DirectoryId(bytes(16))
 UNASSIGNED: Final = DirectoryId(bytes(15) + b"\x01")
 """Uuid(0, 1): a new replica that its broker has not assigned to a directory yet."""
 LOST: Final = DirectoryId(bytes(15) + b"\x02")
-"""Uuid(0, 2): the directory is gone; nothing in 3.9 writes it."""
+"""Uuid(0, 2): the replica is in an unknown failed directory; nothing in 3.9 writes it."""
 
 RESERVED: Final = 100
 """Kafka gives no directory an id below this one, read as a number (KIP-858, "Reserved UUIDs")."""
-
-PENDING: Final = frozenset((MIGRATING, UNASSIGNED))
-"""The ids of pending replicas: their directory is not known. They hold a broker."""
 
 
 class InvalidDirectoryId(ValueError):
@@ -29,7 +26,10 @@ class InvalidDirectoryId(ValueError):
 
 
 def is_reserved(raw: bytes) -> bool:
-    """Return whether no directory may have the id (DirectoryId.reserved)."""
+    """Return whether no directory may have the id (DirectoryId.reserved).
+
+    A replica with such an id is pending: its directory is not known, and it holds its broker.
+    """
     return not any(raw[:8]) and int.from_bytes(raw[8:], "big", signed=True) < RESERVED
 
 

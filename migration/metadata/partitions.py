@@ -7,7 +7,7 @@ numbers compare, hash and pack faster than 16 bytes. The reserved ids have fixed
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from migration.metadata.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId
+from migration.metadata.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId, is_reserved
 from migration.metadata.records import Partition, PartitionChange
 from migration.metadata.replica_state import ReplicaState
 
@@ -15,7 +15,11 @@ MIGRATING_NUMBER: Final = 0
 UNASSIGNED_NUMBER: Final = 1
 LOST_NUMBER: Final = 2
 _RESERVED: Final = (MIGRATING, UNASSIGNED, LOST)
-_RESERVED_STATES: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, ReplicaState.LOST)
+_RESERVED_STATES: Final = {
+    MIGRATING: ReplicaState.MIGRATING,
+    UNASSIGNED: ReplicaState.UNASSIGNED,
+    LOST: ReplicaState.LOST,
+}
 
 
 ADDING: Final = 1
@@ -31,16 +35,23 @@ NO_LEADER_CHANGE: Final = -2
 
 
 class Numbers(dict[DirectoryId, int]):
-    """The number of each directory id; an unknown id gets the next number."""
+    """The number of each directory id; an unknown id gets the next number.
+
+    Attributes:
+        reserved: the numbers of reserved ids without a meaning of their own.
+    """
 
     def __init__(self, ids: Iterable[DirectoryId] = ()) -> None:
-        super().__init__()
-        for each in (*_RESERVED, *ids):
-            self.setdefault(each, len(self))
+        super().__init__({each: number for number, each in enumerate(_RESERVED)})
+        self.reserved: set[int] = set()
+        for each in ids:
+            self[each]
 
     def __missing__(self, directory: DirectoryId) -> int:
         """Return the next number."""
         number = self[directory] = len(self)
+        if is_reserved(directory):
+            self.reserved.add(number)
         return number
 
     def ids(self) -> list[DirectoryId]:
@@ -135,10 +146,11 @@ def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> Repl
     """Return the state of a replica in `directory`; `registered`: its broker's directories.
 
     A broker without registered directories counts as having all (DirectoryId.isOnline). Otherwise a
-    directory that is not registered is offline.
+    directory that is not registered is offline. Kafka gives ids 3 to 99 no meaning (KIP-858,
+    "Reserved UUIDs").
     """
-    if directory in _RESERVED:
-        return _RESERVED_STATES[_RESERVED.index(directory)]
+    if is_reserved(directory):
+        return _RESERVED_STATES.get(directory, ReplicaState.RESERVED)
     if registered and directory not in registered:
         return ReplicaState.OFFLINE
     return ReplicaState.ASSIGNED

@@ -1,6 +1,7 @@
 """The states of a replica's directory."""
 
 import enum
+from typing import Final
 
 
 class ReplicaState(enum.StrEnum):
@@ -11,3 +12,13 @@ class ReplicaState(enum.StrEnum):
     ASSIGNED = "assigned"
     OFFLINE = "offline"
     LOST = "lost"
+    RESERVED = "reserved"
+
+
+PENDING_STATES: Final = (
+    ReplicaState.MIGRATING,
+    ReplicaState.UNASSIGNED,
+    ReplicaState.LOST,
+    ReplicaState.RESERVED,
+)
+"""The states of pending replicas: their directory is not known. They hold a broker."""

@@ -106,7 +106,7 @@ class ShardBatch:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.table: Table | None = None
-        self.transitions = Transitions(shard.registered)
+        self.transitions = Transitions(shard.registered, shard.numbers)
         self._barriers: dict[int, list[int]] = {}
         self._ends: list[int] = []
         self._report = ShardReport()

@@ -11,19 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.partitions import Numbers as Directories
 from migration.metadata.partitions import Replicas, moves
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.shard.report import STEPS_MAX, Crossing, Movement, Step
 
 Numbers = NDArray[np.int64]
 
 STATES: Final = tuple(ReplicaState)
-"""The numbers of states; the two pending ones are first."""
+"""The numbers of states."""
 MIGRATING_STATE: Final = STATES.index(ReplicaState.MIGRATING)
 UNASSIGNED_STATE: Final = STATES.index(ReplicaState.UNASSIGNED)
 ASSIGNED_STATE: Final = STATES.index(ReplicaState.ASSIGNED)
 OFFLINE_STATE: Final = STATES.index(ReplicaState.OFFLINE)
 LOST_STATE: Final = STATES.index(ReplicaState.LOST)
+RESERVED_STATE: Final = STATES.index(ReplicaState.RESERVED)
 ABSENT: Final = -1
 """In place of a place: the replica did not exist before, or does not after."""
 _STATE_BITS: Final = 3
@@ -31,6 +33,8 @@ _STATE_MASK: Final = 7
 
 _RESERVED_STATES: Final = np.array([MIGRATING_STATE, UNASSIGNED_STATE, LOST_STATE])
 """The states of the reserved directories, by their numbers (`migration.metadata.partitions`)."""
+_IS_PENDING: Final = np.array([state in PENDING_STATES for state in (*STATES, None, None)])
+"""Whether a state's number is one of a pending replica; the state of ABSENT is the last one."""
 _NEVER: Final = np.iinfo(np.int64).max
 COLUMNS: Final = 7
 """Metadata offset, timestamp (ms), number of the topic, partition, broker, place before, after."""
@@ -51,8 +55,9 @@ class Transitions:
         topics: id and name by number.
     """
 
-    def __init__(self, registered: Mapping[int, frozenset[int]]) -> None:
+    def __init__(self, registered: Mapping[int, frozenset[int]], directories: Directories) -> None:
         """Begin a batch; `registered`: the directories of each broker before it."""
+        self._directories = directories
         self.topics: list[tuple[bytes, str]] = []
         self._topic_numbers: dict[bytes, int] = {}
         # Metadata offset, timestamp, topic's number, partition and count, record by record.
@@ -124,9 +129,19 @@ class Transitions:
         after: frozenset[int],
     ) -> None:
         """Record that a replica keeps its directory while its broker's registration changes."""
-        was, now = _place_in(directory, before), _place_in(directory, after)
+        was, now = self._place_in(directory, before), self._place_in(directory, after)
         if was != now:
             self._restated += (*at, broker, was, now)
+
+    def _place_in(self, directory: int, online: frozenset[int]) -> int:
+        """As `migration.metadata.partitions.classify`, in numbers."""
+        if directory < len(_RESERVED_STATES):
+            return place(directory, int(_RESERVED_STATES[directory]))
+        if directory in self._directories.reserved:
+            return place(directory, RESERVED_STATE)
+        if online and directory not in online:
+            return place(directory, OFFLINE_STATE)
+        return place(directory, ASSIGNED_STATE)
 
     def table(self) -> Numbers | None:
         """Return a table of COLUMNS, a row for each change; None: nothing moved."""
@@ -169,6 +184,9 @@ class Transitions:
         states = np.where(
             reserved, np.take(_RESERVED_STATES, np.maximum(directories, 0) % 3), states
         )
+        if self._directories.reserved:
+            others = np.isin(directories, list(self._directories.reserved))
+            states = np.where(others, RESERVED_STATE, states)
         there = directories != ABSENT
         table[:, 5:7] = np.where(there, (directories << _STATE_BITS) | states, ABSENT)
 
@@ -181,6 +199,12 @@ def directory_of(places: Numbers) -> Numbers:
 def state_of(places: Numbers) -> Numbers:
     """Return the states' numbers in STATES; not for ABSENT."""
     return places & _STATE_MASK
+
+
+def is_pending(states: Numbers) -> NDArray[np.bool_]:
+    """Return whether each state is one of a pending replica; ABSENT is not."""
+    pending: NDArray[np.bool_] = _IS_PENDING[states]
+    return pending
 
 
 def directory_changes(table: Numbers, ids: list[DirectoryId]) -> dict[tuple[int, DirectoryId], int]:
@@ -207,27 +231,20 @@ def last_assignments(table: Numbers) -> dict[int, int]:
     The controller writes such a record for a broker's AssignReplicasToDirs request.
     """
     was, now = directory_of(table[:, 5]), directory_of(table[:, 6])
-    rows = table[(was != ABSENT) & (now >= len(_RESERVED_STATES)) & (was != now)]
+    rows = table[
+        (was != ABSENT) & (now != ABSENT) & ~is_pending(state_of(table[:, 6])) & (was != now)
+    ]
     brokers, inverse = np.unique(rows[:, 4], return_inverse=True)
     last = np.zeros(len(brokers), dtype=np.int64)
     np.maximum.at(last, inverse, rows[:, 1])
     return dict(zip(brokers.tolist(), last.tolist(), strict=True))
 
 
-def _place_in(directory: int, online: frozenset[int]) -> int:
-    """As `migration.metadata.partitions.classify`, in numbers."""
-    if directory < len(_RESERVED_STATES):
-        return place(directory, int(_RESERVED_STATES[directory]))
-    if online and directory not in online:
-        return place(directory, OFFLINE_STATE)
-    return place(directory, ASSIGNED_STATE)
-
-
 class PendingSteps:
     """The rows at which a broker's number of pending replicas changes, by one."""
 
     def __init__(self, table: Numbers) -> None:
-        was, now = _is_pending(table[:, 5]), _is_pending(table[:, 6])
+        was, now = is_pending(state_of(table[:, 5])), is_pending(state_of(table[:, 6]))
         steps = now.astype(np.int64) - was.astype(np.int64)
         changed = steps != 0
         self._steps = steps[changed]
@@ -340,8 +357,3 @@ def _next(
     ordered = rank * width + np.searchsorted(places, offset)
     rows = ranks * width + np.searchsorted(places, offsets, side="right")
     return np.searchsorted(ordered, rows)
-
-
-def _is_pending(places: Numbers) -> NDArray[np.bool_]:
-    pending: NDArray[np.bool_] = (places != ABSENT) & (state_of(places) <= UNASSIGNED_STATE)
-    return pending

@@ -5,7 +5,7 @@ The effect of a failed directory in Kafka 3.9 (kafka-facts.md, section 2):
 - ZooKeeper mode: the broker reports it in a znode, the controller moves leaders and shrinks ISRs.
 - migration mode: the broker halts, whichever directory it was.
 - KRaft mode: the broker reports it in a heartbeat; the controller acts for the replicas that the
-  metadata log assigns to that directory's id. Those still migrating or unassigned are skipped.
+  metadata log assigns to that directory's id. Pending ones are skipped.
 - In every mode the last directory halts the broker, in KRaft mode also that of the metadata log.
 
 If an input is not known, all its possible values are tried; a result that differs is `unknown`.

@@ -29,6 +29,7 @@ _REPLICA_ORDER = (
     ReplicaState.ASSIGNED,
     ReplicaState.OFFLINE,
     ReplicaState.LOST,
+    ReplicaState.RESERVED,
 )
 
 

@@ -242,6 +242,6 @@ def urgency(broker: BrokerSummary) -> int:
 
     0 first: held, offline replicas, fenced, not yet in KRaft mode, the rest.
     """
-    offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+    offline = broker.replicas[ReplicaState.OFFLINE]
     calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
     return sum(each << place for place, each in enumerate(reversed(calm)))

@@ -15,7 +15,7 @@ import msgpack
 from pydantic import TypeAdapter
 
 from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
-from migration.metadata.partitions import Numbers, Replicas
+from migration.metadata.partitions import LOST_NUMBER, Numbers, Replicas
 from migration.observed.facts import ShardFact
 from migration.shard.apply import Shard, ShardBatch, ShardTopic
 from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport, Step
@@ -23,7 +23,9 @@ from streams.process.garbage import without_garbage_collection
 from streams.spark.rows import ChunkKind, ShardChunk, decoded
 from streams.state.fact_codec import unpack
 
-STATE_FORMAT: Final = 8
+STATE_FORMAT: Final = 9
+_WITHOUT_LOST: Final = 8
+"""Its `pending` leaves out the replicas whose id is LOST or reserved; else it is the same."""
 _COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
@@ -157,12 +159,9 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         UnknownStateFormat: the checkpoint is another version's.
     """
     content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
-    if content[0] != STATE_FORMAT:
-        raise UnknownStateFormat(
-            f"the checkpoint has state format {content[0]}, this Kraftgate reads {STATE_FORMAT}: "
-            "finish with the version that began, or remove the state directory to start afresh"
-        )
-    _, ids, topics, registered, pending, held, compared, configs, names = content
+    if content[0] not in (STATE_FORMAT, _WITHOUT_LOST):
+        raise _unknown(content[0], "")
+    written, ids, topics, registered, pending, held, compared, configs, names = content
     shard = Shard(
         numbers=Numbers(ids),
         topics={
@@ -177,7 +176,26 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         names=names,
         compared=Comparisons(*(_last(*each) for each in compared)),
     )
+    if written == _WITHOUT_LOST and _has_uncounted(shard):
+        raise _unknown(written, " with replicas whose directory is lost or reserved")
     return shard, [ShardChunk(ChunkKind(kind), *rest) for kind, *rest in held]
+
+
+def _unknown(found: int, what: str) -> UnknownStateFormat:
+    return UnknownStateFormat(
+        f"the checkpoint has state format {found}{what}, this Kraftgate reads {STATE_FORMAT}: "
+        "finish with the version that began, or remove the state directory to start afresh"
+    )
+
+
+def _has_uncounted(shard: Shard) -> bool:
+    """Return whether the format without LOST counted too few pending replicas of a shard."""
+    uncounted = shard.numbers.reserved | {LOST_NUMBER}
+    return any(
+        not uncounted.isdisjoint(replicas.directories)
+        for topic in shard.topics.values()
+        for replicas in topic.partitions.values()
+    )
 
 
 def _last(

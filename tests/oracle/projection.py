@@ -8,6 +8,7 @@ One place below defines each of: the begin and end of a hold, the meaning of "ea
 that a snapshot contains or lacks.
 """
 
+import base64
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -18,11 +19,15 @@ from tests.oracle.dump import Batch, Record, read_dump
 
 Json = dict[str, Any]
 
-# org.apache.kafka.common.DirectoryId of Kafka 3.9: Uuid(0, 0), Uuid(0, 1), Uuid(0, 2).
+# org.apache.kafka.common.DirectoryId of Kafka 3.9: Uuid(0, 0), Uuid(0, 1), Uuid(0, 2); the others
+# below 100 are reserved (KIP-858, "Reserved UUIDs").
 MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
 UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAQ"
 LOST = "AAAAAAAAAAAAAAAAAAAAAg"
-_RESERVED = {MIGRATING: "migrating", UNASSIGNED: "unassigned", LOST: "lost"}
+_RESERVED = {MIGRATING: "migrating", UNASSIGNED: "unassigned", LOST: "lost"} | {
+    base64.urlsafe_b64encode(bytes(15) + bytes([number])).decode().rstrip("="): "reserved"
+    for number in range(3, 100)
+}
 
 # Fenced of BrokerRegistrationChangeRecord; 0 is "no change".
 _FENCE, _UNFENCE = 1, -1
@@ -361,7 +366,9 @@ class _Cluster:
             self.happened(record, "assignments_complete", broker["id"])
 
     def counts(self, broker: Json) -> dict[str, int]:
-        counts = dict.fromkeys(("migrating", "unassigned", "assigned", "offline", "lost"), 0)
+        counts = dict.fromkeys(
+            ("migrating", "unassigned", "assigned", "offline", "lost", "reserved"), 0
+        )
         for partition in self.partitions.values():
             pairs = zip(partition["replicas"], partition["directories"], strict=True)
             for replica, directory in pairs:
@@ -371,7 +378,7 @@ class _Cluster:
 
     def pending(self, broker: Json) -> int:
         counts = self.counts(broker)
-        return counts["migrating"] + counts["unassigned"]
+        return sum(counts[each] for each in ("migrating", "unassigned", "lost", "reserved"))
 
     def happened(self, record: Record, kind: str, broker: int | None = None) -> None:
         if self.recording:

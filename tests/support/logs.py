@@ -53,6 +53,7 @@ def directory(broker: int, index: int) -> UUID:
         DIRECTORIES: UUID(int=0),
         DIRECTORIES + 1: UUID(int=1),
         DIRECTORIES + 2: UUID(int=2),
+        DIRECTORIES + 3: UUID(int=3),
     }
     return reserved.get(index, UUID(int=(broker << 64) + (index + 1 << 100)))
 
@@ -159,7 +160,7 @@ def _partition_v1(topic: UUID, partition: i32, c: int) -> PartitionRecordV1:
         leader=replicas[0],
         leader_epoch=i32(0),
         partition_epoch=i32(0),
-        directories=tuple(directory(each, c % (DIRECTORIES + 3)) for each in replicas),
+        directories=tuple(directory(each, c % (DIRECTORIES + 4)) for each in replicas),
     )
 
 
@@ -168,7 +169,7 @@ def _assigned(topic: UUID, partition: i32, c: int) -> PartitionChangeRecordV1:
     return PartitionChangeRecordV1(
         partition_id=partition,
         topic_id=topic,
-        directories=tuple(directory(each, c % (DIRECTORIES + 2)) for each in _brokers(c)),
+        directories=tuple(directory(each, c % (DIRECTORIES + 4)) for each in _brokers(c)),
     )
 
 

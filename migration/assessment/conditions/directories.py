@@ -17,12 +17,11 @@ from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, name
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
-_PENDING: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
 _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
 
 
@@ -41,7 +40,9 @@ def _assignments_complete(view: View, broker: int) -> Finding:
 
 
 def _pending(view: View, broker: BrokerSummary) -> Finding:
-    evidence = [f"{broker.replicas[each]} {each}" for each in _PENDING if broker.replicas[each]]
+    evidence = [
+        f"{broker.replicas[each]} {each}" for each in PENDING_STATES if broker.replicas[each]
+    ]
     reason = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
     if broker.id in view.stalled:
         return violated(f"{reason}, and makes no progress", *evidence)

@@ -12,7 +12,7 @@ from migration.assessment.bad_directories import danger, id_faults, last_ones
 from migration.assessment.failed_directories import Channel, DirectoryFailed
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.log_dirs import (
     NO_LAG,
     BrokerDisks,
@@ -85,8 +85,8 @@ def _evidence(
     if one.unreachable is not None:
         lines.append(f"the broker does not answer: {one.unreachable}")
     if broker is not None and broker.pending:
-        states = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
-        lines.append(", ".join(f"{broker.replicas[each]} replicas {each}" for each in states))
+        pending = [each for each in PENDING_STATES if broker.replicas[each]]
+        lines.append(", ".join(f"{broker.replicas[each]} replicas {each}" for each in pending))
     for each in cut_off.named if cut_off is not None else ():
         end = "" if each.end_offset is None else f", log end offset {each.end_offset}"
         copies = "the only replica" if each.replicas == 1 else f"one of {each.replicas} replicas"

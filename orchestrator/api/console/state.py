@@ -17,7 +17,7 @@ Reading (GET; no token on loopback, see Token):
         `EventPage`. ?from_ms= &to_ms= (exclusive) &lane= (repeat for several) &kind= &broker=
         &limit=1..1000 (200) &order=newest|oldest (newest) &cursor= (from `next`)
     /api/clusters/NAME/brokers/ID/pending
-        `PendingPage`. ?state= (repeat for several; migrating and unassigned) &limit=1..1000 (200)
+        `PendingPage`. ?state= (repeat for several; the pending ones) &limit=1..1000 (200)
         &cursor=
     /api/clusters/NAME/checkpoints/ID
         `GateEvidence`: what the audit trail has of a checkpoint, the gate's judgements first of
@@ -87,7 +87,7 @@ class BrokerState(BrokerRow):
     Attributes:
         stalled: held, without progress for longer than configured.
         is_unfenced_early: held and unfenced.
-        pending: migrating and unassigned replicas; null, like `total`: unknown.
+        pending: replicas without a known directory; null, like `total`: unknown.
         eta: of a held broker.
         last_progress_ms: when a replica of a held broker last got a directory; before the first,
             when it registered.

@@ -78,6 +78,8 @@ class Series(Shape):
 
     at: tuple[Moment, ...]
     assigned: tuple[int, ...]
-    pending: tuple[int, ...] = Field(description="Migrating or unassigned.")
-    unusable: tuple[int, ...] = Field(description="Offline or lost.")
+    pending: tuple[int, ...] = Field(
+        description="Without a known directory: migrating, unassigned, lost or reserved."
+    )
+    unusable: tuple[int, ...] = Field(description="In an offline directory.")
     brokers: tuple[BrokerSeries, ...]

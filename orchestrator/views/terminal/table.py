@@ -51,6 +51,7 @@ LETTERS: Final = {
     ReplicaState.UNASSIGNED: ("U", "black on bright_yellow"),
     ReplicaState.OFFLINE: ("O", "white on red"),
     ReplicaState.LOST: ("L", "white on bright_red"),
+    ReplicaState.RESERVED: ("R", "white on magenta"),
 }
 """In the order of the bar: from the left, the replicas that have a directory."""
 _BAR_MIN: Final = 6

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from migration.comparison.differences import (
     LASTS_MS,
     Comparisons,
@@ -273,8 +275,18 @@ def test_a_path_is_the_id_that_most_of_its_replicas_are_assigned_to() -> None:
 
 def test_without_a_majority_nothing_is_guessed() -> None:
     assert identify([placed("/a", A, 2), placed("/a", B, 2)], DisksImage()) == ()
-    pending = DirectoryId(bytes(16))
-    assert identify([placed("/a", pending, 9)], DisksImage()) == ()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 99])
+def test_a_reserved_id_is_no_place(number: int) -> None:
+    """KIP-858, Reserved UUIDs: its replicas neither identify a path nor are misplaced in one."""
+    one = placed("/a", DirectoryId(number.to_bytes(16, "big")), 9)
+    assert identify([one], DisksImage()) == ()
+    there = Comparing()
+    for comparison in (1, 2):
+        told = [(0, replace(part(comparison, one), of=Source.LOG_DIRS))]
+        there, _ = take(there, told, 1, Source.LOG_DIRS, known_disks(_a=to_text(A)))
+    assert (there.last.misplaced, dict(there.last.lasting)) == (frozenset(), {})
 
 
 def test_meta_properties_decide() -> None:

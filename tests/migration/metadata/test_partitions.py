@@ -24,6 +24,11 @@ from migration.metadata.partitions import (
 from migration.metadata.records import Partition, PartitionChange
 from migration.metadata.replica_state import ReplicaState
 
+
+def numbered(number: int) -> DirectoryId:
+    return DirectoryId(number.to_bytes(16, "big"))
+
+
 A, B, C = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
 TOPIC = bytes(16)
 BEFORE = Replicas((1, 2), (0, 0), 1, (1, 2))
@@ -90,6 +95,11 @@ def test_leader_and_isr_change_when_they_are_named() -> None:
         (MIGRATING, {A}, ReplicaState.MIGRATING),
         (UNASSIGNED, {A}, ReplicaState.UNASSIGNED),
         (LOST, {A}, ReplicaState.LOST),
+        (numbered(3), {A}, ReplicaState.RESERVED),
+        (numbered(99), set(), ReplicaState.RESERVED),
+        (numbered(99), {numbered(99)}, ReplicaState.RESERVED),
+        (numbered(100), {A}, ReplicaState.OFFLINE),
+        (numbered(100), {numbered(100)}, ReplicaState.ASSIGNED),
         (A, {A, B}, ReplicaState.ASSIGNED),
         (C, {A, B}, ReplicaState.OFFLINE),
         (C, {A}, ReplicaState.OFFLINE),
@@ -97,6 +107,7 @@ def test_leader_and_isr_change_when_they_are_named() -> None:
     ],
 )
 def test_states(directory: DirectoryId, registered: set[DirectoryId], state: ReplicaState) -> None:
+    """KIP-858, Reserved UUIDs: the ids below 100 are no directories."""
     assert classify(directory, frozenset(registered)) is state
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from migration.shard.transitions import (
     ABSENT,
     ASSIGNED_STATE,
+    LOST_STATE,
+    RESERVED_STATE,
     UNASSIGNED_STATE,
     PendingSteps,
     place,
@@ -18,7 +20,9 @@ from migration.shard.transitions import (
 _BROKERS = st.sampled_from([0, 1, 2**23 - 1, 2**23, 2**31 - 1]) | st.integers(0, 2**31 - 1)
 _OFFSETS = st.integers(0, 20) | st.integers(2**40 - 2, 2**40 + 2) | st.integers(0, 2**63 - 2)
 _PENDING, _ASSIGNED = place(1, UNASSIGNED_STATE), place(3, ASSIGNED_STATE)
-_PLACES = st.sampled_from([ABSENT, _PENDING, _ASSIGNED])
+_ALL_PENDING = (_PENDING, place(2, LOST_STATE), place(4, RESERVED_STATE))
+"""KIP-858, "Reserved UUIDs": no id below 100 is a directory."""
+_PLACES = st.sampled_from([ABSENT, *_ALL_PENDING, _ASSIGNED])
 _ROWS = st.lists(
     st.tuples(_OFFSETS, st.integers(1, 9), st.just(0), st.just(0), _BROKERS, _PLACES, _PLACES),
     min_size=1,
@@ -32,7 +36,7 @@ def _counted(
 ) -> dict[tuple[int, int], tuple[int, int]]:
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for offset, _, _, _, broker, was, now in rows:
-        step = (now == _PENDING) - (was == _PENDING)
+        step = (now in _ALL_PENDING) - (was in _ALL_PENDING)
         if step:
             at = min(each for each in (*barriers.get(broker, ()), *ends) if each > offset)
             net, assigned = found.get((at, broker), (0, 0))

@@ -53,8 +53,8 @@ def test_a_broker_has_the_contracts_keys_in_their_order() -> None:
     assert json.dumps(first) == (
         '{"id": 1, "epoch": 645, "mode": "kraft", "fenced": false, "held": false, "log_dirs":'
         ' ["uSLaubyUxZGsRKrz8FtoCw", "AQEBAQEBAQEBAQEBAQEBAQ"], "replicas": {"migrating": 0,'
-        ' "unassigned": 0, "assigned": 32, "offline": 0, "lost": 0}, "registered_offset": 645,'
-        ' "unfenced_offset": 648, "assignments_complete_offset": 680,'
+        ' "unassigned": 0, "assigned": 32, "offline": 0, "lost": 0, "reserved": 0},'
+        ' "registered_offset": 645, "unfenced_offset": 648, "assignments_complete_offset": 680,'
         ' "unfenced_early": {"pending": 32, "duration_ms": 70}}'
     )
 

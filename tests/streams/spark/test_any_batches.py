@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode
-from migration.metadata.directory_ids import PENDING
+from migration.metadata.directory_ids import is_reserved
 from migration.metadata.partitions import classify
 from migration.metadata.records import BeginTransaction, Config, RemoveTopic, Topic
 from migration.metadata.replica_state import ReplicaState
@@ -131,7 +131,7 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
                     online = frozenset(known.log_dirs) if known else frozenset()
                     key = broker, classify(directory, online)
                     recounted[key] = recounted.get(key, 0) + 1
-                    if directory in PENDING:
+                    if is_reserved(directory):
                         pending[broker] = pending.get(broker, 0) + 1
         assert state.pending == pending
         for broker in image.pending_shards:

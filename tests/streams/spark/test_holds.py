@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import BrokerSummary, Phase, Progress, UnfencedEarly
+from migration.metadata.replica_state import ReplicaState
 from migration.shard.report import Step
 from tests.support.logs import Action, values, write_segment
 from tests.support.pipeline import Run
@@ -46,6 +47,27 @@ def test_a_broker_is_held_from_its_kraft_registration_to_its_last_assignment(
     done = _broker(_run(tmp_path, [*drawn, ASSIGN_1, UNFENCE]))
     assert (done.held, done.pending, done.assignments_complete_offset) == (False, 0, 6)
     assert (done.unfenced_offset, done.unfenced_early) == (7, None)
+
+
+@pytest.mark.parametrize(
+    ("made", "state", "assign"),
+    [
+        ((3, 0, 0, 5), ReplicaState.LOST, (5, 0, 0, 1)),
+        ((3, 0, 0, 6), ReplicaState.RESERVED, ASSIGN_0),
+    ],
+)
+def test_an_id_that_names_no_directory_holds_the_broker(
+    tmp_path: Path, made: Action, state: ReplicaState, assign: Action
+) -> None:
+    """KIP-858, Reserved UUIDs: LOST is an unknown failed directory, 3 to 99 have no meaning."""
+    held = _broker(_run(tmp_path, [TOPIC, made, KRAFT]))
+    assert (held.held, held.pending, held.replicas[state]) == (True, 1, 1)
+    assert held.assigned_ms is None
+    assert held.directories == {}
+    early = _broker(_run(tmp_path, [TOPIC, made, KRAFT, UNFENCE]))
+    assert early.unfenced_early == UnfencedEarly(pending=1, duration_ms=None)
+    done = _broker(_run(tmp_path, [TOPIC, made, KRAFT, assign]))
+    assert (done.held, done.pending, done.assignments_complete_offset) == (False, 0, 4)
 
 
 def test_progress_is_kept_in_steps_by_the_records_times(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator
 
 from migration.image.summary import BrokerSummary
-from migration.metadata.replica_state import ReplicaState
+from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.probed import TopicPartition, Unknown
 from migration.what_if import Assignment
 from orchestrator.api.console.answers import PendingPage, PendingReplica
@@ -20,8 +20,6 @@ from streams.probe.assignments import assignments
 from streams.state.store import Store, StoreError
 
 _KEPT_MAX: Final = 4
-
-PENDING: Final = frozenset({ReplicaState.MIGRATING, ReplicaState.UNASSIGNED})
 
 Assignments = Mapping[TopicPartition, Assignment]
 
@@ -44,7 +42,7 @@ class ReplicaQuery(Query):
     """
 
     broker: Number
-    state: frozenset[ReplicaState] = PENDING
+    state: frozenset[ReplicaState] = frozenset(PENDING_STATES)
     limit: Limit = 200
     cursor: Annotated[TopicPartition | None, BeforeValidator(partition_of)] = None
 

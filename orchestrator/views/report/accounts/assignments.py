@@ -9,15 +9,21 @@ from typing import Final
 import numpy as np
 
 from migration.assessment.eta import rate
-from migration.metadata.replica_state import ReplicaState
-from migration.shard.transitions import ABSENT, ASSIGNED_STATE, STATES, UNASSIGNED_STATE, Numbers
+from migration.metadata.replica_state import PENDING_STATES
+from migration.shard.transitions import (
+    ABSENT,
+    ASSIGNED_STATE,
+    OFFLINE_STATE,
+    STATES,
+    Numbers,
+    is_pending,
+)
 from orchestrator.api.report.brokers import Assignments, BrokerSeries, Series
 from streams.spark.transition_files import TransitionColumns
 
 MOMENTS_MAX: Final = 160
 """The most moments of a series: half of them evenly spaced, half at changes."""
 _SECOND_MS: Final = 1000
-_UNUSABLE: Final = [STATES.index(each) for each in (ReplicaState.OFFLINE, ReplicaState.LOST)]
 _OFFSET_BITS: Final = 40
 
 
@@ -25,9 +31,8 @@ class Assigned:
     """The transitions by which a pending replica got a directory."""
 
     def __init__(self, found: TransitionColumns) -> None:
-        pending = (found.was != ABSENT) & (found.was <= UNASSIGNED_STATE)
-        there = (found.now != ABSENT) & (found.now > UNASSIGNED_STATE)
-        rows = np.flatnonzero(pending & there)
+        there = (found.now != ABSENT) & ~is_pending(found.now)
+        rows = np.flatnonzero(is_pending(found.was) & there)
         rows = rows[np.argsort(found.brokers[rows], kind="stable")]
         self._brokers = found.brokers[rows]
         self._places = (found.logs[rows] << _OFFSET_BITS) | found.offsets[rows]
@@ -76,8 +81,8 @@ def series(found: TransitionColumns, began_ms: int, until_ms: int) -> Series | N
         name: _sums(found, states, places, (len(ids), len(moments) + 1))
         for name, states in (
             ("assigned", [ASSIGNED_STATE]),
-            ("pending", list(range(UNASSIGNED_STATE + 1))),
-            ("unusable", _UNUSABLE),
+            ("pending", [STATES.index(each) for each in PENDING_STATES]),
+            ("unusable", [OFFLINE_STATE]),
         )
     }
     return Series(

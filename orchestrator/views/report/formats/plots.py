@@ -181,7 +181,7 @@ def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
         series.pending,
         series.unusable,
         colors=[Colour.GOOD, Colour.PENDING, Colour.BAD],
-        labels=["in a known directory", "without a known one", "offline or lost"],
+        labels=["in a known directory", "without a known one", "offline"],
         step="post",
     )
     upper.set_ylabel("replicas")
@@ -228,7 +228,7 @@ def _band(axes: Axes, series: Series, moments: Sequence[float]) -> None:
 def _ends(series: Series) -> str:
     return " ".join(
         f"At {at(series.at[n])}: {count(series.assigned[n], 'replica')} in a known directory,"
-        f" {series.pending[n]} without one, {series.unusable[n]} offline or lost."
+        f" {series.pending[n]} without one, {series.unusable[n]} offline."
         for n in (0, len(series.at) - 1)
     )
 

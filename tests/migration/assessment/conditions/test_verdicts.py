@@ -237,6 +237,7 @@ CASES = (
     Case("assignments_complete(3)", UNKNOWN, stale(LOG)),
     Case("nothing_held", SATISFIED, view()),
     Case("nothing_held", WAITING, seen(broker(1), HELD)),
+    Case("nothing_held", WAITING, seen(replace(HELD, replicas=counts(lost=1)))),
     Case("nothing_held", WAITING, view(replace(SUMMARY, brokers=()))),
     Case("nothing_held", VIOLATED, seen(broker(1), STALLED)),
     Case("nothing_held", UNKNOWN, stale(LOG)),

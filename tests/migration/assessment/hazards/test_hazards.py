@@ -309,6 +309,7 @@ def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None
         broker(replicas=counts(unassigned=1)),
         broker(replicas=counts(offline=1)),
         broker(replicas=counts(lost=1)),
+        broker(replicas=counts(reserved=1)),
     ],
 )
 def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: BrokerSummary) -> None:

@@ -80,6 +80,7 @@ ORDER = (
     ReplicaState.UNASSIGNED,
     ReplicaState.OFFLINE,
     ReplicaState.LOST,
+    ReplicaState.RESERVED,
 )
 
 

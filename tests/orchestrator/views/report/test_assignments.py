@@ -22,7 +22,7 @@ from tests.orchestrator.views.report.making import DIRECTORY, Made, T, _place, f
 from tests.orchestrator.views.report.night import registered
 from tests.orchestrator.views.report.reporting import report_of
 
-M, U, A, OFF, L = (STATES.index(each) for each in ReplicaState)
+M, U, A, OFF, L, R = (STATES.index(each) for each in ReplicaState)
 Row = tuple[int, int, int, int, int]
 """Offset, ms, broker, state before and after by their numbers."""
 
@@ -40,8 +40,8 @@ def made(rows: Sequence[Row], log: int = 1) -> TransitionColumns:
 
 
 def test_the_states_are_numbered_as_this_file_thinks() -> None:
-    assert [str(STATES[each]) for each in (M, U, A, OFF, L)] == [
-        "migrating", "unassigned", "assigned", "offline", "lost",
+    assert [str(STATES[each]) for each in (M, U, A, OFF, L, R)] == [
+        "migrating", "unassigned", "assigned", "offline", "lost", "reserved",
     ]  # fmt: skip
 
 
@@ -81,7 +81,8 @@ def test_one_that_is_told_to_lie_in_a_failed_directory_was_assigned() -> None:
     assert found.assigned == 1
 
 
-places = st.sampled_from([ABSENT, M, U, A, OFF, L])
+PENDING = {M, U, L, R}
+places = st.sampled_from([ABSENT, M, U, A, OFF, L, R])
 rows_of = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 5_000), st.integers(1, 3), places, places),
     min_size=1,
@@ -100,10 +101,10 @@ def test_counts_over_time_are_those_of_a_slow_count(drawn: list[Row]) -> None:
     assert [each.id for each in counted.brokers] == brokers
     for number, moment in enumerate(counted.at):
         assert counted.assigned[number] == _slow(found, moment, {A})
-        assert counted.pending[number] == _slow(found, moment, {M, U})
-        assert counted.unusable[number] == _slow(found, moment, {OFF, L})
+        assert counted.pending[number] == _slow(found, moment, PENDING)
+        assert counted.unusable[number] == _slow(found, moment, {OFF})
         for each in counted.brokers:
-            assert each.pending[number] == _slow(found, moment, {M, U}, each.id)
+            assert each.pending[number] == _slow(found, moment, PENDING, each.id)
 
 
 def _slow(

@@ -63,7 +63,7 @@ def test_the_screen_of_the_night() -> None:
         " 1 kraft     unfenced       -       0/32     -   -    - AAAAAAAAAAAAAAAAAAAAAAAA",
         " 2 migrating unfenced       -      32/32     -   -    - MMMMMMMMMMMMMMMMMMMMMMMM",
         " 3 kraft     unfenced early HELD   12/64 2.0/s  9s   4s AAAAAAAAAAAAAAAAAAMMMMUU",
-        "A assigned  M migrating  U unassigned  O offline  L lost",
+        "A assigned  M migrating  U unassigned  O offline  L lost  R reserved",
         "unfenced early: broker 1 for 70 ms",
         "latest events",
         "14:11:50.000 phase_changed offset=412 phase=hybrid was=copying",
@@ -313,8 +313,8 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
         "change=phase phase=dual-write was=hybrid offset=1439",
         (
             "change=broker broker=3 mode=kraft fenced=false held=false pending=0 total=32"
-            " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 rate=- eta_seconds=-"
-            " unfenced_early=false eta_low_seconds=- eta_high_seconds=- offset=1439"
+            " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 reserved=0 rate=-"
+            " eta_seconds=- unfenced_early=false eta_low_seconds=- eta_high_seconds=- offset=1439"
         ),
         "change=hazard hazard=unfenced_early broker=3 over=true",
         (

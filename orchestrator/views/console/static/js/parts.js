@@ -10,6 +10,7 @@ export const REPLICA_STATES = /** @type {const} */ ([
   "unassigned",
   "offline",
   "lost",
+  "reserved",
 ]);
 
 /** The meaning of each state, for the legend. */
@@ -18,7 +19,8 @@ export const STATE_WORDS = {
   migrating: "came from ZooKeeper, directory not reported yet",
   unassigned: "new, directory not reported yet",
   offline: "in a directory that its broker lacks",
-  lost: "lost",
+  lost: "its directory is gone, and it has no other yet",
+  reserved: "a reserved directory id without a meaning",
 };
 
 /** Replicas as text: `224 assigned, 118 migrating`. */

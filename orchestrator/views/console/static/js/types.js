@@ -337,7 +337,7 @@
  * @property {number|null} [broker]
  */
 
-/** @typedef {"migrating"|"unassigned"|"assigned"|"offline"|"lost"} ReplicaState */
+/** @typedef {"migrating"|"unassigned"|"assigned"|"offline"|"lost"|"reserved"} ReplicaState */
 
 /**
  * @typedef {object} Session
