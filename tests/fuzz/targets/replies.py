@@ -146,7 +146,7 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "sasl-authenticate": (36, partial(_reply, 36)),
     "alter-log-dirs": (
         34,
-        partial(_node, 34, lambda each: each.alter_log_dirs({("t", 0): "/d"})),
+        partial(_node, 34, lambda each: each.alter_log_dirs({("3", 3): "/d"})),
     ),
     "alter-reassignments": (45, partial(_reply, 45)),
 }
