@@ -177,7 +177,7 @@ def _not_json(data: bytes, why: str) -> Problem:
         json.loads(data)
     except json.JSONDecodeError as error:
         return Problem(error.lineno, f"it is not JSON: {error.msg}")
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # such as a number of thousands of digits
         pass
     return Problem(1, why)
 

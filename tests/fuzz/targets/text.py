@@ -12,7 +12,10 @@ from pydantic import ValidationError
 from migration.assessment.meta_properties import META
 from migration.image.cluster import ClusterImage, summarize
 from migration.image.observe import observe
+from migration.moves.plan_file import planned_throttles, to_file
+from migration.moves.plan_file import read as read_plan
 from migration.observed.facts import ZnodeSeen
+from migration.observed.probed import TopicPartition
 from migration.observed.znode_codec import broker_id_of, state_of, topic_of
 from migration.observed.znodes import (
     BROKER_IDS,
@@ -277,6 +280,33 @@ def _abouts() -> Sequence[bytes]:
     return (json.dumps(told).encode(),)
 
 
+def _plans() -> Sequence[bytes]:
+    moved = to_file(
+        {
+            TopicPartition("orders", 0): [(1, "/data/d0"), (2, "any")],
+            TopicPartition("orders", 1): [(2, "/data/d1")],
+        }
+    )
+    mine = {"kraftgate": {"brokers": [{"id": 1, "throttle": 1000}, {"id": 2}]}}
+    return tuple(
+        json.dumps(each, indent=indent).encode()
+        for each, indent in ((moved, None), (moved | mine, 2))
+    )
+
+
+def _plan(data: bytes) -> object:
+    """A file without problems is written again as it was read."""
+    wanted, problems = read_plan(data)
+    assert bool(wanted) or problems
+    if problems:
+        return problems
+    pairs = {one.at: list(zip(one.replicas, one.log_dirs, strict=True)) for one in wanted}
+    again, none = read_plan(json.dumps(to_file(pairs)).encode())
+    assert not none
+    assert sorted(one[1:] for one in again) == sorted(one[1:] for one in wanted)
+    return wanted, planned_throttles(data)
+
+
 def _target(
     name: str,
     seeds: Callable[[], Sequence[bytes]],
@@ -292,6 +322,7 @@ def _target(
 TARGETS = (
     _target("znode", _znodes, _znode, cost=10),
     _target("znode-payload", _payloads, _payload),
+    _target("move-plan", _plans, _plan, Unreadable),
     _target("lock-owner", _owners, _owner),
     _target("jmx-exposition", lambda: (EXPOSITION,), _exposition, JmxError, cost=5),
     _target("prometheus", _prometheus_answers, _prometheus, JmxError),

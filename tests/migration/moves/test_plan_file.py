@@ -56,6 +56,7 @@ def test_log_dirs_may_be_absent() -> None:
         (b"[1]", 1, "not a JSON object"),
         (b"[" * 10_000, 1, "nested deeper"),
         (b'{"version": 1e999}', 1, "out of range"),
+        (b'{"version": ' + b"1" * 5000 + b"}", 1, "more than 64 bits"),
         (file(GOOD, version=2), 1, "its version is 2"),
         (file(GOOD, version=True), 1, "its version is true"),
         (b'\n{"partitions": []}', 2, "its version is null"),
