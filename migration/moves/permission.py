@@ -28,6 +28,7 @@ WORSENED: Final[Mapping[HazardKind, str | None]] = {
     HazardKind.ASSIGNMENT_QUEUE_FLAT: "the controller does not record new directories",
     HazardKind.DIRECTORY_IDS: "the controller would record a doubtful directory",
     HazardKind.METADATA_VERSION: "the controller does not record directories at this version",
+    HazardKind.LOG_DIRS_NOT_REGISTERED: "the controllers do not know the broker's directories",
     HazardKind.UNFENCED_EARLY: "replicas have no known directory",
     HazardKind.REPLICA_MISPLACED: "a log is not where the metadata log has it",
     HazardKind.REPLICA_NOT_IN_METADATA: None,

@@ -84,6 +84,11 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
         HazardKind.METADATA_VERSION: HazardDoc(
             "metadata.version is below 3.7-IV2, and brokers have several log directories.", _MIGRATE
         ),
+        HazardKind.LOG_DIRS_NOT_REGISTERED: HazardDoc(
+            "A broker is registered without log directories at metadata.version 3.7-IV2 or later"
+            " (KAFKA-16162).",
+            _FINALIZE,
+        ),
         HazardKind.UNFENCED_EARLY: HazardDoc("Kafka unfenced a held broker.", _RESTART),
         HazardKind.REPLICA_MISPLACED: HazardDoc(
             "A replica is in another directory than the metadata log says.", _FINALIZE

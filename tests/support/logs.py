@@ -169,7 +169,7 @@ def _assigned(topic: UUID, partition: i32, c: int) -> PartitionChangeRecordV1:
     return PartitionChangeRecordV1(
         partition_id=partition,
         topic_id=topic,
-        directories=tuple(directory(each, c % (DIRECTORIES + 4)) for each in _brokers(c)),
+        directories=tuple(directory(each, c % (DIRECTORIES + 2)) for each in _brokers(c)),
     )
 
 

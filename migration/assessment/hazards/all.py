@@ -55,6 +55,7 @@ def _all(
     yield from phases.zookeeper_wiped(summary)
     yield from phases.stale_migration_znode(summary, zookeeper, currency)
     yield from phases.metadata_version(summary, disks)
+    yield from phases.log_dirs_not_registered(summary)
     yield from dual_write.stuck(summary, zookeeper, now_ms, currency)
     yield from jmx.assignment_queue_flat(summary, now_ms, currency)
     yield from jmx.contradicts(summary)

@@ -39,6 +39,7 @@ class HazardKind(enum.StrEnum):
     ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat"
     DIRECTORY_IDS = "directory_ids"
     METADATA_VERSION = "metadata_version"
+    LOG_DIRS_NOT_REGISTERED = "log_dirs_not_registered"
     UNFENCED_EARLY = "unfenced_early"
     REPLICA_MISPLACED = "replica_misplaced"
     REPLICA_NOT_IN_METADATA = "replica_not_in_metadata"
@@ -119,6 +120,7 @@ SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
     HazardKind.ASSIGNMENT_QUEUE_FLAT: (_JMX, _LOG),
     HazardKind.DIRECTORY_IDS: (_DISKS,),
     HazardKind.METADATA_VERSION: (_LOG,),
+    HazardKind.LOG_DIRS_NOT_REGISTERED: (_LOG,),
     HazardKind.UNFENCED_EARLY: (_LOG,),
     HazardKind.REPLICA_MISPLACED: (_DISKS,),
     HazardKind.REPLICA_NOT_IN_METADATA: (_DISKS,),

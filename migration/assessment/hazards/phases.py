@@ -212,6 +212,40 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
     )
 
 
+def log_dirs_not_registered(summary: ClusterSummary) -> Iterator[Hazard]:
+    """Yield the brokers whose registration names no log directory, although it has to.
+
+    From 3.7-IV2 a registration has them (KIP-858). Kafka treats an empty list as "all online"
+    (DirectoryId.isOnline, the repair of KAFKA-16162), so it notices no failed directory.
+    """
+    level = summary.metadata_version
+    if level is None or level < JBOD_LEVEL:
+        return
+    for broker in summary.brokers:
+        if broker.registered_offset is None or broker.log_dirs:
+            continue
+        yield Hazard(
+            kind=HazardKind.LOG_DIRS_NOT_REGISTERED,
+            severity=Severity.CRITICAL,
+            blocks=Action.FINALIZE,
+            broker=broker.id,
+            text=(
+                f"broker {broker.id} is registered without log directories: if one fails, the"
+                " controllers do not move its leaders; early releases elect none of its replicas"
+                " (KAFKA-16162)"
+            ),
+            evidence=(
+                f"metadata.version is {name_of(level)}: a registration names log directories",
+                f"the registration at offset {broker.registered_offset} names none",
+            ),
+            way_out=(
+                "With all its log directories online, restart the broker with the latest 3.9"
+                " release: it registers its directories when it starts."
+            ),
+            since_ms=broker.registered_ms,
+        )
+
+
 def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
     """Yield the brokers that Kafka unfenced before their directories are known."""
     for broker in summary.brokers:

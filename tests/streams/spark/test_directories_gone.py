@@ -2,9 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import UUID
 
+from kio.schema.types import BrokerId
+from kio.static.primitive import i16, i64
+
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import HazardKind
+from migration.assessment.hazards.all import hazards
 from migration.image.summary import BrokerSummary
 from migration.metadata.directory_ids import DirectoryId, to_text
+from streams.wire.schema import FeatureLevelRecordV0, RegisterBrokerRecordV3
+from streams.wire.values import write_value
 from tests.support.logs import Action, directory, values, write_segment
 from tests.support.pipeline import Run
 
@@ -23,6 +32,20 @@ ASSIGN_0: Action = (5, 0, 0, 0)
 ASSIGN_0_TO_1: Action = (5, 0, 0, 6)
 """Partition 0 moves to directory 1."""
 ASSIGN_1: Action = (5, 0, 1, 0)
+
+WITHOUT_LOG_DIRS = RegisterBrokerRecordV3(
+    broker_id=BrokerId(1),
+    is_migrating_zk_broker=False,
+    incarnation_id=UUID(int=1),
+    broker_epoch=i64(2),
+    end_points=(),
+    features=(),
+    rack=None,
+    fenced=True,
+    in_controlled_shutdown=False,
+    log_dirs=(),
+)
+JBOD = FeatureLevelRecordV0(name="metadata.version", feature_level=i16(17))
 
 PENDING = [TOPIC, PARTITION_0, PARTITION_1]
 
@@ -111,3 +134,15 @@ def test_one_that_it_came_back_without_counts_while_replicas_had_no_known_one(
     settled = broker(tmp_path, [*PENDING, MIGRATING, KRAFT_WITHOUT_2, ASSIGN_0, ASSIGN_1])
     assert settled.gone is not None
     assert unregistered(settled) == ids(2)
+
+
+def test_a_registration_without_log_directories_is_a_hazard(tmp_path: Path) -> None:
+    """KAFKA-16162: from 3.7-IV2 a registration names its directories (KIP-858).
+
+    No 3.9 broker writes such a record, so the test writes one and reads it as any other.
+    """
+    made = [write_value(each) for each in (JBOD, WITHOUT_LOG_DIRS)]
+    (tmp_path / f"{0:020d}.log").write_bytes(write_segment(made, [1]))
+    summary = Run().follow(tmp_path, 1).summary
+    (found,) = hazards(summary, 0, Currency())
+    assert (found.kind, found.broker) == (HazardKind.LOG_DIRS_NOT_REGISTERED, 1)

@@ -454,6 +454,35 @@ def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
     assert only(cluster(Phase.PRE_MIGRATION, disks=WELL, metadata_version=17), kind) is None
 
 
+@pytest.mark.parametrize("mode", [Mode.KRAFT, Mode.MIGRATING])
+@pytest.mark.parametrize(
+    ("level", "log_dirs", "stands"),
+    [
+        (17, (), True),
+        (21, (), True),
+        (16, (), False),
+        (None, (), False),
+        (17, ("a",), False),
+    ],
+)
+def test_a_registration_without_log_directories(
+    mode: Mode, level: int | None, log_dirs: tuple[str, ...], stands: bool
+) -> None:
+    """KIP-858, Metadata records: RegisterBrokerRecord has LogDirs from version 3 (KAFKA-16162)."""
+    summary = cluster(Phase.DUAL_WRITE, broker(mode, log_dirs=log_dirs), metadata_version=level)
+    found = only(summary, HazardKind.LOG_DIRS_NOT_REGISTERED)
+    assert (found is not None) is stands
+    if found is not None:
+        assert (found.blocks, found.broker) == (Action.FINALIZE, 1)
+        assert "names none" in found.evidence[1]
+
+
+def test_a_broker_that_is_only_in_zookeeper_registers_nowhere() -> None:
+    one = broker(Mode.ZOOKEEPER, log_dirs=(), registered_offset=None)
+    kind = HazardKind.LOG_DIRS_NOT_REGISTERED
+    assert only(cluster(Phase.HYBRID, one), kind) is None
+
+
 def test_a_broker_that_serves_while_held() -> None:
     early = UnfencedEarly(pending=9, duration_ms=None)
     one = broker(held=True, unfenced_early=early, replicas=counts(migrating=4))
