@@ -168,6 +168,7 @@ def obstacles(
 ) -> tuple[str, ...]:
     """Return what prevents moves that nothing forbids: names, space, directories, other moves.
 
+    A broker with an offline directory begins no move at all (LogManager.getOrCreateLog).
     `own`: the targets of moves that may run already, by broker: an interrupted plan's.
     """
     moves = tuple(moves)
@@ -177,10 +178,10 @@ def obstacles(
         if is_too_long(each.at)
     )
     for id_ in sorted({each.broker for each in moves}):
-        used = {path for each in moves if each.broker == id_ for path in (each.source, each.target)}
         for one in _described(brokers[id_]):
-            if one.error and one.path in used:
-                found[f"broker {id_}: {one.path} is not online (error {one.error})"] = None
+            if one.error:
+                offline = f"broker {id_}: {one.path} is not online (error {one.error})"
+                found[f"{offline}, and Kafka then rejects every move"] = None
             mine = own.get(id_, {})
             for at in sorted(at for at in one.futures if mine.get(at) != one.path):
                 found[f"broker {id_} already moves {at} to {one.path}: wait for its end"] = None

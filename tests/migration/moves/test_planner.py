@@ -69,11 +69,13 @@ def test_a_silent_broker_is_unknown() -> None:
 
 
 def test_the_last_healthy_destination_takes_all() -> None:
-    """A third directory failed: draining to the only one left is allowed."""
+    """A third directory failed: the plan is made; Kafka rejects it until the third one is back."""
     one = broker(1, log_dir(D0, SIZES), log_dir(D1, {"u-0": 5}), log_dir(D2, error=56))
     moves = drain(one, D0)
     assert {each.target for each in moves} == {D1}
-    assert not obstacles(moves, {1: one})
+    restored = broker(1, log_dir(D0, SIZES), log_dir(D1, {"u-0": 5}))
+    assert obstacles(moves, {1: one})
+    assert not obstacles(moves, {1: restored})
 
 
 def test_one_directory_cannot_be_evened_out() -> None:
@@ -181,11 +183,15 @@ def test_a_destination_that_is_too_small_is_an_obstacle() -> None:
     assert obstacles(drain(one, D0), {1: one}) == ("broker 1: /d1 would be 10 bytes too small",)
 
 
-def test_another_move_and_an_offline_end_are_obstacles() -> None:
-    """KIP-113, "Initiate replica movement ...": a second request replaces the running move."""
+@pytest.mark.parametrize("target", [D1, D2])
+def test_another_move_and_an_offline_directory_are_obstacles(target: str) -> None:
+    """KIP-113, "Initiate replica movement ...": a second request replaces the running move.
+
+    The broker rejects all moves while any of its directories is offline (observed on 3.9.1).
+    """
     one = broker(1, log_dir(D0, {"t-0": 1}), log_dir(D1, error=56), log_dir(D2, futures={"u-1": 4}))
-    assert obstacles([Move(1, at("t-0"), D0, D1, 1)], {1: one}) == (
-        "broker 1: /d1 is not online (error 56)",
+    assert obstacles([Move(1, at("t-0"), D0, target, 1)], {1: one}) == (
+        "broker 1: /d1 is not online (error 56), and Kafka then rejects every move",
         "broker 1 already moves u-1 to /d2: wait for its end",
     )
 
