@@ -25,16 +25,21 @@ from migration.observed.probed import Broker, Facts, Unknown
 
 PROTOCOL: Final = "inter.broker.protocol.version"
 _KRAFT_ONLY: Final = (4, 0)
+_FAILURE_TIMEOUT: Final = "log.dir.failure.timeout.ms"
+_SESSION_TIMEOUT: Final = "broker.session.timeout.ms"
+_DEFAULTS_MS: Final = {_FAILURE_TIMEOUT: 30_000, _SESSION_TIMEOUT: 9_000}
 
 SETTINGS: Final = (
     PROTOCOL,
     "alter.config.policy.class.name",
     "authorizer.class.name",
+    _SESSION_TIMEOUT,
     "control.plane.listener.name",
     "controlled.shutdown.enable",
     "controller.quorum.voters",
     "create.topic.policy.class.name",
     "inter.broker.listener.name",
+    _FAILURE_TIMEOUT,
     "log.dirs",
     "password.encoder.secret",
     "process.roles",
@@ -184,11 +189,48 @@ def restart_settings(facts: Facts) -> Finding:
     return satisfied("restarts move leaders away first and elect only replicas in sync")
 
 
+@needs(no_brokers)
+def failure_timeout(facts: Facts) -> Finding:
+    """Check how long a broker in KRaft mode keeps a failed directory that it cannot report.
+
+    Then it shuts down, if the directory has a leader (KIP-858). The controllers tolerate
+    the same silence for the session timeout.
+    """
+    low, missing = [], unknown_settings(facts)
+    lines = []
+    for broker, settings in known_settings(facts):
+        texts = {name: settings.get(name, str(ms)) for name, ms in _DEFAULTS_MS.items()}
+        if not all(text.isdecimal() for text in texts.values()):
+            missing.append(f"the timeouts of broker {broker.id}: {', '.join(texts.values())}")
+            continue
+        timeout_ms, session_ms = (int(texts[name]) for name in _DEFAULTS_MS)
+        lines.append(f"broker {broker.id}: {_FAILURE_TIMEOUT}={timeout_ms}")
+        if timeout_ms < session_ms:
+            low.append(f"{lines[-1]}, {_SESSION_TIMEOUT}={session_ms}")
+    if low:
+        fix = (
+            f"raise {_FAILURE_TIMEOUT} to Kafka's default, {_DEFAULTS_MS[_FAILURE_TIMEOUT]}: in"
+            " KRaft mode a broker with a failed directory shuts down when no controller answers"
+            " for that time"
+        )
+        return warned(f"{_FAILURE_TIMEOUT} is short", *worse_first(low, missing), fix=fix)
+    if missing:
+        return missing_data(*missing, fix=SEE_BROKERS)
+    values = sorted({line.partition(": ")[2] for line in lines})
+    return satisfied(", ".join(values), *lines)
+
+
 CHECKS: Final = (
     Check("broker-versions", "Every broker runs a release that can migrate", True, broker_versions),
     Check(
         "inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", True, inter_broker_protocol
     ),
     Check("kraft-settings", "No setting has another meaning in KRaft mode", False, kraft_settings),
+    Check(
+        "failure-timeout",
+        "A broker has time to report a failed log directory",
+        False,
+        failure_timeout,
+    ),
     Check("restart-settings", "Restarts move leaders away first", False, restart_settings),
 )

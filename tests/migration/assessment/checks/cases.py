@@ -235,6 +235,13 @@ CASES = (
     Case("kraft-settings", settings(reserved_broker_max_id="1"), WARN, "its id was generated"),
     Case("kraft-settings", settings(create_topic_policy_class_name="x.Policy"), WARN, "policy"),
     Case("kraft-settings", broker2(settings=WHY), UNKNOWN),
+    # KIP-858, Configuration: log.dir.failure.timeout.ms, 30 s by default
+    Case("failure-timeout", WELL, PASS, "log.dir.failure.timeout.ms=30000"),
+    Case("failure-timeout", settings(log_dir_failure_timeout_ms="60000"), PASS, "=60000"),
+    Case("failure-timeout", settings(log_dir_failure_timeout_ms="8999"), WARN, "broker 2"),
+    Case("failure-timeout", settings(broker_session_timeout_ms="40000"), WARN, "=40000"),
+    Case("failure-timeout", settings(log_dir_failure_timeout_ms="soon"), UNKNOWN, "soon"),
+    Case("failure-timeout", broker2(settings=WHY), UNKNOWN, "broker 2"),
     Case("restart-settings", WELL, PASS),
     Case("restart-settings", settings(controlled_shutdown_enable="false"), WARN, "broker 2"),
     Case("restart-settings", broker2(settings=WHY), UNKNOWN),
