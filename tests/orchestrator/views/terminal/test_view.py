@@ -177,7 +177,7 @@ def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
 replica_counts = st.fixed_dictionaries({state: st.integers(0, 10**6) for state in ReplicaState})
 
 
-@given(replica_counts, st.integers(5, 100))
+@given(replica_counts, st.integers(len(ReplicaState), 100))
 def test_a_bar_is_full_and_shows_every_state_that_occurs(
     found: dict[ReplicaState, int], width: int
 ) -> None:
