@@ -1,6 +1,6 @@
 """Faults of log directories: the rules of the hazards and of preflight's checks."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
@@ -35,55 +35,6 @@ def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[s
     """Return the usable directories if one or none of several remains; None: more remain."""
     left = tuple(each for each in every if each not in failed)
     return left if len(every) > 1 and len(left) < 2 else None
-
-
-def id_faults(
-    disks: DisksImage, need_ids: Collection[int], registered: Mapping[int, Collection[str]]
-) -> dict[int, list[str]]:
-    """Return each broker's directories with missing or duplicate ids, as far as they were read.
-
-    The ids are in meta.properties. A broker with a duplicate directory.id does not start
-    (MetaPropertiesEnsemble.verify); if the id is another broker's, the controller rejects its
-    registration (INVALID_REGISTRATION). If an id is missing, the broker generates a new one, and
-    each replica in that directory stays assigned to an id that no longer exists.
-
-    Args:
-        disks: a directory that was read is `readable`.
-        need_ids: brokers whose directories must have ids.
-        registered: the ids of each broker's last registration; those without a directory are
-            listed.
-    """
-    read = {
-        (one.id, each.path): each.directory_id
-        for one in disks.brokers.values()
-        for each in one.log_dirs
-        if each.readable
-    }
-    places: dict[str | None, list[tuple[int, str]]] = {}
-    for at, id_ in read.items():
-        places.setdefault(id_, []).append(at)
-    found = {}
-    for one in disks.brokers.values():
-        own = {path: id_ for (broker, path), id_ in read.items() if broker == one.id}
-        lines = [
-            f"{path}: directory.id {id_}, as in {_others(places[id_], one.id, path)}"
-            for path, id_ in own.items()
-            if id_ is not None and len(places[id_]) > 1
-        ]
-        if one.id in need_ids:
-            without = [path for path, id_ in own.items() if id_ is None]
-            lines += [f"{path}: no directory.id in meta.properties" for path in without]
-        if lines and len(own) == len(one.log_dirs):
-            missed = [each for each in registered.get(one.id, ()) if each not in own.values()]
-            lines += [f"registered, but in no directory now: {each}" for each in missed]
-        if lines:
-            found[one.id] = lines
-    return found
-
-
-def _others(found: list[tuple[int, str]], broker: int, path: str) -> str:
-    others = [each for each in found if each != (broker, path)]
-    return ", ".join(p if b == broker else f"{p} of broker {b}" for b, p in others)
 
 
 def disks_of(brokers: Iterable[Broker]) -> DisksImage:

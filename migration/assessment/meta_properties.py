@@ -8,9 +8,9 @@ them. LogManager treats a directory whose file cannot be read as offline.
 
 import enum
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import (
@@ -164,6 +164,25 @@ def faults(
         node_id: the first readable file's if None.
         metadata_log_dir: not compared if None.
     """
+    read = ids_of(files)
+    found = [
+        *file_faults(
+            files, cluster_id=cluster_id, node_id=node_id, metadata_log_dir=metadata_log_dir
+        ),
+        *id_faults({0: read}, {0} if any(read.values()) else ()).get(0, ()),
+    ]
+    order = [each.path for each in files]
+    return tuple(sorted(found, key=lambda each: order.index(each.path)))
+
+
+def file_faults(
+    files: Sequence[MetaProperties],
+    *,
+    cluster_id: str | None = None,
+    node_id: int | None = None,
+    metadata_log_dir: str | None = None,
+) -> tuple[Fault, ...]:
+    """Return the faults of one broker's files, except those of the directory ids."""
     cluster = _expected_cluster(files, cluster_id)
     node = _expected_node(files, node_id)
 
@@ -175,7 +194,6 @@ def faults(
             yield FaultKind.CLUSTER, f"belongs to cluster {one.cluster_id}, not {cluster}"
         if one.node_id is not None and one.node_id != node:
             yield FaultKind.NODE, f"belongs to broker {one.node_id}, not {node}"
-        yield from _of_id(one, files)
         if one.metadata_log and metadata_log_dir not in (None, one.path):
             yield (
                 FaultKind.METADATA_LOG,
@@ -201,16 +219,52 @@ def _unreadable(one: MetaProperties) -> Iterator[tuple[FaultKind, str]]:
         yield FaultKind.MISSING, f"has no {META}, and {inside}"
 
 
-def _of_id(one: MetaProperties, files: Sequence[MetaProperties]) -> Iterator[tuple[FaultKind, str]]:
-    places = [each.path for each in files if each.directory_id == one.directory_id]
-    if one.directory_id is None:
-        if any(each.directory_id for each in files):
-            yield FaultKind.NO_ID, "has no directory.id, and another directory has one"
-    elif _reserved(one):
-        yield FaultKind.RESERVED_ID, f"directory.id {one.directory_id} is reserved"
-    elif len(places) > 1:
-        others = ", ".join(each for each in places if each != one.path)
-        yield FaultKind.DUPLICATE_ID, f"directory.id {one.directory_id}, as in {others}"
+Ids: TypeAlias = Mapping[str, str | None]
+"""The directory.id of each directory of a broker whose file was read; None: it has none."""
+
+
+def ids_of(files: Sequence[MetaProperties]) -> Ids:
+    """Return the ids in the files that Kafka can read."""
+    return {each.path: each.directory_id for each in files if each.readable}
+
+
+def id_faults(ids: Mapping[int, Ids], need_ids: Collection[int]) -> Mapping[int, tuple[Fault, ...]]:
+    """Return the faults of the directory ids of each broker that has any.
+
+    A broker with a reserved id, or with one id in two directories, does not start
+    (MetaPropertiesEnsemble.verify); if the id is another broker's, the controller rejects its
+    registration (INVALID_REGISTRATION). If an id is missing, the broker generates a new one, and
+    each replica in that directory stays assigned to an id that no longer exists.
+
+    Args:
+        ids: by broker.
+        need_ids: brokers whose directories must have ids.
+    """
+    places: dict[str, list[tuple[int, str]]] = {}
+    for broker, own in ids.items():
+        for path, id_ in own.items():
+            if id_ is not None:
+                places.setdefault(id_, []).append((broker, path))
+
+    def of(broker: int, path: str, id_: str | None) -> tuple[FaultKind, str] | None:
+        if id_ is None:
+            missing = FaultKind.NO_ID, f"no directory.id in {META}"
+            return missing if broker in need_ids else None
+        if _reserved(id_):
+            return FaultKind.RESERVED_ID, f"directory.id {id_} is reserved"
+        others = [each for each in places[id_] if each != (broker, path)]
+        named = ", ".join(p if b == broker else f"{p} of broker {b}" for b, p in others)
+        return (FaultKind.DUPLICATE_ID, f"directory.id {id_}, as in {named}") if others else None
+
+    found = {
+        broker: tuple(
+            Fault(path=path, kind=fault[0], text=fault[1])
+            for path, id_ in own.items()
+            if (fault := of(broker, path, id_)) is not None
+        )
+        for broker, own in ids.items()
+    }
+    return {broker: each for broker, each in found.items() if each}
 
 
 def _expected_cluster(files: Sequence[MetaProperties], given: str | None) -> str | None:
@@ -231,9 +285,9 @@ def _in_order(files: Sequence[MetaProperties]) -> list[MetaProperties]:
     return sorted((each for each in files if each.readable), key=lambda each: each.path)
 
 
-def _reserved(one: MetaProperties) -> bool:
+def _reserved(id_: str) -> bool:
     try:
-        return one.directory_id is not None and is_reserved(from_text(one.directory_id))
+        return is_reserved(from_text(id_))
     except InvalidDirectoryId:
         return False
 
@@ -318,12 +372,6 @@ def _refusal(
     read = _in_order(files)
     if mode is Mode.KRAFT and not read:
         return "No readable meta.properties files found."
-    if all(each.error is not None for each in files):
-        paths = ", ".join(each.path for each in files)
-        return (
-            f"Shutdown broker because none of the specified log dirs from {paths} can be created or"
-            " validated"
-        )
     # A broker in KRaft mode compares its files with each other; the controllers compare the id.
     given = None if mode is Mode.KRAFT else cluster_id
     reason = _verify(read, mode, _expected_cluster(files, given), _expected_node(files, node_id))
@@ -334,6 +382,12 @@ def _refusal(
     ):
         return (
             f"Encountered I/O error in metadata log directory {metadata_log_dir}. Cannot continue."
+        )
+    if all(each.error is not None for each in files):
+        paths = ", ".join(each.path for each in files)
+        return (
+            f"Shutdown broker because none of the specified log dirs from {paths} can be created or"
+            " validated"
         )
     return _kraft_refusal(files, metadata_log_dir, cluster_id) if mode is Mode.KRAFT else None
 
@@ -358,7 +412,7 @@ def _verify(
             )
         if one.directory_id is None:
             continue
-        if _reserved(one):
+        if _reserved(one.directory_id):
             # Kafka's own spelling
             return f"Invalid resrved directory ID {one.directory_id} found in {one.path}"
         before = seen.setdefault(one.directory_id, one.path)

@@ -79,7 +79,7 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
             _FINALIZE,
         ),
         HazardKind.DIRECTORY_IDS: HazardDoc(
-            "A `directory.id` exists twice or is missing.", _RESTART
+            "A `directory.id` exists twice, is reserved or is missing.", _RESTART
         ),
         HazardKind.METADATA_VERSION: HazardDoc(
             "metadata.version is below 3.7-IV2, and brokers have several log directories.", _MIGRATE

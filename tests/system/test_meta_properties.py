@@ -89,7 +89,7 @@ def _starts(
         else:
             texts = case.change([dict(files[0]), dict(files[1])])
             # Directories without a case would hide that no file is left to read.
-            others = dict.fromkeys(range(2, DIRECTORIES)) if texts == [None, None] else {}
+            others = dict.fromkeys(range(2, DIRECTORIES), texts[1]) if case.is_everywhere else {}
             yield case.name, dict(enumerate(texts)) | others, case.metadata_log_in
     yield ", ".join(names), shared, None
 

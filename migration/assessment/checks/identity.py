@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.bad_directories import disks_of, id_faults
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
@@ -16,7 +15,7 @@ from migration.assessment.checks.check import (
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated
-from migration.assessment.meta_properties import FaultKind, faults
+from migration.assessment.meta_properties import file_faults, id_faults, ids_of
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
 
@@ -34,9 +33,12 @@ def directory_ids(facts: Facts) -> Finding:
             fix=where,
         )
     need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
-    faults = id_faults(disks_of(facts.brokers), need_ids, {})
-    bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
-    bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
+    of_ids = id_faults({broker.id: ids_of(meta) for broker, meta in read}, need_ids)
+    bad = [
+        f"broker {broker.id}: {each.path}: {each.text}"
+        for broker, meta in read
+        for each in (*of_ids.get(broker.id, ()), *file_faults(meta, node_id=broker.id))
+    ]
     if bad:
         fix = (
             "do not start the migration before this is fixed: check meta.properties in every"
@@ -55,12 +57,6 @@ def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
     settings = {} if isinstance(broker.settings, Unknown) else broker.settings
     migrating = settings.get("zookeeper.metadata.migration.enable") == "true"
     return migrating or any(one.directory_id is not None for one in meta)
-
-
-def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[str]:
-    for one in faults(meta, node_id=broker.id):
-        if one.kind not in (FaultKind.DUPLICATE_ID, FaultKind.NO_ID):  # id_faults: of all brokers
-            yield f"broker {broker.id}: {one.path}: {one.text}"
 
 
 def cluster_id_agrees(facts: Facts) -> Finding:

@@ -8,9 +8,10 @@ of them (H1), in KRaft mode the `unassigned` ones (H2). It refuses to create the
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from migration.assessment.bad_directories import danger, id_faults, last_ones
+from migration.assessment.bad_directories import danger, last_ones
 from migration.assessment.failed_directories import Channel, DirectoryFailed
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.assessment.meta_properties import id_faults
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.log_dirs import (
@@ -249,18 +250,29 @@ def _stuck(move: DirectoryMove) -> str:
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the brokers with a duplicate directory.id, or without one that they need."""
+    """Yield the brokers with a duplicate or reserved directory.id, or without one that they need.
+
+    KIP-858, "Broker lifecycle management" and "Reserved UUIDs".
+    """
     registered = {each.id: each.log_dirs for each in summary.brokers}
-    for broker, lines in id_faults(disks, _with_ids(summary, disks), registered).items():
+    ids = {
+        one.id: {each.path: each.directory_id for each in one.log_dirs if each.readable}
+        for one in disks.brokers.values()
+    }
+    for broker, faults in id_faults(ids, _with_ids(summary, disks)).items():
+        lines = [f"{each.path}: {each.text}" for each in faults]
+        if len(ids[broker]) == len(disks.brokers[broker].log_dirs):
+            gone = [each for each in registered.get(broker, ()) if each not in ids[broker].values()]
+            lines += [f"registered, but in no directory now: {each}" for each in gone]
         yield Hazard(
             kind=HazardKind.DIRECTORY_IDS,
             severity=Severity.CRITICAL,
             blocks=Action.RESTART,
             broker=broker,
             text=(
-                f"a directory.id of broker {broker} is duplicate or missing: the broker does not"
-                " start, or the controller rejects it, or it generates a new id, and partitions"
-                " whose only replica is assigned to the old id lose their leader"
+                f"a directory.id of broker {broker} is duplicate, reserved or missing: the broker"
+                " does not start, or the controller rejects it, or it generates a new id, and"
+                " partitions whose only replica is assigned to the old id lose their leader"
             ),
             evidence=tuple(lines),
             way_out=(

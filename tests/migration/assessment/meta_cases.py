@@ -30,6 +30,7 @@ class MetaCase:
         refused: the modes that refuse to start.
         harmed: the modes that start and put replicas at risk.
         metadata_log_in: the directory in which a folder of the metadata log is made.
+        is_everywhere: whether further directories are as the second.
     """
 
     name: str
@@ -38,6 +39,7 @@ class MetaCase:
     refused: frozenset[Mode] = NONE
     harmed: frozenset[Mode] = NONE
     metadata_log_in: int | None = None
+    is_everywhere: bool = False
 
 
 def text(entries: Entries) -> str:
@@ -85,8 +87,10 @@ CASES: Final = (
     MetaCase(name="consistent", change=_ids(ID_0, ID_1)),
     MetaCase(name="missing, nothing else in it", change=lambda files: [text(files[0]), None],
              faults=(FaultKind.MISSING,), refused=KRAFT, harmed=EVERY - KRAFT),
-    MetaCase(name="all are missing", change=lambda _: [None, None],
+    MetaCase(name="all are missing", change=lambda _: [None, None], is_everywhere=True,
              faults=(FaultKind.MISSING,) * 2, refused=KRAFT, harmed=EVERY - KRAFT),
+    MetaCase(name="all are malformed", change=lambda _: ["version=x\n"] * 2, is_everywhere=True,
+             faults=MALFORMED * 2, refused=EVERY),
     MetaCase(name="no entry", change=lambda files: [text(files[0]), "x\n"],
              faults=(FaultKind.NO_ID,), refused=KRAFT, harmed=frozenset({Mode.MIGRATING})),
     MetaCase(name="version is no number", change=_second(version="x"), faults=MALFORMED,

@@ -41,6 +41,7 @@ def files_of(case: MetaCase) -> list[MetaProperties]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_faults_and_next_starts(case: MetaCase) -> None:
+    """KIP-858, "Broker lifecycle management": an id in two directories ends the start."""
     files = files_of(case)
     found = faults(files, cluster_id="C", node_id=1, metadata_log_dir="/d0")
     assert tuple(each.kind for each in found) == case.faults
@@ -77,8 +78,10 @@ def test_a_first_start_generates_the_ids() -> None:
 
 
 def test_no_file_can_be_read() -> None:
+    """The ensemble compares the metadata log directory before LogManager opens any directory."""
     bad = [MetaProperties(path=path, error="x") for path in PATHS]
-    assert "none of the specified log dirs" in start(Mode.ZOOKEEPER, *bad)
+    assert "none of the specified log dirs from /d0, /d1" in start(Mode.ZOOKEEPER, *bad)
+    assert "I/O error in metadata log directory /d0" in start(Mode.MIGRATING, *bad)
     assert start(Mode.KRAFT, *bad) == "No readable meta.properties files found."
 
 
@@ -94,6 +97,7 @@ def test_files_of_version_1_start_in_kraft_mode_only() -> None:
 
 
 def test_superseded_ids_in_a_file_that_kafka_reads_are_named() -> None:
+    """KIP-858, "Storage format command", an earlier text: `directory.ids` never shipped."""
     (found,) = faults([replace(WELL, old_ids=True)])
     assert found.kind is FaultKind.OLD_IDS
 
@@ -107,6 +111,7 @@ def test_reserved_ids(number: int, *, reserved: bool) -> None:
 
 
 def test_a_negative_low_half_is_reserved_as_in_kafka() -> None:
+    """KIP-858, "Reserved UUIDs": Kafka 3.9 compares the low half as a signed number."""
     assert is_reserved(bytes(8) + b"\xff" * 8)
     assert not is_reserved(b"\x01" + bytes(15))
 

@@ -50,6 +50,11 @@ KRAFT = b'{"version":2,"brokerid":3001,"timestamp":"1","kraftControllerEpoch":1}
 OFFLINE = (log_dir("/d0", ORDERS), log_dir("/d1", error=56))
 ONE_DIR = (log_dir("/d0", ORDERS, SINGLE),)
 IDS = (meta("/d0", 1, directory_id="a"), meta("/d1", 1, directory_id="b"))
+RESERVED = "AAAAAAAAAAAAAAAAAAAAYw"
+ONE_ID_TWICE = replace(
+    WELL,
+    brokers=tuple(replace(one, meta=(meta("/d0", one.id, directory_id="a"),)) for one in BROKERS),
+)
 WITH_SECRET = controllers(settings={"password.encoder.secret": "(set)"})
 DENIED = controllers(may_fetch=False, may_describe=False, quorum=None, node_id=WHY, cluster_id=WHY)
 
@@ -172,6 +177,10 @@ CASES = (
          "broker 1: /d1: no directory.id in meta.properties"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="a"))), FAIL,
          "broker 1: /d0: directory.id a, as in /d1"),
+    Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id=RESERVED))), FAIL,
+         f"broker 1: /d1: directory.id {RESERVED} is reserved"),
+    Case("directory-ids", ONE_ID_TWICE, FAIL,
+         "broker 2: /d0: directory.id a, as in /d0 of broker 1"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 2, directory_id="b"))), FAIL,
          "belongs to broker 2"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="b", cluster_id="x"))),

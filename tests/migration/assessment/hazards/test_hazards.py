@@ -174,6 +174,7 @@ def test_a_directory_that_is_not_reported_any_more_is_cut_off() -> None:
 
 
 def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
+    """KIP-858, "Migrating a cluster in ZK mode": it shuts down if any directory fails."""
     kind = HazardKind.HALTED_IN_MIGRATION
     one = broker(Mode.MIGRATING)
     down = {"unreachable": "refused", "unreachable_since_ms": 300}
@@ -188,6 +189,7 @@ def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
 
 
 def test_a_broker_that_came_back_with_fewer_directories() -> None:
+    """KIP-858, "Broker registration": the new registration lacks a directory."""
     gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
     found = only(cluster(Phase.HYBRID, broker(gone=gone)), HazardKind.REPLICAS_RECREATED)
     assert found is not None
@@ -195,6 +197,7 @@ def test_a_broker_that_came_back_with_fewer_directories() -> None:
 
 
 def test_a_directory_that_failed_while_replicas_had_none() -> None:
+    """KIP-858, "Handling log directory failures": leaders move by directory id only."""
     failed = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
     one = broker(failed=failed, replicas=counts(migrating=3))
     found = only(cluster(Phase.HYBRID, one), HazardKind.DIRECTORY_FAILED_UNDER_PENDING)
@@ -240,6 +243,7 @@ IDS = HazardKind.DIRECTORY_IDS
 
 
 def test_a_directory_id_that_is_there_twice() -> None:
+    """KIP-858, "Broker lifecycle management": the broker fails at startup."""
     twice = disks(*(log_dir(p, directory_id="a", readable=True) for p in ("/d0", "/d1")))
     found = only(cluster(Phase.HYBRID, broker(), disks=twice), IDS)
     assert found is not None
@@ -251,6 +255,21 @@ def test_a_directory_id_that_is_there_twice() -> None:
     )
     unseen = disks(*(log_dir(p, directory_id="a", readable=None) for p in ("/d0", "/d1")))
     assert only(cluster(Phase.HYBRID, broker(), disks=unseen), IDS) is None
+
+
+def test_a_directory_id_that_is_reserved() -> None:
+    """KIP-858, "Reserved UUIDs": a broker with one in its file does not start."""
+    reserved = "AAAAAAAAAAAAAAAAAAAAYw"
+    one = disks(
+        log_dir("/d0", directory_id="a", readable=True),
+        log_dir("/d1", directory_id=reserved, readable=True),
+    )
+    found = only(cluster(Phase.HYBRID, broker(), disks=one), IDS)
+    assert found is not None
+    assert found.evidence == (
+        f"/d1: directory.id {reserved} is reserved",
+        "registered, but in no directory now: b",
+    )
 
 
 def test_a_directory_id_of_another_broker() -> None:
@@ -274,6 +293,7 @@ def test_a_directory_id_of_another_broker() -> None:
 
 
 def test_a_directory_id_that_is_missing() -> None:
+    """KIP-858, "Broker lifecycle management": the broker generates another one."""
     missing = disks(
         log_dir("/d0", directory_id=None, readable=True),
         log_dir("/d1", directory_id="b", readable=True),
@@ -435,6 +455,7 @@ def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
 def test_a_metadata_version_without_directories(
     level: int | None, log_dirs: tuple[str, ...], stands: bool
 ) -> None:
+    """KIP-858, "Compatibility": metadata.version gates directories in records."""
     summary = cluster(Phase.KRAFT, broker(log_dirs=log_dirs), metadata_version=level)
     found = only(summary, HazardKind.METADATA_VERSION)
     assert (found is not None) is stands
@@ -484,6 +505,7 @@ def test_a_broker_that_is_only_in_zookeeper_registers_nowhere() -> None:
 
 
 def test_a_broker_that_serves_while_held() -> None:
+    """KIP-858, "Broker registration": it remains fenced; Kafka 3.9 does not wait."""
     early = UnfencedEarly(pending=9, duration_ms=None)
     one = broker(held=True, unfenced_early=early, replicas=counts(migrating=4))
     found = only(cluster(Phase.DUAL_WRITE, one), HazardKind.UNFENCED_EARLY)
@@ -514,6 +536,7 @@ def difference(kind: str, **changes: object) -> Difference:
 def test_what_lies_elsewhere_than_the_metadata_says(
     kind: str, hazard: HazardKind, blocks: Action | None, line: str
 ) -> None:
+    """KIP-858, "Replica management": the broker corrects the assignment."""
     places = Compared(at_ms=5, lasting={kind: 3}, named=(difference(kind),))
     summary = replace(cluster(Phase.DUAL_WRITE, broker()), places=places)
     found = only(summary, hazard)
