@@ -176,6 +176,7 @@ def disks_twice(*replicas: ReplicaOnDisk, whole: tuple[int, ...] = (1, 2)) -> Sh
 
 
 def test_where_replicas_lie_against_where_they_are_assigned() -> None:
+    """KIP-858, "Replica management": the directory on the disk and the one in metadata."""
     found = disks_twice(IN_A, ON_2)
     assert found.placed == (
         Placed(1, "/1/a", A, 1, ("t-0",)),
@@ -198,6 +199,7 @@ def test_a_log_that_the_metadata_does_not_know() -> None:
 
 
 def test_a_future_replica_that_has_caught_up_is_to_be_promoted() -> None:
+    """KIP-113, "Complete replica data movement": it replaces the source log."""
     future = ReplicaOnDisk(0, 1, True, 0)
     assert disks_twice(IN_A, ON_2, future).named == (
         Difference("future", "t-0", "caught up", "", 1, "/1/b"),

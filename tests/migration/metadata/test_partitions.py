@@ -58,10 +58,12 @@ def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
 
 @pytest.mark.parametrize("absent", [None, ()])
 def test_no_directories_are_all_migrating(absent: tuple[DirectoryId, ...] | None) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode": existing replicas are MIGRATING_DIR."""
     assert register(_partition(absent), Numbers()) == Replicas((1, 2), (0, 0), 1, (1, 2))
 
 
 def test_directories_of_another_number_than_replicas_are_refused() -> None:
+    """KIP-858, "Metadata records": one directory for each replica."""
     with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 1 directories"):
         register(_partition((A,)), Numbers())
     with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 3 directories"):
@@ -69,6 +71,7 @@ def test_directories_of_another_number_than_replicas_are_refused() -> None:
 
 
 def test_replicas_that_stay_keep_their_directory_and_new_ones_are_unassigned() -> None:
+    """KIP-858, "Replica placement": a new replica begins as UNASSIGNED_DIR."""
     numbers = Numbers([A, B])
     before = Replicas((1, 2), (numbers[A], numbers[B]), 1, (1, 2))
     after = merge(before, PartitionChange(0, TOPIC, replicas=(2, 3)), numbers)

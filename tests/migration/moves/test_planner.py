@@ -52,6 +52,7 @@ def test_an_offline_directory_is_no_destination() -> None:
     ],
 )
 def test_nothing_can_be_drained_from_or_to_offline_directories(one: Broker, words: str) -> None:
+    """KIP-113, "Complete replica data movement": a move stops if either end is offline."""
     with pytest.raises(Unusable) as refused:
         drain(one, D0)
     assert words in refused.value.why
@@ -105,6 +106,7 @@ def test_directories_are_even_after_the_moves() -> None:
 
 
 def test_a_name_that_is_too_long_stays() -> None:
+    """KIP-113, "Solution": the destination has a folder with a postfix."""
     one = broker(1, log_dir(D0, {f"{'x' * 240}-{n}": 10 for n in range(4)}), log_dir(D1))
     assert not even_out(one, Measure.COUNT)
     assert "name of 282 bytes" in obstacles(drain(one, D0), {1: one})[0]

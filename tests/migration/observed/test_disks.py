@@ -30,6 +30,7 @@ def told(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksImage,
 
 
 def test_a_directory_goes_offline_and_comes_back() -> None:
+    """KIP-113, "DescribeLogDirsResponse": an error of the directory."""
     _, kinds = told(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1"))),
         DisksSeen(2, 1, (log_dir(error=56), log_dir("/d1"))),

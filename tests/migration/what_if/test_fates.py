@@ -93,6 +93,7 @@ def test_the_broker_fails(
 def test_a_directory_fails_in_kraft_mode(
     one: Partition, assignments: Any, fate: Fate, basis: Basis
 ) -> None:
+    """KIP-858, "Handling log directory failures": leaders of assigned replicas move."""
     told = if_directory_fails(situation(one, assignments=assignments), D0)
     assert [(each.fate, each.basis) for each in told.lines] == [(fate, basis)]
     assert told.halts is False
@@ -136,6 +137,7 @@ def test_in_zookeeper_mode_only_what_lies_there_is_concerned(path: str, fate: Fa
 
 @pytest.mark.parametrize("assignments", [WHY, {T: pending()}])
 def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
+    """KIP-589, "Motivation": the controller is notified, and elects leaders."""
     now = situation(part((1, 2)), mode=Mode.ZOOKEEPER, assignments=assignments)
     assert [each.fate for each in if_directory_fails(now, D0).lines] == [Fate.LEADER_MOVES]
 
@@ -153,6 +155,7 @@ def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
     ],
 )
 def test_the_broker_halts_and_takes_all_its_replicas_along(given: dict[str, Any], why: str) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode": it shuts down if any directory fails."""
     told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}, **given), D0)
     assert told.halts is True
     assert told.notes[0] == f"broker 1 would halt, and all its replicas with it: {why}"

@@ -55,6 +55,7 @@ def test_the_first_answer_concludes_nothing() -> None:
 
 
 def test_error_56_cuts_off_what_lay_there(well: KnownBroker) -> None:
+    """KIP-113, "DescribeLogDirsResponse": an error of the directory."""
     partitions = {("t", 2): KnownPartition(3, "id", 70)}
     found = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(2000, partitions=partitions))
     cut = ReplicasCutOff(
@@ -129,6 +130,7 @@ def test_replicas_seen_elsewhere_are_cut_off_no_more(well: KnownBroker) -> None:
 
 
 def test_a_future_replica_is_no_replica_seen_elsewhere(well: KnownBroker) -> None:
+    """KIP-113, "Problem statement": a broker may have two logs of one replica."""
     found = answered(well, [log_dir(A, 0, 1, futures=[2, 3]), OFFLINE], inputs())
     assert partitions_of(found.facts) == [[2, 3]]
 

@@ -32,6 +32,7 @@ def test_a_kraft_brokers_directory(tmp_path: Path) -> None:
 
 
 def test_a_migrating_brokers_directory(tmp_path: Path) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode": meta.properties gets a directory.id."""
     text = VERSION_0 + f"directory.id={ID}\n"
     assert read_local(with_meta(tmp_path, text), 2, "c").directory_id == ID
 
@@ -54,6 +55,7 @@ def test_a_file_in_its_place_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_the_draft_of_kip_858_is_worth_saying(tmp_path: Path) -> None:
+    """KIP-858, "Storage format command", an earlier text."""
     found = read_local(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
     assert found.is_own
     assert "KIP-858" in str(found.trouble)

@@ -117,6 +117,7 @@ def by_path(disks: DisksSeen | DisksUnreachable) -> dict[str, LogDirSeen]:
 
 
 def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) -> None:
+    """KIP-113, "DescribeLogDirsResponse": the size of each replica in each directory."""
     for broker in (1, 2):
         seen = by_path(followed.last_seen(broker))
         assert seen.keys() == log_dirs(lab, broker).keys()

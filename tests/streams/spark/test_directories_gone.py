@@ -63,6 +63,7 @@ def broker(tmp_path: Path, drawn: Sequence[Action]) -> BrokerSummary:
 def test_what_fails_under_pending_replicas_counts_until_the_last_has_its_place(
     tmp_path: Path,
 ) -> None:
+    """KIP-858, "Handling log directory failures": a pending replica has no directory id."""
     failed = broker(tmp_path, [*PENDING, KRAFT, FAILED_0_AND_2])
     assert failed.failed is not None
     assert (failed.failed.directories, failed.failed.pending) == (ids(0, 2), 2)

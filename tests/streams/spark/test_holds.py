@@ -41,6 +41,7 @@ def _broker(run: Run) -> BrokerSummary:
 def test_a_broker_is_held_from_its_kraft_registration_to_its_last_assignment(
     tmp_path: Path,
 ) -> None:
+    """KIP-858, "Broker registration": until no replica of it is UNASSIGNED_DIR."""
     drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0]
     held = _broker(_run(tmp_path, drawn))
     assert (held.held, held.pending, held.assignments_complete_offset) == (True, 1, None)
@@ -79,12 +80,14 @@ def test_progress_is_kept_in_steps_by_the_records_times(tmp_path: Path) -> None:
 
 
 def test_a_broker_in_migration_mode_is_not_held(tmp_path: Path) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode": it stays fenced once it restarts in KRaft mode."""
     broker = _broker(_run(tmp_path, [TOPIC, PARTITION_0, MIGRATING, UNFENCE]))
     assert (broker.held, broker.pending, broker.unfenced_early) == (False, 1, None)
     assert broker.assignments_complete_offset is None
 
 
 def test_unfenced_early_counts_the_pending_then_and_lasts_until_the_last(tmp_path: Path) -> None:
+    """KIP-858, "Broker registration": it remains fenced; Kafka 3.9 does not wait."""
     drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0, UNFENCE]
     early = _broker(_run(tmp_path, drawn))
     assert early.unfenced_early == UnfencedEarly(pending=1, duration_ms=None)

@@ -122,6 +122,7 @@ def test_the_fast_readers_take_both_types_in_every_version() -> None:
 
 
 def test_a_partition_without_directories_is_all_migrating() -> None:
+    """KIP-858, "Metadata records": Directories is a new, tagged field."""
     old = PartitionRecordV0(
         **{
             field.name: getattr(read, field.name)

@@ -208,6 +208,7 @@ WEIGHED = ["serve"] * 6 + ["notify"] * 3 + ["process watches", "process reads"] 
 
 @given(steps=st.lists(st.sampled_from(WEIGHED), max_size=80))
 def test_each_is_read_or_counted_exactly_once(steps: list[str]) -> None:
+    """KIP-589, "Motivation": znodes below /log_dir_event_notification name brokers."""
     night = Night()
     night.model.make()
     night.settle()
