@@ -13,8 +13,8 @@ from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab
 from orchestrator.lab.machine.jars import ensure_jars
 from orchestrator.lab.machine.java import Java, find_java
-from tests.streams.log_dirs.journal import until
 from tests.support.cli import kraftgate
+from tests.support.polling import until
 
 _TOOL = "org.apache.kafka.tools.LogDirsCommand"
 _TOOL_S_MAX = 120.0
@@ -98,10 +98,7 @@ def wait_as_kafkas_tool(
         printed[:] = [_in_order(json.loads(done.stdout)), _of_the_tool(lab, tools)]
         return printed[0] == printed[1]
 
-    try:
-        until(alike)
-    except AssertionError:
-        raise AssertionError(printed) from None
+    until(alike, seen=lambda: printed)
 
 
 def _of_the_tool(lab: Lab, options: tuple[str, ...]) -> object:

@@ -12,8 +12,8 @@ from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab
 from orchestrator.lab.machine.jars import ensure_jars
 from orchestrator.lab.machine.java import Java, find_java
-from tests.streams.log_dirs.journal import until
 from tests.support.cli import kraftgate
+from tests.support.polling import until
 
 _TOOL: Final = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 _TOOL_S_MAX: Final = 120.0
@@ -67,10 +67,7 @@ def wait_verified(
         ours = {at: each["progress"] for at, each in seen[1].items()}
         return seen[0] == code and ours == seen[2] and set(ours.values()) == set(progress)
 
-    try:
-        until(agree)
-    except AssertionError:
-        raise AssertionError(seen) from None
+    until(agree, seen=lambda: seen)
     found: dict[tuple[str, int], dict[str, Any]] = seen[1]
     return found
 

@@ -15,7 +15,8 @@ from orchestrator.lab import Lab
 from orchestrator.run import alert_file
 from streams.probe.conditions import ask_settings
 from tests.support.cli import kraftgate
-from tests.system.killing import CLUSTER, Killed, polls
+from tests.support.polling import polls
+from tests.system.killing import CLUSTER, Killed
 
 Hazard = dict[str, Any]
 """One of the hazards in what `kraftgate hazards --json` prints."""

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +13,7 @@ import psutil
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from streams.state.store import Store, StoreError
+from tests.support.polling import polls
 
 CLUSTER = "lab"
 
@@ -120,19 +120,6 @@ class Killed:
             for each in psutil.process_iter()
             if each.pid != os.getpid() and _mentions(each, str(self.state))
         ]
-
-
-def polls(timeout_s: float) -> Iterator[None]:
-    """Yield at once, then again and again until the time is up.
-
-    A pause is five times as long as the poll took: polls leave the processor to what they wait for.
-    """
-    deadline_s = time.monotonic() + timeout_s
-    began_s = time.monotonic()
-    while began_s < deadline_s:
-        yield
-        time.sleep(max(0.1, 5 * (time.monotonic() - began_s)))
-        began_s = time.monotonic()
 
 
 def _mentions(process: psutil.Process, text: str) -> bool:

@@ -18,6 +18,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.support.polling import polls
 from tests.system.asking import (
     asked,
     directory_id,
@@ -28,7 +29,7 @@ from tests.system.asking import (
     stands,
     waited,
 )
-from tests.system.killing import Killed, polls
+from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 

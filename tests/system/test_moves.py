@@ -25,9 +25,9 @@ from orchestrator.lab import Lab, LabSpec
 from streams.kafka.throttle import Throttles
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from tests.streams.log_dirs.journal import until
 from tests.support.cli import Done, kraftgate
 from tests.support.log_dirs import listed
+from tests.support.polling import until
 from tests.system.execution.traffic import Traffic
 from tests.system.killing import CLUSTER, Killed
 

@@ -5,8 +5,7 @@ here, too.
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,12 @@ from tests.migration.assessment.checks.preflight import Told, configured, prefli
 from tests.streams.log_dirs.journal import now_ms
 from tests.support.log_dirs import listed, moving, wait_absent, wait_as_kafkas_tool
 from tests.support.moves import drained, planned, verified, wait_verified
+from tests.support.polling import until
 from tests.system.asking import directory_id
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=3)]
 
-PATIENCE_S = 180.0
 Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]
 """Leader and ISR."""
 IN_ZOOKEEPER, IN_KRAFT, IN_MIGRATION = 24, 18, 12
@@ -93,10 +92,13 @@ class Real:
 
     def wait_as_told(self, told: Predicted, before: Partitions, broker: int) -> None:
         """Wait until every broker shows each partition as predicted, or unchanged."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while wrong := [each for one in self.views() for each in _wrong(one, told, before, broker)]:
-            assert time.monotonic() < deadline_s, wrong
-            time.sleep(0.2)
+        wrong: list[str] = []
+
+        def predicted() -> bool:
+            wrong[:] = [each for one in self.views() for each in _wrong(one, told, before, broker)]
+            return not wrong
+
+        until(predicted, seen=lambda: wrong)
 
     def _running(self) -> list[str]:
         names = [name for name in self.lab.names if name.startswith("broker-")]
@@ -444,10 +446,3 @@ def identified(summary: ClusterSummary, paths: int) -> bool:
 
 def blind_to_the_log(told: Predicted) -> bool:
     return any("leader_not_moved cannot be excluded" in each for each in told.answer["notes"])
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.2)

@@ -17,13 +17,10 @@ from typing import Final
 from orchestrator.lab import Lab
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
-from tests.orchestrator.notify.scraped_status import (
-    status_of,
-    the_scrape_is_what_status_says,
-    until,
-)
+from tests.orchestrator.notify.scraped_status import status_of, the_scrape_is_what_status_says
 from tests.support import alertmanager, prometheus
 from tests.support.held_requests import HeldRequests
+from tests.support.polling import until
 from tests.support.receiver import Receiver, receiving
 from tests.system.asking import of
 from tests.system.killing import Killed

@@ -1,18 +1,16 @@
 """Whether a scrape of `kraftgate run` says what `kraftgate status` says."""
 
 import json
-import time
 import urllib.request
-from collections.abc import Callable
 from typing import Any, Final
 
 from tests.orchestrator.views.metrics.scraping import Samples, samples
 from tests.support.cli import kraftgate
+from tests.support.polling import until
 from tests.support.prometheus import promtool
 from tests.system.killing import Killed
 
 OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0"
-_PATIENCE_S: Final = 180.0
 
 
 def the_scrape_is_what_status_says(run: Killed, metrics: str) -> None:
@@ -67,11 +65,3 @@ def _get(metrics: str, accept: str) -> str:
     with urllib.request.urlopen(asked, timeout=120) as reply:  # noqa: S310  # ours
         text: str = reply.read().decode()
         return text
-
-
-def until(holds: Callable[[], object], what: str, seen: Callable[[], object] = lambda: "") -> None:
-    """Ask until it holds; `seen`: for the message."""
-    deadline_s = time.monotonic() + _PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, f"not within {_PATIENCE_S} s: {what}; {seen()}"
-        time.sleep(0.2)

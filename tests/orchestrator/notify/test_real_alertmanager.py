@@ -17,9 +17,9 @@ from orchestrator.notify.delivery import RESOLVE_AFTER_MS
 from orchestrator.notify.sender import Sender
 from streams.state.source_status import now_ms
 from tests.orchestrator.notify import receivers
-from tests.orchestrator.notify.test_sender import until
 from tests.orchestrator.notify.told import alert, wanted
 from tests.support.alertmanager import active, running
+from tests.support.polling import until
 from tests.support.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.prometheus

@@ -20,6 +20,7 @@ from orchestrator.notify.sender import Sender, SenderStats
 from tests.orchestrator.notify import receivers
 from tests.orchestrator.notify.receivers import ROUTING_KEY, TOKEN
 from tests.orchestrator.notify.told import HOUR_MS, alert, wanted
+from tests.support.polling import until
 from tests.support.receiver import OK, Receiver, Reply, Sent, receiving
 
 
@@ -81,13 +82,6 @@ def receiver() -> Iterator[Receiver]:
 def statuses(sent: list[Sent]) -> list[tuple[str, str]]:
     """Of a webhook: each alert's broker and status."""
     return [(each.json["commonLabels"]["broker"], each.json["status"]) for each in sent]
-
-
-def until(holds: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.005)
 
 
 def in_turn(*replies: Reply) -> Callable[[Sent], Reply]:

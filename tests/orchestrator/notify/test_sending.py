@@ -14,12 +14,12 @@ from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatS
 from orchestrator.run.assessed import Tick
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.notify import receivers
-from tests.orchestrator.notify.test_sender import until
 from tests.orchestrator.notify.test_watch import NAME, STALLED
 from tests.orchestrator.run.test_run import gate
 from tests.orchestrator.views.metrics.test_serving import OPENMETRICS, get, listening_config
 from tests.scenes.night import cluster
 from tests.support.fake_store import FakeFollowing, FakeStore
+from tests.support.polling import until
 from tests.support.receiver import Receiver, Reply, receiving
 
 

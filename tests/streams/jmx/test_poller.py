@@ -13,7 +13,8 @@ from migration.observed.source_status import is_current
 from streams.jmx.config import JmxConfig, PrometheusServer
 from streams.jmx.poller import JmxPoller
 from tests.streams.jmx.server import serving, text
-from tests.streams.log_dirs.journal import Facts, now_ms, until
+from tests.streams.log_dirs.journal import Facts, now_ms
+from tests.support.polling import until
 
 STATE = 'kafka_controller_KafkaController_Value{{name="ZkMigrationState"}} {}\n'
 FAST = {"interval_s": 0.02, "deadline_s": 1.0}

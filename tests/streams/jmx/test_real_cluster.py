@@ -24,8 +24,9 @@ from streams.jmx.config import Access, PrometheusServer
 from streams.jmx.exposition import numbers_in
 from streams.jmx.http import Http
 from tests.streams.jmx.scraping import scraped
-from tests.streams.log_dirs.journal import now_ms, until
+from tests.streams.log_dirs.journal import now_ms
 from tests.support.cli import kraftgate
+from tests.support.polling import until
 from tests.support.prometheus import running
 from tests.system.killing import Killed
 

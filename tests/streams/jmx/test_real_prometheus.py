@@ -15,7 +15,8 @@ from streams.jmx.poller import JmxPoller
 from streams.jmx.prometheus import read_prometheus
 from tests.streams.jmx.scraping import scraped
 from tests.streams.jmx.server import serving, text
-from tests.streams.log_dirs.journal import Facts, now_ms, until
+from tests.streams.log_dirs.journal import Facts, now_ms
+from tests.support.polling import until
 from tests.support.prometheus import running
 
 pytestmark = pytest.mark.prometheus

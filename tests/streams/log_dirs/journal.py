@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from migration.observed.facts import Observation
+from tests.support.polling import PATIENCE_S
 
 T = TypeVar("T", bound=Observation)
-
-PATIENCE_S = 180.0
 
 
 def now_ms() -> int:
@@ -48,14 +47,3 @@ class Facts:
         with self._news:
             assert self._news.wait_for(lambda: bool(found()), PATIENCE_S), self._told[after:]
             return found()[0]
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until it holds; a pause is five times as long as the look, and leaves the processor."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        began = time.monotonic()
-        if holds():
-            return
-        assert began < deadline
-        time.sleep(max(0.02, 5 * (time.monotonic() - began)))

@@ -32,8 +32,9 @@ from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
-from tests.streams.log_dirs.journal import Facts, now_ms, until
+from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.streams.log_dirs.world import A, B, log_dir
+from tests.support.polling import until
 
 CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05)
 WITH_CONTENT = LogDirsConfig(brokers=CONFIG.brokers, cluster="c", interval_s=5.0, eager_s=0.05)

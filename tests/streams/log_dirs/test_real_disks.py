@@ -28,7 +28,8 @@ from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from tests.streams.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
+from tests.streams.log_dirs.journal import Facts, now_ms
+from tests.support.polling import PATIENCE_S, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 

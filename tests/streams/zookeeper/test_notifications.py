@@ -190,6 +190,22 @@ class Night:
         return sum(f.number for f in self.facts if isinstance(f, NotificationsMissed))
 
 
+def with_the_parent() -> Night:
+    """A watcher that has read the parent, without notifications."""
+    night = Night()
+    night.model.make()
+    night.settle()
+    return night
+
+
+def with_a_notification() -> Night:
+    """The process watches; neither it nor the watcher has seen the notification."""
+    night = with_the_parent()
+    night.process.watch(watches=True)
+    night.model.notify()
+    return night
+
+
 STEPS: dict[str, Callable[[Night], None]] = {
     "serve": lambda night: night.model.serve(),
     "notify": lambda night: night.model.notify(),
@@ -209,9 +225,7 @@ WEIGHED = ["serve"] * 6 + ["notify"] * 3 + ["process watches", "process reads"] 
 @given(steps=st.lists(st.sampled_from(WEIGHED), max_size=80))
 def test_each_is_read_or_counted_exactly_once(steps: list[str]) -> None:
     """KIP-589, "Motivation": znodes below /log_dir_event_notification name brokers."""
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     for step in steps:
         STEPS[step](night)
     night.settle()
@@ -227,9 +241,7 @@ def test_each_is_read_or_counted_exactly_once(steps: list[str]) -> None:
     after=st.lists(st.sampled_from(WEIGHED), max_size=30),
 )
 def test_a_parent_made_anew_counts_from_0(before: list[str], blind: bool, after: list[str]) -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     for step in before:
         STEPS[step](night)
     night.settle()
@@ -269,9 +281,7 @@ def test_what_came_and_went_before_the_first_reading_is_nobodys_miss(
 
 
 def test_a_name_given_by_hand_is_no_notification() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     night.model.children[f"{EVENT}0000000500"] = 9
     night.model.created += 1
     night.model.notify()
@@ -290,9 +300,7 @@ QUICK = ["serve", "delete oldest", "delete newest", "reconnect", "process loses 
 
 @given(steps=st.lists(st.sampled_from(["notify", *QUICK]), max_size=60))
 def test_none_is_missed_that_the_process_read_in_time(steps: list[str]) -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     for step in steps:
         STEPS[step](night)
         if step == "notify":
@@ -306,11 +314,7 @@ def test_none_is_missed_that_the_process_read_in_time(steps: list[str]) -> None:
 
 def test_one_that_the_process_reads_late_is_not_missed() -> None:
     """The listing shows the deletion before the process has written what it read."""
-    night = Night()
-    night.model.make()
-    night.settle()
-    night.process.watch(watches=True)
-    night.model.notify()
+    night = with_a_notification()
     read = night.model._stat(night.model.zxid)
     night.model.delete(newest=True)
     listed(night)
@@ -321,11 +325,7 @@ def test_one_that_the_process_reads_late_is_not_missed() -> None:
 
 
 def test_a_process_that_does_not_catch_up_delays_only_so_long() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
-    night.process.watch(watches=True)
-    night.model.notify()
+    night = with_a_notification()
     night.model.delete(newest=True)
     listed(night)
     night.process.tick()
@@ -337,11 +337,7 @@ def test_a_process_that_does_not_catch_up_delays_only_so_long() -> None:
 
 
 def test_what_the_process_read_below_an_earlier_parent_is_not_counted_again() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
-    night.process.watch(watches=True)
-    night.model.notify()
+    night = with_a_notification()
     read = night.model._stat(night.model.zxid)
     night.settle()
     night.model.remove()
@@ -364,9 +360,7 @@ def test_only_the_latest_are_kept_without_a_connection() -> None:
 
 
 def test_what_was_read_late_below_an_earlier_parent_is_another_notification() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     night.model.notify()
     earlier = night.model._stat(night.model.zxid)
     night.model.remove()
@@ -384,11 +378,7 @@ def test_what_was_read_late_below_an_earlier_parent_is_another_notification() ->
 
 
 def test_what_was_read_below_a_later_parent_is_another_notification() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
-    night.process.watch(watches=True)
-    night.model.notify()
+    night = with_a_notification()
     night.model.delete(newest=True)
     listed(night)
     for change in (night.model.remove, night.model.make, night.model.notify):
@@ -400,9 +390,7 @@ def test_what_was_read_below_a_later_parent_is_another_notification() -> None:
 
 
 def test_a_zookeeper_that_lost_its_data_repeats_transaction_numbers() -> None:
-    night = Night()
-    night.model.make()
-    night.settle()
+    night = with_the_parent()
     night.model.zxid = 100
     night.process._take(["read", 1, "eA==", list(night.model._stat(102))])
     night.model.remove()

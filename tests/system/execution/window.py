@@ -18,8 +18,9 @@ from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
 from tests.support.approving import by_login, by_token
 from tests.support.cli import Done, kraftgate
+from tests.support.polling import polls
 from tests.support.soaks import short
-from tests.system.killing import CLUSTER, Killed, polls
+from tests.system.killing import CLUSTER, Killed
 
 HOOK = Path(__file__).with_name("lab_hook.py")
 

@@ -22,12 +22,12 @@ from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
 from tests.support.alertmanager import Told
 from tests.support.alertmanager import listening as alertmanager
+from tests.support.polling import until
 from tests.support.prometheus import ask, running
 from tests.system.execution.window import Window
 
 BROKERS: Final = 2
 PARTITIONS: Final = 120
-_PATIENCE_S: Final = 180.0
 _WALK_S: Final = 900.0
 
 
@@ -121,7 +121,7 @@ def _walked(window: Window, prometheus: str) -> None:
     summary = window.summary()
     assert summary is not None
     assert summary.phase is Phase.FINALIZED
-    _until(lambda: ask(prometheus, 'kraftgate_phase{phase="finalized"} == 1'), "the end is scraped")
+    until(lambda: ask(prometheus, 'kraftgate_phase{phase="finalized"} == 1'), "the end is scraped")
 
 
 def _stands_at(checkpoint: str) -> Callable[[ExecutionState], bool]:
@@ -130,10 +130,3 @@ def _stands_at(checkpoint: str) -> Callable[[ExecutionState], bool]:
         return current is not None and current.id.partition("[")[0] == checkpoint
 
     return there
-
-
-def _until(holds: Callable[[], object], what: str) -> None:
-    deadline_s = time.monotonic() + _PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, f"not within {_PATIENCE_S} s: {what}"
-        time.sleep(0.2)

@@ -1,7 +1,7 @@
 """Every query, against a real Prometheus that scraped a tick with a value of every metric."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from tests.orchestrator.notify.rules import RULES
 from tests.orchestrator.views.metrics.dashboard.queries import Asked, queries
 from tests.orchestrator.views.metrics.everything import RECEIVERS, everything
 from tests.orchestrator.views.metrics.scraping import registry
+from tests.support.polling import until
 from tests.support.prometheus import Labels, ask, ask_range, running
 
 pytestmark = pytest.mark.prometheus
@@ -20,7 +21,6 @@ pytestmark = pytest.mark.prometheus
 EVERY: Final = tuple(queries("prod"))
 SOMETIMES: Final = frozenset({"broker", "source", "blocks"})
 """Empty where they say nothing: a hazard, or an alert, that is about no single broker."""
-_PATIENCE_S: Final = 180.0
 
 
 class _Changing(Collector):
@@ -44,8 +44,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     address = f"127.0.0.1:{server.server_port}"
     try:
         with running(folder, kraftgate=address, rules=RULES.read_text("utf-8")) as url:
-            _until(lambda: any(ask(url, "increase(kraftgate_events_total[15s])").values()))
-            _until(lambda: ask(url, 'ALERTS{alertname="KraftgateAssignmentStalled"}'))
+            until(lambda: any(ask(url, "increase(kraftgate_events_total[15s])").values()))
+            until(lambda: ask(url, 'ALERTS{alertname="KraftgateAssignmentStalled"}'))
             yield url
     finally:
         server.shutdown()
@@ -72,10 +72,3 @@ def _answer(url: str, asked: Asked) -> Iterator[Labels]:
     else:
         now_s = time.time()
         yield from ask_range(url, asked.expr, now_s - 30, now_s)
-
-
-def _until(holds: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + _PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.2)

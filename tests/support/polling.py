@@ -1,0 +1,29 @@
+"""Wait for what another process or a real cluster does."""
+
+import time
+from collections.abc import Callable, Iterator
+
+PATIENCE_S = 180.0
+
+
+def polls(timeout_s: float = PATIENCE_S, pause_s_min: float = 0.1) -> Iterator[None]:
+    """Yield at once, then again and again until the time is up.
+
+    A pause is five times as long as the poll took: polls leave the processor to what they wait for.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    began_s = time.monotonic()
+    while began_s < deadline_s:
+        yield
+        time.sleep(max(pause_s_min, 5 * (time.monotonic() - began_s)))
+        began_s = time.monotonic()
+
+
+def until(
+    holds: Callable[[], object], what: str = "", seen: Callable[[], object] = lambda: ""
+) -> None:
+    """Poll until it holds; `what`, `seen`: for the message of a failure."""
+    for _ in polls(pause_s_min=0.02):
+        if holds():
+            return
+    raise AssertionError(f"not within {PATIENCE_S} s: {what}; {seen()}")
