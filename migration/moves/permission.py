@@ -2,7 +2,7 @@
 
 A move deletes the log in the source directory at its end, and in KRaft mode it ends only when the
 controller has recorded the new directory (KIP-858). So it needs a broker whose directories the
-controller knows, and evidence that does not change while somebody examines it.
+controller knows, and must not change the evidence of a loss before an operator examined it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -27,7 +27,7 @@ class Moving:
     Attributes:
         started: the moves that a broker accepted, or was seen to perform.
         strikes: how many polls in a row showed no trace of a move that was started.
-        failed: why a move does not go on.
+        failed: why a move makes no progress.
     """
 
     started: frozenset[Replica] = frozenset()

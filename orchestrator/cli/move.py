@@ -231,8 +231,8 @@ def apply(
     """Start the moves of PLAN.json, and wait for their end. Writes to Kafka.
 
     Sets the throttle of each broker for the time, and restores what was set before. Takes the lock
-    of `run --execute`; records in the audit trail what it is about to send. A second run goes on
-    with what is left, also after a kill. Ctrl-C ends the command, not the moves that run.
+    of `run --execute`; records in the audit trail what it is about to send. A second run resumes
+    the moves, also after a kill. Ctrl-C ends the command, not the moves that run.
 
     Needs ALTER, ALTER_CONFIGS, DESCRIBE and DESCRIBE_CONFIGS on CLUSTER. Exits with 0 once all
     replicas are in their target; with 1 if Kafka refuses a move or one ends early, and names what

@@ -443,7 +443,7 @@ class MoveRun:
             more = [f"and {len(left) - _NAMED_MAX} more"] if len(left) > _NAMED_MAX else []
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *left[:_NAMED_MAX], *more])}. To go on: kraftgate move"
+                f" {'; '.join([*why, *left[:_NAMED_MAX], *more])}. To resume: kraftgate move"
                 f" {command} {self._plan.file}"
                 + (f"; to end: kraftgate move cancel {self._plan.file}" * (command == "apply"))
             )

@@ -2,7 +2,7 @@
 
     python -m streams.zookeeper.notification_process
 
-`streams.zookeeper.read_ahead` starts it, and decides what becomes of the notifications. The names
+`streams.zookeeper.read_ahead` starts it, and combines the notifications with the listing. The names
 of the next ones are known in advance: when the parent changes, kazoo's own thread asks for
 `AHEAD` of them at once, and for the listing that sets the watch again, in one round trip.
 
@@ -44,8 +44,8 @@ Message: TypeAlias = tuple[str, bool] | tuple[str, int] | tuple[str, int, str, t
 notification, data in base64, the fields of kazoo's ZnodeStat)."""
 
 
-class _Looks:
-    """The looks at the notifications through one client."""
+class _Reader:
+    """Reads the notifications through one client."""
 
     def __init__(self, ensemble: Ensemble, write: Callable[[Message], None]) -> None:
         self._write = write
@@ -61,26 +61,26 @@ class _Looks:
         """Read all notifications created so far that still exist, then answer the request."""
         done = partial(self._write, ("caught up", request))
         # The server of this session may be behind the one that the parent's process asked.
-        self._client.sync_async("/").rawlink(lambda _: self._look(done))
+        self._client.sync_async("/").rawlink(lambda _: self._request(done))
 
     def _state_changed(self, _client: Client, state: str, _server: str) -> None:
         if state == KazooState.CONNECTED:
-            self._look(partial(self._write, ("watching", True)))
+            self._request(partial(self._write, ("watching", True)))
         else:
             self._write(("watching", False))
 
     def _fired(self, _kind: str, path: str) -> None:
         if path == NOTIFICATIONS:
-            self._look()
+            self._request()
 
-    def _look(self, done: Callable[[], None] = lambda: None) -> None:
+    def _request(self, done: Callable[[], None] = lambda: None) -> None:
         """Ask for the next names and for the listing; called by kazoo's threads, never waits."""
         first, found = self._next, set[int]()
         if first is not None:
             for number in range(first, first + AHEAD):
                 self._read(number, found, lambda: None)
         self._client.get_children_async(
-            NOTIFICATIONS, watch=_already_heard, include_data=True
+            NOTIFICATIONS, watch=_reported_already, include_data=True
         ).rawlink(partial(self._listed, first or 0, found, done))
 
     def _read(self, number: int, found: set[int], done: Callable[[], None]) -> None:
@@ -110,7 +110,7 @@ class _Looks:
     def _read_listed(self, numbers: list[int], found: set[int], done: Callable[[], None]) -> None:
         left = sorted(set(numbers) - found)[-_LISTED_MAX:]
         for number in left:
-            # ZooKeeper answers in order, so the last answer ends the look.
+            # ZooKeeper answers in order, so the last answer is the end.
             self._read(number, found, done if number == left[-1] else lambda: None)
         if not left:
             done()
@@ -118,14 +118,14 @@ class _Looks:
     def _await_parent(self, done: Callable[[], None]) -> None:
         def answered(result: IAsyncResult) -> None:
             if result.successful() and result.value is not None:
-                self._look(done)  # it was created in the meantime
+                self._request(done)  # it was created in the meantime
             elif result.successful():
                 done()
 
-        self._client.exists_async(NOTIFICATIONS, watch=_already_heard).rawlink(answered)
+        self._client.exists_async(NOTIFICATIONS, watch=_reported_already).rawlink(answered)
 
 
-def _already_heard(_event: WatchedEvent) -> None:
+def _reported_already(_event: WatchedEvent) -> None:
     """Do nothing: `Client.listen` reports the event earlier, in the thread that receives it."""
 
 
@@ -146,16 +146,16 @@ def main() -> None:
                 line = line[os.write(sys.stdout.fileno(), line) :]
 
     ensemble = parse_ensemble(sys.stdin.readline())
-    looks = _Looks(ensemble, write)
+    reader = _Reader(ensemble, write)
     for line in sys.stdin:
         request = json.loads(line)
         if request is None:
-            looks.end()
-            looks = _Looks(ensemble, write)
+            reader.end()
+            reader = _Reader(ensemble, write)
         else:
-            looks.catch_up(request)
+            reader.catch_up(request)
     signal.alarm(_STOP_S)
-    looks.end()
+    reader.end()
 
 
 if __name__ == "__main__":

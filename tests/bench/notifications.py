@@ -1,6 +1,6 @@
 """(i) Log directory notifications that are deleted 20 ms after their creation.
 
-A stand-in for the active ZooKeeper controller creates and deletes them, one process; another one
+A substitute of the active ZooKeeper controller creates and deletes them, one process; another one
 reads them by a plain ChildrenWatch of kazoo. Meanwhile a stub broker has its replicas assigned as
 fast as the controller takes it, which keeps Kraftgate's Spark job busy. Of each notification the
 store has the event of its content, or counts it as missed.
@@ -142,7 +142,7 @@ def _notify(connect: str, number: int) -> int:
         controller.start()
         controller.join(_WAIT_S_MAX + number)
         if controller.exitcode != 0:
-            raise MeasuringFailed(f"the stand-in controller ended with {controller.exitcode}")
+            raise MeasuringFailed(f"the substitute controller ended with {controller.exitcode}")
         ours.send("report")
         if not ours.poll(_WAIT_S_MAX):
             raise MeasuringFailed("the plain watch does not report")

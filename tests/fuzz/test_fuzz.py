@@ -70,7 +70,7 @@ def _broken(data: bytes) -> object:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("defect", "told"),
+    ("defect", "message"),
     [
         ("c", "IndexError at test_fuzz.py"),
         ("m", "took "),
@@ -79,10 +79,12 @@ def _broken(data: bytes) -> object:
         ("t", "took over 5 s"),
     ],
 )
-def test_each_kind_of_defect_is_found_and_the_rest_is_read_after_it(defect: str, told: str) -> None:
+def test_each_kind_of_defect_is_found_and_the_rest_is_read_after_it(
+    defect: str, message: str
+) -> None:
     outcome = fuzz("broken", SEED, 6, find=partial(broken_target, defect))
     [finding] = outcome.findings
-    assert told in finding.what
+    assert message in finding.what
     assert finding.index == 3
     assert f"python -m tests.fuzz broken --seed {SEED} --index 3" in str(finding)
     assert outcome.inputs == 6

@@ -2,7 +2,7 @@
 
 Each case walks a lab cluster through what a projection may get wrong, ends the controllers, and
 leaves in ``DIR/CASE`` the log of one of them and what Kafka's own tool prints for every file of
-it, all gzipped. The fixtures beside the tests were made by this.
+it, all gzipped. This program made the fixtures in the folders of the tests.
 """
 
 import gzip

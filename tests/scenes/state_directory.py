@@ -80,7 +80,7 @@ def write(scene: Scene, folder: Path) -> Written:
         with closing(Store.open(state / "store.db")) as store:
             store.commit(1, [_outcome(each) for each in known], scene.now_ms)
     for each in scene.clusters:
-        _write_beside(each, state / "clusters" / each.name)
+        _write_files(each, state / "clusters" / each.name)
 
     def move(at_ms: int) -> None:
         earlier_ms = scene.now_ms - at_ms
@@ -122,7 +122,7 @@ def _outcome(one: ClusterScene) -> BatchResult:
     )
 
 
-def _write_beside(one: ClusterScene, home: Path) -> None:
+def _write_files(one: ClusterScene, home: Path) -> None:
     home.mkdir(parents=True)
     if one.execution is not None:
         execution_status.write(home / execution_status.EXECUTION_FILE, one.execution)

@@ -48,47 +48,51 @@ def asked(run: Killed, broker: int, code: int) -> dict[str, Any]:
 def blocked(run: Killed, step: str, id_: str, broker: int | None = None) -> Hazard:
     """The hazard of that kind that blocks the step (of that broker), once it is named."""
     about = ("--before", step, *(() if broker is None else ("--broker", str(broker))))
-    told = answered(run, lambda code, told: code == 5 and len(_of(told, id_, broker)) == 1, *about)
-    return _of(told, id_, broker)[0]
+    answer = answered(
+        run, lambda code, answer: code == 5 and len(_of(answer, id_, broker)) == 1, *about
+    )
+    return _of(answer, id_, broker)[0]
 
 
 def free(run: Killed, *about: str) -> None:
     """Wait until it names no hazard, and nothing that it does not know."""
     answered(
-        run, lambda code, told: (code, told["hazards"], told["unknown"]) == (0, [], []), *about
+        run,
+        lambda code, answer: (code, answer["hazards"], answer["unknown"]) == (0, [], []),
+        *about,
     )
 
 
-def stands(run: Killed, id_: str, broker: int | None = None) -> Hazard:
+def active(run: Killed, id_: str, broker: int | None = None) -> Hazard:
     """The hazard of that kind, of the broker if one is named, whatever it forbids."""
-    (found,) = _of(answered(run, lambda _, told: len(_of(told, id_, broker)) == 1), id_, broker)
+    (found,) = _of(answered(run, lambda _, answer: len(_of(answer, id_, broker)) == 1), id_, broker)
     return found
 
 
-def standing(run: Killed, broker: int, *kinds: str) -> dict[str, Hazard]:
+def all_active(run: Killed, broker: int, *kinds: str) -> dict[str, Hazard]:
     """The hazards of one broker by kind, once they are of exactly these."""
 
-    def are_these(_: int, told: dict[str, Any]) -> bool:
-        found = [each["id"] for each in told["hazards"] if each["broker"] == broker]
+    def are_these(_: int, answer: dict[str, Any]) -> bool:
+        found = [each["id"] for each in answer["hazards"] if each["broker"] == broker]
         return sorted(found) == sorted(kinds)
 
-    told = answered(run, are_these)
-    return {each["id"]: each for each in told["hazards"] if each["broker"] == broker}
+    answer = answered(run, are_these)
+    return {each["id"]: each for each in answer["hazards"] if each["broker"] == broker}
 
 
-def _of(told: dict[str, Any], id_: str, broker: int | None = None) -> list[Hazard]:
+def _of(answer: dict[str, Any], id_: str, broker: int | None = None) -> list[Hazard]:
     return [
-        each for each in told["hazards"] if each["id"] == id_ and broker in (None, each["broker"])
+        each for each in answer["hazards"] if each["id"] == id_ and broker in (None, each["broker"])
     ]
 
 
 def waited(run: Killed, *conditions: str, timeout: str = "2m") -> None:
-    """`kraftgate wait` until all of these hold at one look; fails with what does not."""
+    """`kraftgate wait` until all of these hold in one poll; fails with what does not."""
     options = [part for each in conditions for part in ("--condition", each)]
     done = kraftgate(run.config, "wait", *options, "--timeout", timeout, "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["satisfied"], len(told["findings"])) == (True, len(conditions))
+    answer = json.loads(done.stdout)
+    assert (answer["satisfied"], len(answer["findings"])) == (True, len(conditions))
 
 
 def modes(run: Killed) -> dict[int, Mode]:
@@ -101,8 +105,8 @@ def modes(run: Killed) -> dict[int, Mode]:
 def offline_alerts(run: Killed) -> list[Alert]:
     """The active alerts that a log directory cannot be used."""
     file = alert_file.file_of(load_config(run.config), CLUSTER)
-    active = (each.alert for each in alert_file.read(file).active())
-    return [each for each in active if each.name == "KraftgateLogDirOffline"]
+    alerts = (each.alert for each in alert_file.read(file).active())
+    return [each for each in alerts if each.name == "KraftgateLogDirOffline"]
 
 
 def of(kind: str, broker: int | None = None, **fields: object) -> Callable[[Event], bool]:

@@ -18,6 +18,7 @@ from migration.metadata.events import Source
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
 from tests.system.asking import (
+    active,
     answered,
     asked,
     blocked,
@@ -25,7 +26,6 @@ from tests.system.asking import (
     free,
     of,
     on_disk,
-    stands,
 )
 from tests.system.killing import Killed
 
@@ -97,11 +97,11 @@ def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
     path = str(lab.directory(3, 1))
     lab.fail_directory(3, 1)
     # The notification lives for some milliseconds: it is read, or counted.
-    told = run.wait_for_event(
+    event = run.wait_for_event(
         lambda event: event.kind in ("log_dir_failure_notified", "notifications_missed")
     )
-    assert told.source is Source.ZOOKEEPER
-    assert told.fields.get("count", 1) == 1
+    assert event.source is Source.ZOOKEEPER
+    assert event.fields.get("count", 1) == 1
     run.wait_for_event(of("log_dir_offline", 3, path=path))
     assert asked(run, 3, 5)["blocked"]
     lab.stop("broker-3")
@@ -182,7 +182,7 @@ def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
     blocked(run, "finalize", HazardKind.FINALIZE_TOO_EARLY)
     lab.finalize(early=True)
     run.wait_for(lambda now: now.phase is Phase.FINALIZED)
-    hazard = stands(run, HazardKind.FINALIZED_TOO_EARLY)
+    hazard = active(run, HazardKind.FINALIZED_TOO_EARLY)
     assert "broker 1 is in migrating mode" in hazard["evidence"]
     assert any("broker 2 has replicas" in line for line in hazard["evidence"])
 
@@ -220,10 +220,10 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
         client.set(user, was[user].replace(b"1024", b"1025"))
         client.set(topic, b"{")
         client.create("/brokers/ids/9", client.get("/brokers/ids/1")[0], ephemeral=True)
-        told = run.wait_for_event(of("zookeeper_differs", what="isr"))
-        assert (told.source, told.fields["subject"]) == (Source.ZOOKEEPER, "copied-0")
-        told = run.wait_for_event(of("znode_not_compared"))
-        assert (told.fields["path"], told.fields["reason"]) == (topic, "its content is not JSON")
+        event = run.wait_for_event(of("zookeeper_differs", what="isr"))
+        assert (event.source, event.fields["subject"]) == (Source.ZOOKEEPER, "copied-0")
+        event = run.wait_for_event(of("znode_not_compared"))
+        assert (event.fields["path"], event.fields["reason"]) == (topic, "its content is not JSON")
         found = run.wait_for(lambda now: now.content.lasting.keys() >= {"config", "registration"})
         assert {each.subject for each in found.content.named} == {
             "broker 9",
@@ -237,7 +237,7 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
         assert hazard["blocks"] == "finalize"
         answered(
             run,
-            lambda _, told: len(told["unknown"]) == 1 and topic in told["unknown"][0],
+            lambda _, event: len(event["unknown"]) == 1 and topic in event["unknown"][0],
             *("--before", "finalize"),
         )
         client.delete("/brokers/ids/9")
@@ -280,7 +280,7 @@ def _h1(lab: Lab, run: Killed) -> None:
             assert lab.watermarks(topic, partition) == (0, end)
     event = run.wait_for_event(of("records_lost", 1))
     assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
-    stands(run, HazardKind.REPLICAS_RECREATED, 1)
+    active(run, HazardKind.REPLICAS_RECREATED, 1)
 
 
 def _h2_and_h3(lab: Lab, run: Killed) -> None:
@@ -299,5 +299,5 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     held = run.wait_for(lambda now: any(each.id == 2 and each.held for each in now.brokers))
     (broker,) = (each for each in held.brokers if each.id == 2)
     assert broker.replicas[ReplicaState.MIGRATING] >= len(old) > 0
-    hazard = stands(run, HazardKind.RESTART_LOSES_REPLICAS, 2)
+    hazard = active(run, HazardKind.RESTART_LOSES_REPLICAS, 2)
     assert "not be created if migrating (H3)" in hazard["text"]

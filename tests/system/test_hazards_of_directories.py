@@ -20,13 +20,13 @@ from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.polling import polls
 from tests.system.asking import (
+    active,
+    all_active,
     asked,
     directory_id,
     of,
     offline_alerts,
     on_disk,
-    standing,
-    stands,
     waited,
 )
 from tests.system.killing import Killed
@@ -110,24 +110,24 @@ def test_directories_that_fail_at_the_wrong_moment(
 
 
 def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None:
-    """KIP-589, "Motivation": the znode names the broker. Who reads it has to ask nobody."""
+    """KIP-589, "Motivation": the znode names the broker; no request to it is needed."""
     unasked.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2)
     lab.fail_directory(2, 1)
     run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
     assert lab.wait_directory_noticed(2, 1)
-    left = stands(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
+    left = active(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
     assert str(lab.directory(2, 0)) in left["text"]
     unasked.wait_for(lambda _: bool(offline_alerts(unasked)))
-    (told,) = offline_alerts(unasked)
+    (alert,) = offline_alerts(unasked)
     # On a busy machine the notification may be missed: then it may be any broker's.
-    assert told.labels.get("broker") == "2" or "brokers 1, 2" in told.description
-    assert not told.labels.keys() & {"log_dir", "directory"}
+    assert alert.labels.get("broker") == "2" or "brokers 1, 2" in alert.description
+    assert not alert.labels.keys() & {"log_dir", "directory"}
     lab.stop("broker-2")
     lab.heal_directory(2, 1)
     lab.start("broker-2")
     run.wait_for_event(of("disks_answer_again", 2))
-    standing(run, 2)
-    if "broker" in told.labels:
+    all_active(run, 2)
+    if "broker" in alert.labels:
         unasked.wait_for(lambda _: not offline_alerts(unasked))
     unasked.kill()
 
@@ -154,7 +154,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
         assert held.returncode in (ExitCode.GATE_NOT_MET, ExitCode.HAZARD), held.stderr
         assert "1 replica moving between log directories" in held.stderr
     run.wait_for(lambda now: now.disks is not None and bool(now.disks.brokers[1].stuck))
-    stuck = stands(run, HazardKind.FUTURE_REPLICA_STUCK, 1)
+    stuck = active(run, HazardKind.FUTURE_REPLICA_STUCK, 1)
     (line,) = stuck["evidence"]
     assert line.startswith(f"moved-0 moves to {lab.directory(1, 1 - source)}: ")
     assert line.endswith(" messages behind")
@@ -162,7 +162,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
 
     lab.alter_configs(*of_broker, "--delete-config", throttle)
     waited(run, "no_directory_move", "no_directory_move(1)")
-    standing(run, 1)
+    all_active(run, 1)
     assert on_disk(lab, 1, 1 - source, "moved") == {0}
     lab.delete_topic("moved")
 
@@ -181,7 +181,7 @@ def _one_fails_under_pending_replicas(
     assignments.hold()
     lab.move_to_kraft(2)
     run.wait_for(lambda now: unfenced_and_held(now.brokers, 2))
-    early = standing(run, 2, HazardKind.UNFENCED_EARLY)
+    early = all_active(run, 2, HazardKind.UNFENCED_EARLY)
     assert early[HazardKind.UNFENCED_EARLY]["blocks"] == "restart"
     asked(run, 2, 5)
     lab.wait_in_sync()
@@ -190,7 +190,7 @@ def _one_fails_under_pending_replicas(
     lab.fail_directory(2, 1)
     assert lab.wait_directory_noticed(2, 1)
     run.wait_for(lambda now: [len(each.log_dirs) for each in now.brokers if each.id == 2] == [1])
-    found = standing(
+    found = all_active(
         run,
         2,
         HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
@@ -216,7 +216,7 @@ def _one_fails_under_pending_replicas(
     run.wait_for_event(of("assignments_complete", 2))
     run.wait_for(lambda _: leaders(lab, "old", doomed["old"]) == {-1})
     run.wait_for(lambda _: all(lab.isrs()["both", each][1] == [1] for each in doomed["both"]))
-    standing(run, 2, HazardKind.ONE_DIRECTORY_LEFT)
+    all_active(run, 2, HazardKind.ONE_DIRECTORY_LEFT)
     asked(run, 2, 0)
 
     lab.stop("broker-2")
@@ -238,7 +238,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
     inside = on_disk(lab, 2, 1, "old")
     lab.stop("broker-2")
     write_directory_id(folders[1], own[0])
-    twice = stands(run, HazardKind.DIRECTORY_IDS, 2)
+    twice = active(run, HazardKind.DIRECTORY_IDS, 2)
     assert twice["blocks"] == "restart"
     assert twice["evidence"] == [
         f"{folders[0]}: directory.id {own[0]}, as in {folders[1]}",
@@ -249,7 +249,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
         lab.start("broker-2")
 
     write_directory_id(folders[1], None)
-    missing = stands(run, HazardKind.DIRECTORY_IDS, 2)
+    missing = active(run, HazardKind.DIRECTORY_IDS, 2)
     assert missing["evidence"] == [
         f"{folders[1]}: no directory.id in meta.properties",
         f"registered, but in no directory now: {own[1]}",
@@ -263,7 +263,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
     assignments.let_go()
     run.wait_for(lambda now: settled(now.brokers, 2, directory_id(folders[1])))
     assert leaders(lab, "old", inside) == {-1}
-    standing(run, 2)
+    all_active(run, 2)
 
     lab.restart(2)
     lab.wait_in_sync()
@@ -280,12 +280,12 @@ def _a_move_waits_for_the_controller(lab: Lab, run: Killed, assignments: HeldReq
     assignments.hold()
     lab.move_replicas(2, {("old", partition): 0})
     run.wait_for(lambda now: now.disks is not None and bool(now.disks.brokers[2].stuck))
-    stuck = stands(run, HazardKind.FUTURE_REPLICA_STUCK, 2)
+    stuck = active(run, HazardKind.FUTURE_REPLICA_STUCK, 2)
     to = lab.directory(2, 0)
     assert stuck["evidence"] == [f"old-{partition} moves to {to}: caught up, not promoted"]
     assignments.let_go()
     waited(run, "no_directory_move(2)")
-    standing(run, 2)
+    all_active(run, 2)
     assert partition in on_disk(lab, 2, 0, "old")
     assert lab.watermarks("old", partition) == (0, RECORDS)
 
@@ -308,7 +308,7 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
         assert lab.watermarks("old", partition) == (0, RECORDS)
     for partition in doomed:
         assert_offline(lab, "old", partition)
-    found = standing(
+    found = all_active(
         run,
         1,
         HazardKind.ONE_DIRECTORY_LEFT,

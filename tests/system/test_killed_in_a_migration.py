@@ -144,11 +144,11 @@ def _each_znode_comes_and_goes_in_turn(events: list[Event]) -> None:
 
 def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
     lab.start_controllers()
-    beside = (
+    more = (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
         f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
     )
-    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, beside) as run:
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, more) as run:
         _walk(lab, run, tmp_path)
 
 

@@ -261,7 +261,7 @@ def _moving(cluster: Cluster, broker: int, to: int) -> Iterator[tuple[subprocess
 
 
 def _restarted(cluster: Cluster) -> None:
-    """KIP-113, "Handle broker restart": the broker goes on with the copy, and the command waits.
+    """KIP-113, "Handle broker restart": the broker resumes the copy, and the command waits.
 
     After the start, a replica that the throttle had stopped may move no longer (seen on 3.9.1).
     """

@@ -48,7 +48,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _MODULES_MAX: Final = 25
 _VALUES: Final = {"migration/metadata/records.py"}
 """It defines the record; a named tuple runs no code of its own."""
-_BESIDE: Final = {
+_OFF_THE_WAY: Final = {
     # the connection, offsets and positions, which log it is
     "streams/kafka/messages.py",
     "streams/metadata/continuity.py",
@@ -130,7 +130,7 @@ _CHANGE: Final = PartitionChangeRecordV1(
 
 
 class Quorum:
-    """A controller's log; its `connection` stands in for `streams.kafka.connection`."""
+    """A controller's log; its `connection` replaces `streams.kafka.connection`."""
 
     def __init__(self) -> None:
         self.log = write_leader_change(0, 1, 1_000, 3000)
@@ -302,9 +302,9 @@ def test_a_fact_crosses_the_listed_modules_and_no_other(
     }
     listed = set(_listed())
     assert listed - _VALUES <= ran
-    beside = {each for each in ran - listed if not _is_beside(Path(each))}
-    assert not beside, "add it to the table, or say in _BESIDE why it is not on the way"
+    others = {each for each in ran - listed if not _is_off_the_way(Path(each))}
+    assert not others, "add it to the table, or say in _BESIDE why it is not on the way"
 
 
-def _is_beside(file: Path) -> bool:
-    return any(str(each) in _BESIDE for each in (file, *file.parents))
+def _is_off_the_way(file: Path) -> bool:
+    return any(str(each) in _OFF_THE_WAY for each in (file, *file.parents))

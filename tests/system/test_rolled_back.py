@@ -22,7 +22,7 @@ from orchestrator.lab.errors import WrongStateError
 from streams.probe.assignments import assignments
 from tests.support.cli import kraftgate
 from tests.support.pipeline import Run
-from tests.system.asking import blocked, free, of, stands, waited
+from tests.system.asking import active, blocked, free, of, waited
 from tests.system.killing import CLUSTER, Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=6)]
@@ -52,9 +52,9 @@ def lab() -> Iterator[Lab]:
 def status(run: Killed) -> tuple[int, str, str]:
     """The exit code, the phase, and the end of what the migration waits for first."""
     done = kraftgate(run.config, "status", "--json")
-    told = json.loads(done.stdout)
-    first = next(iter(told["waiting_for"]), "")
-    return done.returncode, told["phase"], first[-len("delete /migration first") :]
+    printed = json.loads(done.stdout)
+    first = next(iter(printed["waiting_for"]), "")
+    return done.returncode, printed["phase"], first[-len("delete /migration first") :]
 
 
 def fill(lab: Lab, topic: str) -> None:
@@ -91,7 +91,7 @@ def test_back_and_back_again_and_then_to_the_end(lab: Lab, tmp_path: Path) -> No
         _to_the_end(lab, run)
         assert run.interrupt() == 0
         assert not run.leftovers()
-        _each_log_is_told_as_its_controller_wrote_it(lab, run)
+        _each_log_is_reported_as_its_controller_wrote_it(lab, run)
 
 
 def _to_hybrid_and_one_broker_further(lab: Lab, run: Killed) -> None:
@@ -143,7 +143,7 @@ def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
     run.wait_for_event(of("copy_skipped", controller=3000, metadata_offset=left))
     now = run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
     assert (now.metadata_log, now.topics) == (2, 0)
-    hazard = stands(run, HazardKind.STALE_MIGRATION_ZNODE)
+    hazard = active(run, HazardKind.STALE_MIGRATION_ZNODE)
     assert f"once its metadata log passes offset {left}" in hazard["text"]
     lab.roll_back(lambda _: None)
     assert all_is_there(lab, "old", "young")
@@ -170,18 +170,18 @@ def _to_the_end(lab: Lab, run: Killed) -> None:
     lab.stop(CONTROLLER)
 
 
-def _each_log_is_told_as_its_controller_wrote_it(lab: Lab, run: Killed) -> None:
+def _each_log_is_reported_as_its_controller_wrote_it(lab: Lab, run: Killed) -> None:
     kept = lab.home / "data" / CONTROLLER
     logs = [kept / f"metadata{end}" / "__cluster_metadata-0" for end in (".1", ".2", "")]
     replayed = Run().follow(logs[0], 2**40)
     for log in logs[1:]:
         replayed.restart(log).follow(log, 2**40)
-    told = [
+    printed = [
         replace(event, seen_ms=None)
         for event in run.events()
         if event.source is Source.KRAFT_METADATA
     ]
-    assert _by_log(told) == _by_log(replayed.events)
+    assert _by_log(printed) == _by_log(replayed.events)
     live = run.summary()
     assert live is not None
     assert live.brokers == replayed.summary.brokers
@@ -229,7 +229,7 @@ def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) ->
             ).wiped
             assert found is not None
             assert set(found.gone.named) == topics
-            hazard = stands(run, HazardKind.ZOOKEEPER_WIPED)
+            hazard = active(run, HazardKind.ZOOKEEPER_WIPED)
             assert hazard["blocks"] == "restart"
             assert {f"topic {each} is missing from /brokers/topics" for each in topics} == set(
                 hazard["evidence"]

@@ -97,7 +97,7 @@ def test_it_ends_in_good_order(run: Run, stop: Callable[[Run], None]) -> None:
     assert (code, err) == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
     assert psutil.wait_procs(below, timeout=120)[1] == []
     with claimed(run.state), Store.open_readonly(run.state / "store.db") as store:
-        assert store.clusters() == []  # a whole store, which the next run goes on with
+        assert store.clusters() == []  # a whole store; the next run opens it
 
 
 def test_it_ends_in_good_order_while_it_starts(run: Run) -> None:

@@ -93,7 +93,7 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
     for each in view.failed:
         if each.broker is None and (broker is None or broker in each.among):
             return unknown(
-                "a log directory failed, and of which broker is unknown",
+                "a log directory failed, its broker is unknown",
                 f"log directories not described since: {ids(each.among)}",
             )
     if (stale := not_known(view, _DISKS)) is not None:

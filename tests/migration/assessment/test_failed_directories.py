@@ -199,7 +199,7 @@ CASES = [
         ),
     ),
     Case(
-        "of two ids and two paths nobody knows the pairs",
+        "the pairs of two ids and two paths are unknown",
         in_kraft(D1, BAD_D2, BAD_D3, unregistered={B: LATER, C: LATER}),
         (
             fact(LOG_DIRS, REGISTRATION, path="/d2", since_ms=LATER),

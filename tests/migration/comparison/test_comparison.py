@@ -253,12 +253,9 @@ def test_what_was_seen_once_does_not_last_because_its_broker_went() -> None:
     assert against_disks(logged(), numbers(), kept, gone).named == ()
 
 
-def known_disks(**ids: str | None) -> DisksImage:
-    log_dirs = tuple(
-        LogDirSeen(path.replace("_", "/"), 0, None, None, 0, 0, 0, 0, id_, True)
-        for path, id_ in ids.items()
-    )
-    return DisksImage(brokers={1: BrokerDisks(id=1, log_dirs=log_dirs)})
+def known_disks(path: str, id_: str | None) -> DisksImage:
+    log_dir = LogDirSeen(path, 0, None, None, 0, 0, 0, 0, id_, True)
+    return DisksImage(brokers={1: BrokerDisks(id=1, log_dirs=(log_dir,))})
 
 
 def placed(path: str, directory: DirectoryId, replicas: int) -> Placed:
@@ -286,15 +283,15 @@ def test_a_reserved_id_is_no_place(number: int) -> None:
     assert identify([one], DisksImage()) == ()
     there = Comparing()
     for comparison in (1, 2):
-        told = [(0, replace(part(comparison, one), of=Source.LOG_DIRS))]
-        there, _ = take(there, told, 1, Source.LOG_DIRS, known_disks(_a=to_text(A)))
+        reported = [(0, replace(part(comparison, one), of=Source.LOG_DIRS))]
+        there, _ = take(there, reported, 1, Source.LOG_DIRS, known_disks("/a", to_text(A)))
     assert (there.last.misplaced, dict(there.last.lasting)) == (frozenset(), {})
 
 
 def test_meta_properties_decide() -> None:
-    (found,) = identify([placed("_a", A, 3)], known_disks(_a=None)) or (None,)
+    (found,) = identify([placed("/a", A, 3)], known_disks("/a", None)) or (None,)
     assert found is not None
-    (found,) = identify([placed("/a", A, 3)], known_disks(_a=to_text(B)))
+    (found,) = identify([placed("/a", A, 3)], known_disks("/a", to_text(B)))
     assert (found.directory, found.by, found.agreeing, found.others) == (
         to_text(B),
         "meta.properties",
@@ -320,7 +317,7 @@ def part(
     )
 
 
-def test_a_comparison_counts_when_every_shard_has_told_its_part() -> None:
+def test_a_comparison_counts_when_every_shard_has_sent_its_part() -> None:
     state = Comparing()
     state, events = take(state, [(0, part(1))], 2, Source.ZOOKEEPER)
     assert (state.last, events) == (Compared(), ())
@@ -335,7 +332,7 @@ def test_parts_of_an_older_comparison_are_dropped() -> None:
     assert state.last.at_ms == 2
 
 
-def test_a_difference_is_told_once_and_so_is_its_end() -> None:
+def test_a_difference_is_reported_once_and_so_is_its_end() -> None:
     difference = Difference("leader", "t-0", "2", "1")
     state, kinds = Comparing(), []
     for comparison in range(1, 5):
@@ -346,18 +343,18 @@ def test_a_difference_is_told_once_and_so_is_its_end() -> None:
 
 
 def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
-    state, told = Comparing(), []
+    state, reported = Comparing(), []
     for comparison in (1, 2, 3):
         parts = [(0, part(comparison, placed("/a", A, 3), Placed(1, "/a", B, 1, ("x-y-7",))))]
         state, events = take(state, parts, 1, Source.LOG_DIRS, DisksImage())
-        told.append([(event.kind, dict(event.fields)) for event in events])
-    assert told[0] == [
+        reported.append([(event.kind, dict(event.fields)) for event in events])
+    assert reported[0] == [
         (
             "log_dir_identified",
             {"path": "/a", "directory": to_text(A), "by": "replicas", "replicas": 3},
         )
     ]
-    assert told[1:] == [
+    assert reported[1:] == [
         [
             (
                 "replica_misplaced",

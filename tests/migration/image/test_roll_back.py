@@ -18,7 +18,7 @@ from migration.metadata.transactions import Admission
 from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
 from migration.observed.source_status import SourceStatus
 from migration.observed.topic_facts import ZkTopicChanged
-from tests.migration.observed.test_zookeeper import controller, kinds_of, migration, told, znode
+from tests.migration.observed.test_zookeeper import controller, kinds_of, migration, observed, znode
 from tests.support.assessing import waits
 
 NOW = 1_790_000_000_000
@@ -58,7 +58,7 @@ def rolled_back() -> ClusterImage:
             3: registered(3, Mode.KRAFT),
         },
     )
-    image, events = told(
+    image, events = observed(
         SEEN,
         znode("/brokers/ids/1", {"host": "h1"}),
         controller(3000, 1, at_ms=4900),
@@ -74,7 +74,7 @@ def rolled_back() -> ClusterImage:
 
 
 def test_while_brokers_pass_the_controller_on_nothing_changes() -> None:
-    image, events = told(
+    image, events = observed(
         ZnodeGone(9500, "/controller"), controller(2, at_ms=9510), image=rolled_back()
     )
     assert image.phase is Phase.ROLLED_BACK
@@ -82,7 +82,7 @@ def test_while_brokers_pass_the_controller_on_nothing_changes() -> None:
 
 
 def test_a_kraft_controllers_znode_that_goes_is_no_roll_back_yet() -> None:
-    image, _ = told(
+    image, _ = observed(
         controller(3000, 1, at_ms=4900),
         ZnodeGone(8000, "/controller"),
         image=replace(rolled_back(), zookeeper=None),
@@ -96,13 +96,13 @@ def test_registrations_for_migration_say_only_the_mode_until_the_broker_restarts
     # Broker 2 is being restarted; broker 3 is in KRaft mode still, and not in ZooKeeper.
     assert 2 not in brokers
     assert (brokers[3].mode, brokers[3].epoch) == (Mode.KRAFT, 7)
-    back, _ = told(znode("/brokers/ids/3", {"host": "h3"}), image=rolled_back())
+    back, _ = observed(znode("/brokers/ids/3", {"host": "h3"}), image=rolled_back())
     assert summarize("c", back).brokers[-1].mode is Mode.ZOOKEEPER
 
 
 def test_a_broker_in_migration_mode_is_shown_so_until_it_writes_its_znode_again() -> None:
-    gone, _ = told(ZnodeGone(9500, "/brokers/ids/1"), image=rolled_back())
-    back, _ = told(znode("/brokers/ids/1", {"host": "h1"}, at_ms=9600), image=gone)
+    gone, _ = observed(ZnodeGone(9500, "/brokers/ids/1"), image=rolled_back())
+    back, _ = observed(znode("/brokers/ids/1", {"host": "h1"}, at_ms=9600), image=gone)
     assert summarize("c", back).brokers[0].mode is Mode.ZOOKEEPER
 
 
@@ -159,13 +159,13 @@ def test_controllers_that_are_gone_are_not_waited_for() -> None:
     found = waits(summary, STALE, NOW, 300_000)
     assert [each.kind for each in found] == [WaitKind.ROLLED_BACK]
     assert found[0].text.endswith("delete /migration first")
-    cleared, _ = told(ZnodeGone(9900, "/migration"), image=rolled_back())
+    cleared, _ = observed(ZnodeGone(9900, "/migration"), image=rolled_back())
     (wait,) = waits(summarize("c", cleared), STALE, NOW, 300_000)
     assert wait.text == "the next attempt: a broker in ZooKeeper mode is the controller again"
 
 
 def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> None:
-    blind, _ = told(ZooKeeperBlind(9900, "lost"), image=rolled_back())
+    blind, _ = observed(ZooKeeperBlind(9900, "lost"), image=rolled_back())
     summary = summarize("c", blind)
     assert not is_log_over(summary)
     assert [each.kind for each in waits(summary, STALE, NOW, 300_000)] == [WaitKind.STALE_DATA]
@@ -174,22 +174,22 @@ def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> N
 def test_a_copy_of_a_log_that_was_not_read_is_no_earlier_attempts() -> None:
     """A log without records is in the phase before the migration only once its end is known."""
     unread = Currency(not_current={DataSource.METADATA_LOG: "it was not read yet"})
-    image, _ = told(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
+    image, _ = observed(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
     assert hazards(summarize("c", image), NOW, unread) == ()
     assert hazards(summarize("c", image), NOW, CURRENT)
-    image, _ = told(controller(1, at_ms=9000), image=image)
+    image, _ = observed(controller(1, at_ms=9000), image=image)
     (hazard,) = hazards(summarize("c", image), NOW, unread)
     assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
 
 
 def takeover(found: int) -> ClusterImage:
     """A fresh quorum, in its phase before the copy, claims /controller."""
-    image, _ = told(SEEN, controller(1), migration(found), image=IN_PRE_MIGRATION)
+    image, _ = observed(SEEN, controller(1), migration(found), image=IN_PRE_MIGRATION)
     return image
 
 
 def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
-    image, events = told(
+    image, events = observed(
         ZnodeGone(6990, "/controller"), controller(3000, 1, at_ms=7000), image=takeover(287)
     )
     assert ("copy_skipped", {"controller": 3000, "metadata_offset": 287}) in events
@@ -197,13 +197,13 @@ def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
     assert (hazard.kind, hazard.blocks) == (HazardKind.STALE_MIGRATION_ZNODE, Action.MIGRATE)
     assert "passes offset 287, it deletes every topic" in hazard.text
     assert any("its metadata log is at 41" in line for line in hazard.evidence)
-    _, again = told(migration(288, at_ms=7500), controller(3001, 2, at_ms=8000), image=image)
+    _, again = observed(migration(288, at_ms=7500), controller(3001, 2, at_ms=8000), image=image)
     assert "copy_skipped" not in kinds_of(again)
 
 
 def test_topics_that_go_then_were_wiped() -> None:
-    image, _ = told(controller(3000, 1, at_ms=7000), image=takeover(287))
-    image, events = told(*(vanished(f"t{n}", 8000 + n) for n in range(30)), image=image)
+    image, _ = observed(controller(3000, 1, at_ms=7000), image=takeover(287))
+    image, events = observed(*(vanished(f"t{n}", 8000 + n) for n in range(30)), image=image)
     assert kinds_of(events).count("zookeeper_wiped") == 1
     assert image.wiped is not None
     assert (image.wiped.controller, image.wiped.gone.since_ms) == (3000, 8000)
@@ -213,7 +213,7 @@ def test_topics_that_go_then_were_wiped() -> None:
     assert (hazard.kind, hazard.blocks) == (HazardKind.ZOOKEEPER_WIPED, Action.RESTART)
     assert "deleted 30 topics from ZooKeeper" in hazard.text
     # It stays said when a broker has the controller again, until a copy is made.
-    image, _ = told(controller(2, at_ms=9000), ZnodeGone(9001, "/migration"), image=image)
+    image, _ = observed(controller(2, at_ms=9000), ZnodeGone(9001, "/migration"), image=image)
     assert [each.kind for each in hazards(summarize("c", image), NOW, CURRENT)] == [
         HazardKind.ZOOKEEPER_WIPED
     ]
@@ -225,8 +225,8 @@ def test_topics_that_go_then_were_wiped() -> None:
 
 def test_topics_that_went_before_the_takeover_was_seen_were_wiped_too() -> None:
     """The watch reports the deletions at once; the owner of /controller is known after a read."""
-    image, _ = told(vanished("deleted by hand", 1000), image=takeover(33))
-    image, events = told(
+    image, _ = observed(vanished("deleted by hand", 1000), image=takeover(33))
+    image, events = observed(
         vanished("t1", 6900),
         vanished("t2", 6950),
         controller(3000, 1, at_ms=7000),
@@ -243,13 +243,18 @@ def test_topics_that_went_before_the_takeover_was_seen_were_wiped_too() -> None:
     [
         (takeover(-1), "there was no copy to be found: it will make one"),
         (replace(takeover(287), migration_state=MigrationState().now(MIGRATION, 1)), "it made it"),
-        (told(ZooKeeperBlind(6000, "lost"), image=takeover(287))[0], "it may have been deleted"),
-        (told(ZnodeGone(6000, "/migration"), image=takeover(287))[0], "it was deleted"),
+        (
+            observed(ZooKeeperBlind(6000, "lost"), image=takeover(287))[0],
+            "it may have been deleted",
+        ),
+        (observed(ZnodeGone(6000, "/migration"), image=takeover(287))[0], "it was deleted"),
         (replace(IN_PRE_MIGRATION, zookeeper=None), "nobody saw the takeover"),
     ],
 )
 def test_else_no_copy_was_skipped(image: ClusterImage, why: str) -> None:
-    image, events = told(controller(3000, 1, at_ms=7000), migration(300, at_ms=7100), image=image)
-    image, more = told(vanished("t", 8000), image=image)
+    image, events = observed(
+        controller(3000, 1, at_ms=7000), migration(300, at_ms=7100), image=image
+    )
+    image, more = observed(vanished("t", 8000), image=image)
     assert not {"copy_skipped", "zookeeper_wiped"} & set(kinds_of(events + more)), why
     assert image.wiped is None

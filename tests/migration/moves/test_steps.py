@@ -83,7 +83,7 @@ def test_after_a_failure_running_moves_are_awaited() -> None:
 
 
 def test_a_silent_broker_is_awaited_and_gets_no_strikes() -> None:
-    """It restarts: KIP-113, "Handle broker restart": the move goes on afterwards."""
+    """It restarts: KIP-113, "Handle broker restart": the move resumes afterwards."""
     run = Moving().accepted([(1, at("t-0"))])
     found = [one("t-0", Progress.UNKNOWN)._replace(why="b1 refused")]
     for _ in range(STRIKES_MAX + 1):

@@ -20,7 +20,7 @@ def log_dir(path: str = "/d0", error: int = 0, *, readable: bool | None = None) 
     return LogDirSeen(path, error, 100, 50, 3, 30, 0, 0, None, readable)
 
 
-def told(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksImage, list[str]]:
+def observed(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksImage, list[str]]:
     image = image or DisksImage()
     kinds = []
     for fact in facts:
@@ -31,7 +31,7 @@ def told(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksImage,
 
 def test_a_directory_goes_offline_and_comes_back() -> None:
     """KIP-113, "DescribeLogDirsResponse": an error of the directory."""
-    _, kinds = told(
+    _, kinds = observed(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1"))),
         DisksSeen(2, 1, (log_dir(error=56), log_dir("/d1"))),
         DisksSeen(3, 1, (log_dir(error=56), log_dir("/d1"))),
@@ -41,12 +41,12 @@ def test_a_directory_goes_offline_and_comes_back() -> None:
 
 
 def test_directories_vanish_and_appear() -> None:
-    _, kinds = told(DisksSeen(1, 1, (log_dir(),)), DisksSeen(2, 1, (log_dir("/d1"),)))
+    _, kinds = observed(DisksSeen(1, 1, (log_dir(),)), DisksSeen(2, 1, (log_dir("/d1"),)))
     assert kinds == ["log_dir_appeared /d1", "log_dir_vanished /d0"]
 
 
 def test_a_broker_that_is_down_keeps_its_directories_as_they_were_told() -> None:
-    image, kinds = told(
+    image, kinds = observed(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1", 56))),
         DisksUnreachable(2, 1, "refused", ()),
         DisksUnreachable(3, 1, "timed out", ()),
@@ -58,7 +58,7 @@ def test_a_broker_that_is_down_keeps_its_directories_as_they_were_told() -> None
 
 
 def test_a_look_on_the_host_finds_what_broke_and_what_was_mended() -> None:
-    image, kinds = told(
+    image, kinds = observed(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1", 56))),
         DisksUnreachable(2, 1, "refused", (log_dir(readable=False), log_dir("/d1", readable=True))),
     )
@@ -68,7 +68,7 @@ def test_a_look_on_the_host_finds_what_broke_and_what_was_mended() -> None:
         "log_dir_offline /d0",
         "log_dir_online /d1",
     ]
-    _, kinds = told(DisksSeen(9, 1, (log_dir(), log_dir("/d1"))), image=image)
+    _, kinds = observed(DisksSeen(9, 1, (log_dir(), log_dir("/d1"))), image=image)
     assert kinds == ["disks_answer_again", "log_dir_online /d0"]
 
 
@@ -76,7 +76,7 @@ def test_what_a_look_on_the_host_shows_of_an_id_is_what_counts() -> None:
     with_id = log_dir(readable=True)._replace(directory_id="a")
 
     def id_then(now: LogDirSeen) -> str | None:
-        image, _ = told(DisksSeen(1, 1, (with_id,)), DisksUnreachable(2, 1, "refused", (now,)))
+        image, _ = observed(DisksSeen(1, 1, (with_id,)), DisksUnreachable(2, 1, "refused", (now,)))
         return image.brokers[1].log_dirs[0].directory_id
 
     assert id_then(log_dir(readable=True)) is None
@@ -90,7 +90,7 @@ def replicas(count: int) -> tuple[ReplicaSeen, ...]:
 
 def test_what_was_cut_off_is_counted_and_the_sole_replicas_come_first() -> None:
     many = NAMED_MAX + 50
-    image, _ = told(ReplicasCutOff(5, 1, "/d0", replicas(many)))
+    image, _ = observed(ReplicasCutOff(5, 1, "/d0", replicas(many)))
     cut_off = image.brokers[1].cut_off["/d0"]
     assert (cut_off.replicas, cut_off.sole, cut_off.bytes) == (many, many // 2, many * 10)
     assert len(cut_off.named) == NAMED_MAX
@@ -100,12 +100,12 @@ def test_what_was_cut_off_is_counted_and_the_sole_replicas_come_first() -> None:
 def test_whether_it_came_back_or_was_given_up() -> None:
     cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
     back = ReplicasBack(7, 1, "/d0")
-    image, kinds = told(cut_off, DisksSeen(6, 1, (log_dir(),)), back)
+    image, kinds = observed(cut_off, DisksSeen(6, 1, (log_dir(),)), back)
     assert kinds[-1] == "replicas_reachable_again /d0"
     assert image.brokers[1].cut_off == {}
-    _, kinds = told(cut_off, DisksSeen(6, 1, (log_dir(error=56),)), back)
+    _, kinds = observed(cut_off, DisksSeen(6, 1, (log_dir(error=56),)), back)
     assert kinds[-1] == "replicas_given_up /d0"
-    assert told(back)[1] == []
+    assert observed(back)[1] == []
 
 
 def test_a_loss_is_told_with_its_offsets() -> None:
@@ -147,7 +147,7 @@ UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
         # A broker that has just started is polled every second.
         ([moving(second, (50, 1)) for second in range(10, 20)], False),
         ([moving(second, (50, 1)) for second in range(10, 26)], True),
-        # What nobody saw proves nothing.
+        # What was not observed proves nothing.
         ([moving(10, (50, 1)), moving(20, (50, 1)), moving(81, (50, 1))], False),
         ([moving(10, (50, 1)), UNREACHABLE, moving(20, (50, 1)), moving(30, (50, 1))], False),
         # It remains known while the broker does not answer, and ends with the move.
@@ -159,13 +159,13 @@ def test_a_move_is_stuck_after_three_polls_without_progress(
     facts: list[DiskFact], *, stuck: bool
 ) -> None:
     """KIP-113, Public interface, DescribeLogDirsResponse: a future replica's lag and size."""
-    image, _ = told(moving(0), *facts)
+    image, _ = observed(moving(0), *facts)
     assert bool(image.brokers[1].stuck) is stuck
 
 
 def test_a_move_from_a_failed_directory_is_none() -> None:
     """KIP-113, 1) Notes: the movement stops if the source replica is offline (KAFKA-16082)."""
-    image, _ = told(moving(0, (-1, 1), (5, 1)))
+    image, _ = observed(moving(0, (-1, 1), (5, 1)))
     assert image.brokers[1].futures == 2
-    image, _ = told(moving(10, (-1, 1), (5, 1), error=56), image=image)
+    image, _ = observed(moving(10, (-1, 1), (5, 1), error=56), image=image)
     assert image.brokers[1].futures == 1

@@ -17,7 +17,7 @@ from migration.observed.topic_facts import (
 AT, SEEN = 7000, 7005
 
 
-def told(fact: ZkTopicFact) -> tuple[str, int | None, dict[str, object]]:
+def observed(fact: ZkTopicFact) -> tuple[str, int | None, dict[str, object]]:
     image, (event,) = observe(ClusterImage(), [fact])
     assert image.zookeeper == observe(ClusterImage(), [ZkConfigSeen(0, "/", (), 0, 0)])[0].zookeeper
     assert (event.source, event.offset, event.seen_ms) == (Source.ZOOKEEPER, None, SEEN)
@@ -31,14 +31,14 @@ def topic(what: str, at_ms: int | None = AT, **fields: Any) -> ZkTopicChanged:
 
 def test_a_topic_appears_moves_and_vanishes() -> None:
     of = {"topic": "t", "topic_id": "id"}
-    assert told(topic("appeared", now=3)) == ("zk_topic_appeared", AT, of | {"partitions": 3})
-    assert told(topic("vanished", None, was=3)) == (
+    assert observed(topic("appeared", now=3)) == ("zk_topic_appeared", AT, of | {"partitions": 3})
+    assert observed(topic("vanished", None, was=3)) == (
         "zk_topic_vanished",
         None,
         of | {"partitions": 3},
     )
     moved = topic("reassigned", was=2, now=3, moved=1, named=((1, (1, 2), (2, 3)),))
-    assert told(moved) == (
+    assert observed(moved) == (
         "zk_topic_reassigned",
         AT,
         of
@@ -53,24 +53,24 @@ def test_a_topic_appears_moves_and_vanishes() -> None:
 
 def test_what_says_nothing_is_named_by_its_path() -> None:
     unreadable = {"path": "/brokers/topics/t", "reason": "no"}
-    assert told(topic("unreadable", why="no")) == ("znode_unreadable", AT, unreadable)
+    assert observed(topic("unreadable", why="no")) == ("znode_unreadable", AT, unreadable)
     config = ZkConfigChanged(SEEN, AT, "t", (), gone=False, why="no")
     unreadable = {"path": "/config/topics/t", "reason": "no"}
-    assert told(config) == ("znode_unreadable", AT, unreadable)
+    assert observed(config) == ("znode_unreadable", AT, unreadable)
 
 
 def test_settings_are_told_by_their_keys() -> None:
     keys = {"topic": "t", "keys": ["a", "b"]}
     changed = ZkConfigChanged(SEEN, AT, "t", ("a", "b"), gone=False, why=None)
-    assert told(changed) == ("zk_config_changed", AT, keys)
+    assert observed(changed) == ("zk_config_changed", AT, keys)
     gone = changed._replace(at_ms=None, gone=True)
-    assert told(gone) == ("zk_config_gone", None, keys)
+    assert observed(gone) == ("zk_config_gone", None, keys)
 
 
 def test_what_was_found_first_and_what_was_counted_is_told_in_numbers() -> None:
     found = {"topics": 9, "partitions": 90}
-    assert told(ZkTopicsFound(SEEN, 9, 90)) == ("zk_topics_found", None, found)
-    assert told(ZkStatesChanged(SEEN, 5000, 800, 2, ("a", "b"))) == (
+    assert observed(ZkTopicsFound(SEEN, 9, 90)) == ("zk_topics_found", None, found)
+    assert observed(ZkStatesChanged(SEEN, 5000, 800, 2, ("a", "b"))) == (
         "zk_partition_states_changed",
         None,
         {"changes": 800, "topics": 2, "named": ["a", "b"], "since_ms": 5000},

@@ -43,7 +43,7 @@ def migration(offset: int, at_ms: int = 1000) -> ZnodeSeen:
     return znode("/migration", content, at_ms)
 
 
-def told(
+def observed(
     *facts: Observation, image: ClusterImage | None = None
 ) -> tuple[ClusterImage, list[tuple[str, dict[str, object]]]]:
     after, events = observe(image or ClusterImage(), facts)
@@ -65,14 +65,14 @@ def test_events_have_both_clocks() -> None:
 
 
 def test_what_zookeeper_does_not_date_has_one_clock() -> None:
-    image, _ = told(controller(1))
+    image, _ = observed(controller(1))
     _, (event,) = observe(image, [ZnodeGone(9000, "/controller")])
     assert (event.kind, event.timestamp_ms, event.seen_ms) == ("zk_controller_gone", None, 9000)
     assert event.moment_ms == 9000
 
 
 def test_a_kraft_controller_takes_over() -> None:
-    image, events = told(controller(1), controller(1, at_ms=1001), controller(3000, 4))
+    image, events = observed(controller(1), controller(1, at_ms=1001), controller(3000, 4))
     assert [fields["kraft"] for _, fields in events] == [False, True]
     assert image.zookeeper is not None
     assert image.zookeeper.controller is not None
@@ -80,7 +80,7 @@ def test_a_kraft_controller_takes_over() -> None:
 
 
 def test_the_copy_is_told_once() -> None:
-    _, events = told(migration(-1), migration(283), migration(300))
+    _, events = observed(migration(-1), migration(283), migration(300))
     assert events == [
         ("migration_znode_found", {"metadata_offset": -1}),
         ("zookeeper_copied", {"metadata_offset": 283}),
@@ -103,21 +103,21 @@ def test_the_copy_is_told_once() -> None:
     ],
 )
 def test_content_that_says_nothing_is_told_and_changes_nothing(data: bytes, why: str) -> None:
-    before, _ = told(migration(283))
-    after, events = told(znode("/migration", data), znode("/migration", data), image=before)
+    before, _ = observed(migration(283))
+    after, events = observed(znode("/migration", data), znode("/migration", data), image=before)
     assert events == [("znode_unreadable", {"path": "/migration", "reason": why})]
     assert after.zookeeper is not None
     assert after.zookeeper.unreadable == {"/migration": why}
     assert before.zookeeper is not None
     assert after.zookeeper.migration == before.zookeeper.migration
-    mended, _ = told(migration(284), image=after)
+    mended, _ = observed(migration(284), image=after)
     assert mended.zookeeper is not None
     assert mended.zookeeper.unreadable == {}
 
 
 def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
     path = "/log_dir_event_notification/log_dir_event_0000000007"
-    image, events = told(
+    image, events = observed(
         NotificationsMissed(1, 0, 0),
         znode(path, {"version": 1, "broker": 2, "event": 1}),
         NotificationsMissed(2, 8, 3),
@@ -136,23 +136,23 @@ def test_a_notification_counts_until_its_broker_restarts() -> None:
     path = "/log_dir_event_notification/log_dir_event_0000000007"
     content = {"version": 1, "broker": 2, "event": 1}
     up = znode("/brokers/ids/2", {"host": "h2"}, at_ms=500)
-    image, _ = told(up, znode(path, content, at_ms=1000), up)
+    image, _ = observed(up, znode(path, content, at_ms=1000), up)
     assert image.zookeeper is not None
     assert image.zookeeper.notified == {2: 1000}
-    down, _ = told(ZnodeGone(3000, "/brokers/ids/2"), image=image)
+    down, _ = observed(ZnodeGone(3000, "/brokers/ids/2"), image=image)
     assert down.zookeeper is not None
     assert down.zookeeper.notified == {2: 1000}
     again = znode("/brokers/ids/2", {"host": "h2"}, at_ms=4000)
-    restarted, _ = told(again, image=down)
+    restarted, _ = observed(again, image=down)
     assert restarted.zookeeper is not None
     assert restarted.zookeeper.notified == {}
-    left_over, _ = told(again, znode(path, content, at_ms=1000))
+    left_over, _ = observed(again, znode(path, content, at_ms=1000))
     assert left_over.zookeeper is not None
     assert left_over.zookeeper.notified == {}
 
 
 def test_a_blind_time_is_told_with_how_long_it_was() -> None:
-    image, events = told(
+    image, events = observed(
         ZooKeeperSeen(1000, "z:2181", 5, None, 1),
         ZooKeeperBlind(2000, "the connection is lost"),
         ZooKeeperBlind(2500, "again"),
@@ -170,22 +170,22 @@ def test_a_blind_time_is_told_with_how_long_it_was() -> None:
 
 
 def test_brokers_that_only_zookeeper_knows_are_there() -> None:
-    image, events = told(znode("/brokers/ids/4", {"host": "h", "rack": "r1"}))
+    image, events = observed(znode("/brokers/ids/4", {"host": "h", "rack": "r1"}))
     (broker,) = summarize("c", image).brokers
     assert (broker.id, broker.mode, broker.epoch) == (4, Mode.ZOOKEEPER, None)
-    gone, _ = told(ZnodeGone(1, "/brokers/ids/4"), image=image)
+    gone, _ = observed(ZnodeGone(1, "/brokers/ids/4"), image=image)
     assert summarize("c", gone).brokers == ()
     assert events == [("zk_broker_appeared", {})]
 
 
 def test_requests_of_operators_are_kept() -> None:
-    image, _ = told(
+    image, _ = observed(
         znode("/admin/reassign_partitions", {"version": 1, "partitions": [{}, {}]}),
         znode("/admin/delete_topics/t", b"null"),
     )
     assert image.zookeeper is not None
     assert (image.zookeeper.reassigning, image.zookeeper.deleting) == (2, ("t",))
-    image, _ = told(
+    image, _ = observed(
         ZnodeGone(1, "/admin/reassign_partitions"),
         ZnodeGone(1, "/admin/delete_topics/t"),
         image=image,
@@ -199,21 +199,21 @@ def copied(at_ms: int) -> ClusterImage:
 
 
 def test_zookeeper_that_takes_the_controller_back_has_rolled_back() -> None:
-    image, events = told(controller(3000, 4, at_ms=4900), image=copied(5000))
+    image, events = observed(controller(3000, 4, at_ms=4900), image=copied(5000))
     assert (image.phase, kinds_of(events)) == (Phase.DUAL_WRITE, ["zk_controller_changed"])
-    image, events = told(controller(1, at_ms=9000), image=image)
+    image, events = observed(controller(1, at_ms=9000), image=image)
     assert image.phase is Phase.ROLLED_BACK
     assert events[-1] == ("phase_changed", {"was": "dual-write", "now": "rolled-back"})
 
 
 def test_a_view_of_zookeeper_that_lags_behind_the_copy_is_no_rollback() -> None:
-    image, _ = told(controller(1, at_ms=1000), image=copied(5000))
+    image, _ = observed(controller(1, at_ms=1000), image=copied(5000))
     assert image.phase is Phase.DUAL_WRITE
 
 
 def test_before_the_copy_zookeeper_controls_and_nothing_was_rolled_back() -> None:
     before = ClusterImage(migration_state=MigrationState().now(PRE_MIGRATION, 5000))
-    image, _ = told(controller(1, at_ms=9000), image=before)
+    image, _ = observed(controller(1, at_ms=9000), image=before)
     assert image.phase is Phase.PRE_MIGRATION
 
 
@@ -222,21 +222,23 @@ def kinds_of(events: list[tuple[str, dict[str, object]]]) -> list[str]:
 
 
 def test_the_last_content_that_said_copied_is_kept() -> None:
-    """What /migration must be set to again when somebody deleted it."""
-    image, _ = told(controller(3000, 1), migration(-1), migration(283), ZnodeGone(9, "/migration"))
+    """What /migration must be set to again after another client deleted it."""
+    image, _ = observed(
+        controller(3000, 1), migration(-1), migration(283), ZnodeGone(9, "/migration")
+    )
     assert image.zookeeper is not None
     assert image.zookeeper.migration is None
     assert image.zookeeper.migration_copied is not None
     assert json.loads(image.zookeeper.migration_copied.text) == json.loads(migration(283).data)
-    emptied, _ = told(migration(-1), image=image)
+    emptied, _ = observed(migration(-1), image=image)
     assert emptied.zookeeper is not None
     assert emptied.zookeeper.migration_copied == image.zookeeper.migration_copied
-    back, _ = told(controller(1), image=emptied)
+    back, _ = observed(controller(1), image=emptied)
     assert back.zookeeper is not None
     assert back.zookeeper.migration_copied is None
 
 
 def test_the_time_of_the_controllers_epoch_is_zookeepers() -> None:
-    image, _ = told(znode("/controller_epoch", b"4", 7000))
+    image, _ = observed(znode("/controller_epoch", b"4", 7000))
     assert image.zookeeper is not None
     assert (image.zookeeper.controller_epoch, image.zookeeper.controller_epoch_ms) == (4, 7000)

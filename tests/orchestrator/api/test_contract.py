@@ -156,7 +156,7 @@ def test_why_there_is_no_estimate_is_said() -> None:
     assert (settled["eta"], settled["broker_etas"]) == (None, {})
 
 
-def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
+def test_active_alerts_and_pending_ones_are_apart() -> None:
     stalled = Alert(
         name="KraftgateAssignmentStalled",
         labels={"severity": "warning", "cluster": "prod", "broker": "3"},

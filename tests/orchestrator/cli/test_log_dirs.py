@@ -132,13 +132,13 @@ def test_json_has_every_directory_and_replica(run: Callable[..., Result]) -> Non
     """KIP-113, "How to retrieve information": size and lag of each replica; an error is offline."""
     result = run("--json")
     assert result.exit_code == ExitCode.DONE, result.output
-    told = json.loads(result.stdout)
-    assert list(told) == [
+    printed = json.loads(result.stdout)
+    assert list(printed) == [
         "cluster", "cluster_id", "brokers", "metadata_offset", "observed_at", "notes",
     ]  # fmt: skip
-    assert (told["cluster"], told["cluster_id"]) == ("prod", CLUSTER)
-    assert (told["metadata_offset"], told["observed_at"]) == (None, None)
-    assert [(each["id"], each["endpoint"], each["unknown"]) for each in told["brokers"]] == [
+    assert (printed["cluster"], printed["cluster_id"]) == ("prod", CLUSTER)
+    assert (printed["metadata_offset"], printed["observed_at"]) == (None, None)
+    assert [(each["id"], each["endpoint"], each["unknown"]) for each in printed["brokers"]] == [
         (1, "b:9001", None),
         (2, "b:9002", None),
     ]
@@ -158,7 +158,7 @@ def test_json_has_every_directory_and_replica(run: Callable[..., Result]) -> Non
     offline = found[2, "/d0"]
     assert (offline["state"], offline["error"], offline["partitions"]) == ("offline", 56, None)
     lags = [each["offset_lag"] for each in found[2, "/d1"]["partitions"]]
-    assert lags == [None, 0], "-1 is Kafka's word for an unknown lag"
+    assert lags == [None, 0], "Kafka reports an unknown lag as -1"
 
 
 def test_the_table_counts_and_names_the_future_replicas_first(run: Callable[..., Result]) -> None:
@@ -396,8 +396,8 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
     store(tmp_path / "kraftgate-state", identity(1, "/d0", ID0), *twice, disks=disks)
     brokers.replicas = (1, 2, 3)
     result = run("--json")
-    told = json.loads(result.stdout)
-    assert (told["metadata_offset"], told["observed_at"]) == (41, "1970-01-01T00:00:00.000Z")
+    printed = json.loads(result.stdout)
+    assert (printed["metadata_offset"], printed["observed_at"]) == (41, "1970-01-01T00:00:00.000Z")
     found = listed(result)
     assert {at: _known(each) for at, each in found.items()} == {
         (1, "/d0"): (ID0, "replicas"),
@@ -406,7 +406,7 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
         (2, "/d1"): (None, None),
         (3, "/d0"): (ID1, "meta.properties"),
     }
-    assert "as of metadata offset 41" in told["notes"][0]
+    assert "as of metadata offset 41" in printed["notes"][0]
     down = found[3, "/d0"]
     assert (down["state"], down["error"], down["partitions"]) == ("unknown", None, None)
     assert result.exit_code == ExitCode.NO_DATA, "broker 3 is down"

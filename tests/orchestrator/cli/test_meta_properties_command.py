@@ -33,7 +33,7 @@ def test_consistent_files(folders: list[Path]) -> None:
     assert ID_0 in found.output
 
 
-def test_a_file_stands_for_its_directory(folders: list[Path]) -> None:
+def test_a_file_names_its_directory(folders: list[Path]) -> None:
     assert ask(folders[0] / "meta.properties", folders[1]).exit_code == 0
 
 

@@ -126,14 +126,14 @@ def test_a_plan_is_a_reassignment_with_what_kraftgate_adds(
     out = tmp_path / "plan.json"
     result = run("plan", *DRAIN, "--json", "--out", out)
     assert result.exit_code == ExitCode.DONE, result.output
-    told = json.loads(result.stdout)
-    assert told == json.loads(out.read_text())
-    assert told["version"] == 1
-    assert told["partitions"] == [
+    printed = json.loads(result.stdout)
+    assert printed == json.loads(out.read_text())
+    assert printed["version"] == 1
+    assert printed["partitions"] == [
         {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": [D1, "any"]},
         {"topic": "t", "partition": 1, "replicas": [2, 1], "log_dirs": ["any", D1]},
     ]
-    mine = told["kraftgate"]
+    mine = printed["kraftgate"]
     assert (mine["cluster"], mine["cluster_id"]) == ("prod", "c")
     assert mine["moves"][0] == {
         "topic": "t", "partition": 0, "broker": 1, "from": D0, "to": D1, "bytes": 600,
@@ -148,7 +148,7 @@ def test_a_plan_is_a_reassignment_with_what_kraftgate_adds(
         {"broker": 1, "path": D1, "free_before": 1000, "free_after": 200}
     ]
     again = run("plan", "--from", out, "--json")
-    assert json.loads(again.stdout) == told
+    assert json.loads(again.stdout) == printed
 
 
 def test_the_table_shows_moves_bytes_time_and_space(run: Callable[..., Result]) -> None:
@@ -372,9 +372,9 @@ def test_verify_follows_the_moves_to_their_end(
     result = run("verify", plan, "--json")
     assert result.exit_code == ExitCode.GATE_NOT_MET
     assert result.stderr == "kraftgate: prod: t-0 on broker 1: moving\n"
-    told = json.loads(result.stdout)
-    assert told["completed"] is False
-    assert told["moves"][0] == {
+    printed = json.loads(result.stdout)
+    assert printed["completed"] is False
+    assert printed["moves"][0] == {
         "topic": "t", "partition": 0, "broker": 1, "to": D1, "progress": "moving", "log_dir": D0,
         "future_log_dir": D1, "offset_lag": 7, "directory": None, "recorded": None, "why": None,
     }  # fmt: skip

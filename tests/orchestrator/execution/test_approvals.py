@@ -28,12 +28,12 @@ def test_counts_that_change_by_themselves_end_no_approval() -> None:
 def test_a_restart_ends_it_and_is_named() -> None:
     before = cluster(Phase.DUAL_WRITE, kraft(1), kraft(2))
     again = replace(kraft(2), epoch=4711)
-    told = changed(
+    named = changed(
         basis(before, (), SHA), basis(cluster(Phase.DUAL_WRITE, kraft(1), again), (), SHA)
     )
-    assert len(told) == 1
-    assert "broker 2: was" in told[0]
-    assert "epoch 4711" in told[0]
+    assert len(named) == 1
+    assert "broker 2: was" in named[0]
+    assert "epoch 4711" in named[0]
 
 
 def test_a_hold_a_new_broker_and_another_phase_end_it() -> None:
@@ -50,18 +50,18 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
     well = cluster(Phase.HYBRID, kraft(1))
     bad = LogDirSeen("/d/1", 56, None, None, 0, 0, 0, 0, None, None)
     failed = replace(well, disks=DisksImage(brokers={1: BrokerDisks(id=1, log_dirs=(bad,))}))
-    (told,) = [
+    (named,) = [
         each
         for each in changed(basis(well, (), SHA), basis(failed, (), SHA))
         if "directories" in each
     ]
-    assert "/d/1" in told
+    assert "/d/1" in named
     (other,) = changed(basis(well, (), SHA), basis(well, (), "f" * 20))
     assert other.startswith("runbook: ")
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("seen", "named"),
     [
         ({"brokers": (kraft(1, unregistered={"ID": 5}),)}, "its log directory with id ID"),
         ({"zookeeper": ZooKeeperImage(notified={1: 5})}, "one of its log directories"),
@@ -69,11 +69,11 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
     ],
 )
 def test_so_does_a_failure_that_no_answer_of_a_broker_shows(
-    seen: dict[str, Any], told: str
+    seen: dict[str, Any], named: str
 ) -> None:
     well = cluster(Phase.HYBRID, kraft(1))
     found = changed(basis(well, (), SHA), basis(replace(well, **seen), (), SHA))
-    assert found == (f"bad log directories of broker 1: was not known, is {told}",)
+    assert found == (f"bad log directories of broker 1: was not known, is {named}",)
 
 
 def test_a_person_is_the_kernels_user_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ class Kill(BaseException):
 
 
 class Kafka(Requests):
-    """Brokers 1 and 2, whose moves go on by one half at each poll.
+    """Brokers 1 and 2, whose moves progress by one half at each poll.
 
     Attributes:
         places: of each replica.
@@ -402,7 +402,7 @@ def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
 
 
 def test_a_broker_that_restarts_is_awaited(machine: Machine) -> None:
-    """KIP-113, "Handle broker restart": the broker finds the future replica and goes on."""
+    """KIP-113, "Handle broker restart": the broker finds the future replica again."""
     real, polls = machine.kafka._go_on, 0
 
     def restarts() -> None:

@@ -1,4 +1,4 @@
-"""The server properties of each mode: what the migration demands, and nothing beside."""
+"""The server properties of each mode: what the migration demands, and nothing else."""
 
 from pathlib import Path
 

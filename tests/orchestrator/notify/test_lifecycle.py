@@ -88,23 +88,23 @@ def test_what_comes_and_goes_while_it_is_pending_begins_anew() -> None:
 def test_what_nobody_looked_at_does_not_count_as_time(gap_ms: int) -> None:
     found = looked(scene(STUCK), scene(STUCK, at_ms=gap_ms))
     assert only(found).found_ms == NOW + gap_ms
-    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
-    later = advance(stands, scene(STUCK, at_ms=MINUTE_MS + gap_ms))
-    assert only(later).active_since_ms == NOW + MINUTE_MS, "what stands, stands"
+    began = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    later = advance(began, scene(STUCK, at_ms=MINUTE_MS + gap_ms))
+    assert only(later).active_since_ms == NOW + MINUTE_MS, "an active alert stays active"
 
 
 def test_a_hazard_is_over_only_when_everything_is_known_that_would_show_it() -> None:
-    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    began = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
     for source in SOURCES:
         unseen = scene(stale(source), at_ms=MINUTE_MS)
-        (left,) = advance(stands, unseen).active()
+        (left,) = advance(began, unseen).active()
         assert (left.active_since_ms, left.is_known) == (NOW + MINUTE_MS, False)
-    assert advance(stands, scene(at_ms=MINUTE_MS)).all == {}
+    assert advance(began, scene(at_ms=MINUTE_MS)).all == {}
 
 
 def test_what_is_found_again_after_it_was_not_known_goes_on() -> None:
-    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
-    blind = advance(stands, scene(not_current=STALE, at_ms=MINUTE_MS + 1))
+    began = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    blind = advance(began, scene(not_current=STALE, at_ms=MINUTE_MS + 1))
     again = advance(blind, scene(STUCK, at_ms=MINUTE_MS + 2))
     assert only(again).active_since_ms == NOW + MINUTE_MS
     assert only(again).is_known
@@ -160,10 +160,10 @@ def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
 
 def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
     broken = disks(3, directory("/d1", error=56), directory("/d2"))
-    stands = looked(
+    began = looked(
         *(scene(seen(disks=all_disks(broken)), at_ms=ms) for ms in range(0, 31_000, 1000))
     )
-    assert "LogDirOffline" in names(stands)
+    assert "LogDirOffline" in names(began)
     well = replace(broken, log_dirs=(directory("/d1"), directory("/d2")))
     silent = replace(well, unreachable="it does not answer")
     for now, left in (
@@ -172,7 +172,7 @@ def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
         (scene(seen(broker(1), disks=all_disks(silent)), at_ms=31_000), False),
         (scene(stale(DataSource.LOG_DIRS), at_ms=31_000), True),
     ):
-        assert ("LogDirOffline" in names(advance(stands, now))) is left
+        assert ("LogDirOffline" in names(advance(began, now))) is left
 
 
 NO_BROKERS = {DataSource.LOG_DIRS: "`brokers` is not configured"}
@@ -202,16 +202,16 @@ ID = "AQEBAQEBAQEBAQEBAQEBAQ"
 def test_without_brokers_it_fires_after_ten_seconds_and_ends_on_current_data(
     bad: View, well: View, source: DataSource
 ) -> None:
-    """KIP-112 and KIP-858 have Kafka report a failure: nobody has to ask the broker."""
+    """KIP-112 and KIP-858 have Kafka report a failure: no request to the broker is needed."""
     ticks = [scene(bad, at_ms=ms, not_current=NO_BROKERS) for ms in range(0, 11_000, 1000)]
     assert "LogDirOffline" not in names(looked(*ticks[:-1]))
-    stands = looked(*ticks)
-    assert "LogDirOffline" in names(stands)
+    began = looked(*ticks)
+    assert "LogDirOffline" in names(began)
     silent = {**NO_BROKERS, source: "it does not answer"}
     stale_ = scene(well, at_ms=12_000, not_current=silent)
-    assert "LogDirOffline" in names(advance(stands, stale_))
+    assert "LogDirOffline" in names(advance(began, stale_))
     ended = scene(well, at_ms=12_000, not_current=NO_BROKERS)
-    assert "LogDirOffline" not in names(advance(stands, ended))
+    assert "LogDirOffline" not in names(advance(began, ended))
 
 
 def test_without_brokers_the_alert_of_its_hazard_ends_too() -> None:
@@ -220,45 +220,45 @@ def test_without_brokers_the_alert_of_its_hazard_ends_too() -> None:
     three = broker(3, Mode.ZOOKEEPER)
     bad = seen(three, **of, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
     followed = frozenset({DataSource.METADATA_LOG, DataSource.ZOOKEEPER})
-    stands = looked(scene(replace(bad, configured=followed), not_current=NO_BROKERS))
-    assert names(stands) == ["HazardBlocksRestart"]
+    began = looked(scene(replace(bad, configured=followed), not_current=NO_BROKERS))
+    assert names(began) == ["HazardBlocksRestart"]
     well = replace(seen(three, **of, zookeeper=zookeeper(kraft=False)), configured=followed)
     silent = {**NO_BROKERS, DataSource.ZOOKEEPER: "it does not answer"}
-    assert names(advance(stands, scene(well, at_ms=1000, not_current=silent))) == names(stands)
-    assert names(advance(stands, scene(well, at_ms=1000, not_current=NO_BROKERS))) == []
+    assert names(advance(began, scene(well, at_ms=1000, not_current=silent))) == names(began)
+    assert names(advance(began, scene(well, at_ms=1000, not_current=NO_BROKERS))) == []
 
 
 def test_once_the_path_is_known_only_the_alert_with_the_path_is_sent() -> None:
     """DescribeLogDirs is polled every 10 s."""
-    told = seen(broker(3, unregistered={ID: NOW}), disks=all_disks(disks(3)))
+    reported = seen(broker(3, unregistered={ID: NOW}), disks=all_disks(disks(3)))
     named = seen(
         broker(3, unregistered={ID: NOW}),
         disks=all_disks(disks(3, directory("/d1", error=56), directory("/d2"))),
     )
     found = looked(
-        *(scene(told if ms < 9000 else named, at_ms=ms) for ms in range(0, 21_000, 1000))
+        *(scene(reported if ms < 9000 else named, at_ms=ms) for ms in range(0, 21_000, 1000))
     )
     (one,) = (each.alert for each in found.active() if each.alert.name == "KraftgateLogDirOffline")
     assert (one.labels["log_dir"], one.since_ms) == ("/d1", NOW)
 
 
 def test_once_zookeeper_rules_again_nobody_is_held() -> None:
-    stands = looked(scene(held(registered_ms=NOW - STALL_MS - 1)))
-    assert names(stands) == ["AssignmentStalled"]
+    began = looked(scene(held(registered_ms=NOW - STALL_MS - 1)))
+    assert names(began) == ["AssignmentStalled"]
     back = seen(zookeeper=zookeeper(kraft=False), phase=Phase.ROLLED_BACK)
     gone = {DataSource.METADATA_LOG: "no controller answers"}
-    assert names(advance(stands, scene(back, not_current=gone))) == []
-    assert names(advance(stands, scene(not_current=gone))) == ["AssignmentStalled"]
+    assert names(advance(began, scene(back, not_current=gone))) == []
+    assert names(advance(began, scene(not_current=gone))) == ["AssignmentStalled"]
 
 
 def test_a_walk_that_says_nothing_any_more_still_needs_its_decision() -> None:
     asks = Execution(at_ms=NOW + 30_000, checkpoint="copied", asks="the hook ended with 1")
-    stands = looked(*(scene(execution=asks, at_ms=ms) for ms in range(0, 31_000, 1000)))
-    assert names(stands) == ["StepNeedsDecision"]
+    began = looked(*(scene(execution=asks, at_ms=ms) for ms in range(0, 31_000, 1000)))
+    assert names(began) == ["StepNeedsDecision"]
     silent = Execution(at_ms=NOW, checkpoint="copied")
-    assert names(advance(stands, scene(execution=silent, at_ms=40_000))) == ["StepNeedsDecision"]
-    told = Execution(at_ms=NOW + 40_000, checkpoint="copied")
-    assert names(advance(stands, scene(execution=told, at_ms=40_000))) == []
+    assert names(advance(began, scene(execution=silent, at_ms=40_000))) == ["StepNeedsDecision"]
+    reported = Execution(at_ms=NOW + 40_000, checkpoint="copied")
+    assert names(advance(began, scene(execution=reported, at_ms=40_000))) == []
 
 
 def test_the_most_urgent_come_first() -> None:
@@ -315,11 +315,11 @@ def test_what_is_kept_is_written_when_it_changes_and_now_and_then(tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"standings": 3}', '{"standings": {"all": {"x": {}}}}'])
-def test_what_cannot_be_read_was_never_told(tmp_path: Path, text: str) -> None:
+def test_what_cannot_be_read_was_never_sent(tmp_path: Path, text: str) -> None:
     (tmp_path / "alerts.json").write_text(text)
     assert read(tmp_path / "alerts.json") == NO_ALERTS
     assert read(tmp_path / "none.json") == NO_ALERTS
 
 
-def test_nothing_stands_where_nothing_is_wrong() -> None:
+def test_nothing_is_active_where_nothing_is_wrong() -> None:
     assert looked(scene(view())).all == {}

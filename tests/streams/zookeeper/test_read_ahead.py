@@ -124,10 +124,10 @@ def _server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     yield made
 
 
-def looks() -> tuple[notification_process._Looks, list[Any]]:
-    """The looks, and the messages (`Message`) that they write."""
+def reader() -> tuple[notification_process._Reader, list[Any]]:
+    """The reader, and the messages (`Message`) that it writes."""
     written: list[Any] = []
-    return notification_process._Looks(Ensemble(connect="zk"), written.append), written
+    return notification_process._Reader(Ensemble(connect="zk"), written.append), written
 
 
 def settle(server: Server) -> None:
@@ -151,11 +151,11 @@ STEPS: dict[str, Callable[[Server], None]] = {
 
 
 @given(steps=st.lists(st.sampled_from(["serve"] * 8 + ["notify"] * 4 + list(STEPS)), max_size=80))
-def test_a_look_reads_all_that_still_exists(steps: list[str]) -> None:
+def test_all_that_still_exists_is_read(steps: list[str]) -> None:
     """Also after a loss, and below a parent that was created again; none is read wrongly."""
     with pytest.MonkeyPatch.context() as patch:
         server = next(_server(patch))
-        found, written = looks()
+        found, written = reader()
         for step in steps:
             STEPS[step](server)
         found.catch_up(7)
@@ -173,7 +173,7 @@ def test_each_is_read_whose_deletion_follows_the_requests(notify: list[int]) -> 
     with pytest.MonkeyPatch.context() as patch:
         server = next(_server(patch))
         server.model.make()
-        _, written = looks()
+        _, written = reader()
         settle(server)
         for number in notify:
             for _ in range(number):
@@ -188,7 +188,7 @@ def test_each_is_read_whose_deletion_follows_the_requests(notify: list[int]) -> 
 
 def test_the_listing_is_in_the_same_round_trip(server: Server) -> None:
     server.model.make()
-    looks()
+    reader()
     settle(server)
     server.change(server.model.notify)
     assert [request for request, *_ in server.sent] == [*["get"] * AHEAD, "list"]
@@ -200,7 +200,7 @@ def test_a_flood_of_notifications_is_asked_for_in_bounds(server: Server) -> None
     server.model.make()
     for _ in range(500):
         server.model.notify()
-    _, written = looks()
+    _, written = reader()
     server.serve()
     assert len(server.sent) == 64
     settle(server)
@@ -209,7 +209,7 @@ def test_a_flood_of_notifications_is_asked_for_in_bounds(server: Server) -> None
 
 def test_a_parent_that_was_created_again_meanwhile_counts_from_0(server: Server) -> None:
     server.model.make()
-    _, written = looks()
+    _, written = reader()
     settle(server)
     for _ in range(5):
         server.change(server.model.notify)
@@ -228,7 +228,7 @@ def test_a_parent_that_was_created_again_meanwhile_counts_from_0(server: Server)
 
 
 def test_a_parent_is_awaited(server: Server) -> None:
-    _, written = looks()
+    _, written = reader()
     settle(server)
     assert written == [("watching", True)]
     server.change(server.model.make)
@@ -240,7 +240,7 @@ def test_a_parent_is_awaited(server: Server) -> None:
 def test_any_bytes_are_passed_on(server: Server) -> None:
     server.model.make()
     server.model._answer = lambda *_: (bytes(range(256)), server.model._stat(5))  # type: ignore[method-assign]
-    found, written = looks()
+    found, written = reader()
     server.sent.clear()
     found._read(3, set(), lambda: None)
     settle(server)

@@ -3,7 +3,7 @@
     lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID [..]]
 
 A file FAULTS/COMMAND-ID names the fault: `fail`, `half-way` (stop the broker, fail), `hang` or
-`tell` (create COMMAND-ID.runs, go on).
+`mark` (create COMMAND-ID.runs, then run).
 """
 
 import subprocess
@@ -25,7 +25,7 @@ def main(faults: Path, home: str, words: list[str]) -> int:
         return 1
     if what == "hang":
         threading.Event().wait()
-    if what == "tell":
+    if what == "mark":
         fault.with_name(f"{fault.name}.runs").touch()
     return _lab(command, *ids, home)
 

@@ -239,8 +239,8 @@ def _is_only_unapproved(window: Window) -> bool:
 
 def _holds(window: Window) -> list[str]:
     """Return what the execution waits for; nothing while `run` has stored no state yet."""
-    told = window.ask("status", "--json").stdout
-    return [str(each) for each in json.loads(told)["waiting_for"]] if told else []
+    printed = window.ask("status", "--json").stdout
+    return [str(each) for each in json.loads(printed)["waiting_for"]] if printed else []
 
 
 def _has_bad_directory(now: ClusterSummary, broker: int) -> bool:

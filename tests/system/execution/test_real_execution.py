@@ -160,7 +160,7 @@ def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
         lambda: any(each.startswith("quorum_healthy") for each in holds(window)),
         "the gate to hold for the quorum",
     )
-    window.fault("kraft-broker 1", "tell")
+    window.fault("kraft-broker 1", "mark")
     lab.restart(active)
 
 
@@ -364,17 +364,17 @@ def _everything_is_in_the_audit(window: Window) -> None:
 
 
 def _the_report_tells_both_attempts(window: Window) -> None:
-    (told,) = json.loads(window.say("report", "--format", "json"))["clusters"]
+    (report,) = json.loads(window.say("report", "--format", "json"))["clusters"]
     assert [
-        (each["outcome"], each["metadata_log"], each["walks"]) for each in told["attempts"]
+        (each["outcome"], each["metadata_log"], each["walks"]) for each in report["attempts"]
     ] == [
         ("rolled back", 1, [1]),
         ("finalized", 2, [2]),
     ]
-    assert "in attempt 2 of 2" in told["summary"][0]
-    assert all(each["duration_ms"] != 0 for each in told["phases"])
-    finalized = told["phases"][-1]["began_at"]
-    unseen = [each for each in told["unseen"] if each["source"] == "zookeeper"]
+    assert "in attempt 2 of 2" in report["summary"][0]
+    assert all(each["duration_ms"] != 0 for each in report["phases"])
+    finalized = report["phases"][-1]["began_at"]
+    unseen = [each for each in report["unseen"] if each["source"] == "zookeeper"]
     assert all(each["ended_at"] <= finalized for each in unseen)
 
 

@@ -110,8 +110,8 @@ class Window(Killed):
 
     def wait_hook(self, command: str) -> None:
         """Wait until the hook reports that it runs."""
-        told = self.faults / f"{command.replace(' ', '-')}.runs"
-        self.wait_true(told.exists, "the hook to run")
+        shown = self.faults / f"{command.replace(' ', '-')}.runs"
+        self.wait_true(shown.exists, "the hook to run")
 
     def say(self, *words: str) -> str:
         """Run a command of kraftgate that must succeed; return its output."""
@@ -185,9 +185,9 @@ class Window(Killed):
         file = self.state / "clusters" / CLUSTER / "walk.json"
         if not file.exists():
             return "no walk"
-        told = json.loads(file.read_text())
+        shown = json.loads(file.read_text())
         ended = self.kinds("step_ended")[-1:] if self._log else []
-        return f"{told['checkpoint']} {told['stage']}: {told['holds']}; last step: {ended}"
+        return f"{shown['checkpoint']} {shown['stage']}: {shown['holds']}; last step: {ended}"
 
 
 def _is_of_a_hook(process: psutil.Process) -> bool:

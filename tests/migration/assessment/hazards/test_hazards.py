@@ -1,4 +1,4 @@
-"""Each hazard: when it stands, what it blocks, what it names, and when it does not stand."""
+"""Each hazard: when it is active, what it blocks, what it names, and when it is not active."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -153,17 +153,17 @@ _RESTART = HazardKind.RESTART_LOSES_REPLICAS
 
 
 @pytest.mark.parametrize(
-    ("log_dirs", "stands"),
+    ("log_dirs", "active"),
     [
         ((log_dir("/d1", readable=False),), True),
         ((log_dir("/d1", readable=True),), False),
         ((log_dir("/d1", 56, readable=True),), True),
     ],
 )
-def test_a_look_on_the_host_decides(log_dirs: tuple[LogDirSeen, ...], stands: bool) -> None:
+def test_a_reading_on_the_host_decides(log_dirs: tuple[LogDirSeen, ...], active: bool) -> None:
     one = broker(Mode.MIGRATING)
     found = only(cluster(Phase.HYBRID, one, disks=disks(*log_dirs)), _RESTART)
-    assert (found is not None) is stands
+    assert (found is not None) is active
 
 
 def test_a_directory_that_is_not_reported_any_more_is_cut_off() -> None:
@@ -298,9 +298,9 @@ def test_a_directory_id_that_is_missing() -> None:
         log_dir("/d0", directory_id=None, readable=True),
         log_dir("/d1", directory_id="b", readable=True),
     )
-    for mode, stands in ((Mode.ZOOKEEPER, False), (Mode.MIGRATING, True), (Mode.KRAFT, True)):
+    for mode, active in ((Mode.ZOOKEEPER, False), (Mode.MIGRATING, True), (Mode.KRAFT, True)):
         found = only(cluster(Phase.HYBRID, broker(mode), disks=missing), IDS)
-        assert (found is not None) is stands
+        assert (found is not None) is active
         if found is not None:
             assert found.evidence == (
                 "/d0: no directory.id in meta.properties",
@@ -395,7 +395,7 @@ def znode(offset: int, written_ms: int = NOW) -> ZooKeeperImage:
 
 
 @pytest.mark.parametrize(
-    ("phase", "offset", "stands"),
+    ("phase", "offset", "active"),
     [
         (Phase.ZOOKEEPER, 283, True),
         (Phase.PRE_MIGRATION, 283, True),
@@ -406,17 +406,17 @@ def znode(offset: int, written_ms: int = NOW) -> ZooKeeperImage:
         (Phase.FINALIZED, 283, False),
     ],
 )
-def test_a_migration_znode_of_an_earlier_attempt(phase: Phase, offset: int, stands: bool) -> None:
+def test_a_migration_znode_of_an_earlier_attempt(phase: Phase, offset: int, active: bool) -> None:
     summary = cluster(phase, zookeeper=znode(offset))
     found = only(summary, HazardKind.STALE_MIGRATION_ZNODE)
-    assert (found is not None) is stands
+    assert (found is not None) is active
     if found is not None:
         assert found.blocks is Action.MIGRATE
         assert "delete /migration" in found.way_out
 
 
 @pytest.mark.parametrize(
-    ("phase", "age_ms", "blind", "stands"),
+    ("phase", "age_ms", "blind", "active"),
     [
         (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, None, True),
         (Phase.HYBRID, BEACON_STALE_MS + 1, None, True),
@@ -427,11 +427,11 @@ def test_a_migration_znode_of_an_earlier_attempt(phase: Phase, offset: int, stan
     ],
 )
 def test_dual_write_that_is_stuck(
-    phase: Phase, age_ms: int, blind: int | None, stands: bool
+    phase: Phase, age_ms: int, blind: int | None, active: bool
 ) -> None:
     seen = replace(znode(283, NOW - age_ms), blind_since_ms=blind)
     found = only(cluster(phase, zookeeper=seen), HazardKind.DUAL_WRITE_STUCK)
-    assert (found is not None) is stands
+    assert (found is not None) is active
 
 
 def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
@@ -444,7 +444,7 @@ def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "log_dirs", "stands"),
+    ("level", "log_dirs", "active"),
     [
         (16, ("a", "b"), True),
         (17, ("a", "b"), False),
@@ -453,12 +453,12 @@ def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
     ],
 )
 def test_a_metadata_version_without_directories(
-    level: int | None, log_dirs: tuple[str, ...], stands: bool
+    level: int | None, log_dirs: tuple[str, ...], active: bool
 ) -> None:
     """KIP-858, "Compatibility": metadata.version gates directories in records."""
     summary = cluster(Phase.KRAFT, broker(log_dirs=log_dirs), metadata_version=level)
     found = only(summary, HazardKind.METADATA_VERSION)
-    assert (found is not None) is stands
+    assert (found is not None) is active
     if found is not None:
         assert "kafka-features.sh" in found.way_out
 
@@ -477,7 +477,7 @@ def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
 
 @pytest.mark.parametrize("mode", [Mode.KRAFT, Mode.MIGRATING])
 @pytest.mark.parametrize(
-    ("level", "log_dirs", "stands"),
+    ("level", "log_dirs", "active"),
     [
         (17, (), True),
         (21, (), True),
@@ -487,12 +487,12 @@ def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
     ],
 )
 def test_a_registration_without_log_directories(
-    mode: Mode, level: int | None, log_dirs: tuple[str, ...], stands: bool
+    mode: Mode, level: int | None, log_dirs: tuple[str, ...], active: bool
 ) -> None:
     """KIP-858, Metadata records: RegisterBrokerRecord has LogDirs from version 3 (KAFKA-16162)."""
     summary = cluster(Phase.DUAL_WRITE, broker(mode, log_dirs=log_dirs), metadata_version=level)
     found = only(summary, HazardKind.LOG_DIRS_NOT_REGISTERED)
-    assert (found is not None) is stands
+    assert (found is not None) is active
     if found is not None:
         assert (found.blocks, found.broker) == (Action.FINALIZE, 1)
         assert "names none" in found.evidence[1]

@@ -1,4 +1,4 @@
-"""A real migration, scene by scene, with `kraftgate run --console` beside it.
+"""A real migration, scene by scene, while `kraftgate run --console` follows it.
 
 The steps are the lab's, each when the execution shows it. What the brokers say of
 their directories can be held back on its way, so that a broker is held for as long as somebody

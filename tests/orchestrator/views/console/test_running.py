@@ -1,4 +1,4 @@
-"""The console beside the loop of `kraftgate run`: it shows each look, and ends with it."""
+"""The console in `kraftgate run`: it shows each tick of the loop, and ends with it."""
 
 import os
 import signal

@@ -250,9 +250,9 @@ def cells(summary: ClusterSummary) -> Any:
     return row
 
 
-def one_broker(told: Any, **changes: Any) -> ClusterSummary:
+def one_broker(reported: Any, **changes: Any) -> ClusterSummary:
     broker = held(3, replicas=replicas(assigned=10, migrating=20), directories={ID: 10}, **changes)
-    return replace(cluster(Phase.HYBRID, broker), disks=all_disks(disks(3, *told)))
+    return replace(cluster(Phase.HYBRID, broker), disks=all_disks(disks(3, *reported)))
 
 
 def test_the_heat_map_tells_assigned_pending_and_offline_apart() -> None:
@@ -292,8 +292,8 @@ def test_a_directory_that_the_registration_no_longer_names_is_offline() -> None:
         3, log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",), directories={ID: 10}, unregistered={ID: None}
     )
     row = cells(replace(cluster(Phase.HYBRID, broker), disks=DisksImage()))
-    told = {each["directory"]: (each["state"], each["offline"]) for each in row["cells"]}
-    assert told == {ID: ("offline", 10), "AQEBAQEBAQEBAQEBAQEBAQ": ("online", 0)}
+    reported = {each["directory"]: (each["state"], each["offline"]) for each in row["cells"]}
+    assert reported == {ID: ("offline", 10), "AQEBAQEBAQEBAQEBAQEBAQ": ("online", 0)}
 
 
 def test_a_path_and_an_id_of_one_failed_directory_are_one_cell() -> None:
@@ -308,8 +308,8 @@ def test_a_path_and_an_id_of_one_failed_directory_are_one_cell() -> None:
 
 
 def test_a_directory_that_only_zookeeper_reports_has_neither_path_nor_id() -> None:
-    told = ZooKeeperImage(notified={3: NOW_MS})
-    row = cells(replace(cluster(Phase.ZOOKEEPER), zookeeper=told, disks=None))
+    reported = ZooKeeperImage(notified={3: NOW_MS})
+    row = cells(replace(cluster(Phase.ZOOKEEPER), zookeeper=reported, disks=None))
     assert row["broker"] == 3
     assert [(each["path"], each["directory"], each["state"]) for each in row["cells"]] == [
         (None, None, "offline")

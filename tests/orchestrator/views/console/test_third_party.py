@@ -42,7 +42,7 @@ def test_modules_of_the_lock_are_kept() -> None:
     third_party.ensure()
 
 
-def test_a_module_imports_only_files_beside_it(place: Path) -> None:
+def test_a_module_imports_only_files_of_its_folder(place: Path) -> None:
     """The page has no import map: its policy forbids an inline one."""
     for each in place.glob("*.mjs"):
         for name in IMPORTS.findall(each.read_bytes()):

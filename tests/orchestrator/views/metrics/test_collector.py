@@ -299,7 +299,7 @@ def test_comparisons_are_told_once_there_was_one() -> None:
     assert found["kraftgate_comparison_timestamp_seconds"] == {("zookeeper",): 1789999970.0}
 
 
-def test_clusters_stand_beside_each_other() -> None:
+def test_clusters_have_separate_samples() -> None:
     other = replace(HYBRID, summary=replace(cluster(Phase.FINALIZED, kraft(1)), cluster="test"))
     text = written(registry(seen(ALL_SEEN), seen(other, "cluster: {name: test}\n")))
     assert 'kraftgate_phase{cluster="prod",phase="hybrid"} 1.0' in text

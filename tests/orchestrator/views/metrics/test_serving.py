@@ -60,7 +60,7 @@ def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Loop]]:
 
 @contextmanager
 def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iterator[HostPort]:
-    """With receivers of alerts beside it."""
+    """With receivers of alerts."""
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )

@@ -96,7 +96,7 @@ def test_a_guard_holds_until_it_is_judged_to_hold_no_more() -> None:
     assert (hold.began_at, hold.ended_at) == (1_000, 9_000)
 
 
-def test_conditions_hold_beside_one_another_and_again() -> None:
+def test_conditions_hold_at_the_same_time_and_again() -> None:
     isr, fenced = ("isr_full", "waiting", "a"), ("no_broker_fenced", "violated", "b")
     holding = held(
         (1_000, judged(ID, "needs", isr, fenced)),

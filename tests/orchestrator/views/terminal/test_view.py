@@ -114,7 +114,7 @@ def test_a_finalized_cluster_waits_for_nothing() -> None:
     assert screen(done)[-1] == "waiting for: nothing: the migration is finalized"
 
 
-def test_a_phase_beside_the_way_stands_alone() -> None:
+def test_a_phase_off_the_usual_order_is_shown_alone() -> None:
     back = ClusterRead(summary=cluster(Phase.ROLLED_BACK), events=(), status=FRESH)
     assert screen(back)[1] == "[rolled-back]"
 

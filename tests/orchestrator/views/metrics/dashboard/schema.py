@@ -1,6 +1,6 @@
 """Grafana's JSON Schemas, made from the types that its npm package publishes.
 
-`package-lock.json` beside this file locks the package and the generator.
+`package-lock.json` in this folder locks the package and the generator.
 """
 
 import functools
