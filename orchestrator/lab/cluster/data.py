@@ -125,7 +125,8 @@ class LabData(LabMembers):
         """Write `count` records and return once all in-sync replicas have them."""
         failures: list[str] = []
         producer = Producer(
-            self._client_config | {"acks": "all", "linger.ms": 5, "message.timeout.ms": 60_000}
+            self._client_config
+            | {"acks": "all", "linger.ms": 5, "message.timeout.ms": round(_PRODUCE_S_MAX * 900)}
         )
         what = f"take {count} records for {topic}-{partition}"
         with self._requesting(what):
@@ -338,6 +339,9 @@ class LabData(LabMembers):
         return {
             "bootstrap.servers": self.broker_bootstrap,
             "log_level": 0,
+            # A request that a frozen broker took is repeated elsewhere long before a call ends;
+            # by default only after as long as a call takes.
+            "socket.timeout.ms": 20_000,
             # librdkafka requests the controller when it refreshes the metadata, by default every
             # five minutes: too rarely for a cluster that has just started.
             "topic.metadata.refresh.interval.ms": 500,

@@ -82,6 +82,8 @@ class Followed:
 def followed(lab: Lab, tmp_path: Path) -> Iterator[Followed]:
     made = Followed(lab, tmp_path)
     with made.poller:
+        made.facts.wait(DisksSeen, lambda each: each.broker == 1)
+        made.facts.wait(DisksSeen, lambda each: each.broker == 2)
         made.poll()
         yield made
     made.requests.close()
@@ -245,18 +247,20 @@ def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> Non
         assert "broker 2: " in str(status.waiting)
     finally:
         lab.thaw("broker-2")
+        lab.wait_in_sync()
     followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
-    lab.wait_in_sync()
 
 
 def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: Followed) -> None:
     mark = len(followed.facts)
     lab.kill("broker-2")
-    gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
-    assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
-        log_dirs(lab, 2), True
-    )
-    lab.start(2)
+    try:
+        gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+        assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
+            log_dirs(lab, 2), True
+        )
+    finally:
+        lab.start(2)
     followed.poll(2)
     followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
     told = followed.facts.of(DisksUnreachable, after=mark)
