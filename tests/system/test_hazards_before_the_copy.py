@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.spark]
 def test_a_metadata_version_without_directories_is_named_before_the_migration(
     tmp_path: Path,
 ) -> None:
+    """KIP-858, "Compatibility, Deprecation, and Migration Plan": metadata.version gates it."""
     spec = LabSpec(brokers=1, directories=2, controllers=1, release_version="3.6")
     with Lab(spec) as lab:
         lab.start_zookeeper()

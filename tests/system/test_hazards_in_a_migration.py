@@ -67,6 +67,7 @@ def lost(run: Killed, topic: str) -> set[int]:
 
 
 def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run: Killed) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ..." and "Handling log directory failures"."""
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 3)
     _a_directory_fails_under_zookeeper(lab, run)
     _zookeeper_dies_and_a_broker_freezes(lab, run)

@@ -89,6 +89,7 @@ def unasked(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
 def test_directories_that_fail_at_the_wrong_moment(
     lab: Lab, run: Killed, unasked: Killed, assignments: HeldRequests
 ) -> None:
+    """KIP-858, "Test plan": failures of log directories in KRaft mode; KIP-113, "Test Plan"."""
     unasked.start()
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
     _one_is_left_under_zookeeper(lab, run, unasked)
@@ -133,7 +134,7 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None
 
 
 def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
-    """KIP-113, 1) How to move replica between log directories on the same broker.
+    """KIP-113, "How to move replica between log directories on the same broker".
 
     A throttle of one byte a second stops the move after its first batch. Nothing here may make
     Kafka create __consumer_offsets, whose replicas would be pending below.

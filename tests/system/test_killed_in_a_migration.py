@@ -143,6 +143,7 @@ def _each_znode_comes_and_goes_in_turn(events: list[Event]) -> None:
 
 
 def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...", from end to end."""
     lab.start_controllers()
     more = (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'

@@ -261,7 +261,7 @@ def _moving(cluster: Cluster, broker: int, to: int) -> Iterator[tuple[subprocess
 
 
 def _restarted(cluster: Cluster) -> None:
-    """KIP-113, "Handle broker restart": the broker resumes the copy, and the command waits.
+    """KIP-113, "Handle failure that happens ...": the broker resumes the copy, the command waits.
 
     After the start, a replica that the throttle had stopped may move no longer (seen on 3.9.1).
     """
@@ -279,7 +279,7 @@ def _restarted(cluster: Cluster) -> None:
 
 
 def _destination_fails(cluster: Cluster) -> None:
-    """KIP-113, "Handle log directory failure": the broker drops the copy."""
+    """KIP-113, "Complete replica data movement": the broker drops the copy."""
     _all_in(cluster, 2, 0)
     with _moving(cluster, 2, 1) as (process, _):
         _fails(cluster, 2, 1)
@@ -291,7 +291,7 @@ def _destination_fails(cluster: Cluster) -> None:
 
 
 def _source_fails(cluster: Cluster) -> None:
-    """KIP-113, "Handle log directory failure": the copy cannot be completed."""
+    """KIP-113, "Complete replica data movement": the copy cannot be completed."""
     _all_in(cluster, 2, 1)
     with _moving(cluster, 2, 0) as (process, _):
         _fails(cluster, 2, 1)

@@ -83,6 +83,7 @@ def command(lab: Lab, name: str, **arguments: object) -> None:
 
 
 def test_back_and_back_again_and_then_to_the_end(lab: Lab, tmp_path: Path) -> None:
+    """KIP-858, "Storage formatting": brokers in ZooKeeper mode start with the new entries."""
     with following(lab, tmp_path) as run:
         run.start()
         _to_hybrid_and_one_broker_further(lab, run)

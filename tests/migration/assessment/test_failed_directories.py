@@ -253,6 +253,7 @@ def test_every_channel_has_a_case_but_the_one_that_kafka_never_shipped() -> None
 
 
 def test_a_halt_alone_is_an_inference() -> None:
+    """KIP-589, "Compatibility, Deprecation, and Migration Plan": no znode in migration mode."""
     assert [one.is_inferred for one in failed_directories(down())] == [True]
     known = failed_directories(down(disks(1, D1, BAD_D2, **UNREAD)))
     assert [one.is_inferred for one in known] == [False]

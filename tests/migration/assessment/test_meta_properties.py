@@ -63,6 +63,7 @@ WELL = MetaProperties(path="/d0", node_id=1, cluster_id="C", directory_id=ID_0)
 
 
 def test_partitions_without_a_file_stay_in_zookeeper_and_migration_mode() -> None:
+    """KIP-858, "Storage format command": in KRaft mode a directory is to be formatted."""
     bare = MetaProperties(path="/d1", missing=True, partitions=3)
     assert start(Mode.ZOOKEEPER, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
     assert start(Mode.MIGRATING, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
@@ -91,6 +92,7 @@ def test_the_controllers_compare_the_cluster_of_a_kraft_broker() -> None:
 
 
 def test_files_of_version_1_start_in_kraft_mode_only() -> None:
+    """KIP-858, "Storage format command": the version of meta.properties stays 1."""
     assert modes_that_count([replace(WELL, version=1)]) == (Mode.KRAFT,)
     assert modes_that_count([WELL, replace(WELL, version=1)]) == tuple(Mode)
     assert modes_that_count([MetaProperties(path="/d0", missing=True)]) == tuple(Mode)

@@ -130,6 +130,7 @@ def test_a_fenced_broker_in_zookeeper_mode_is_not_to_be_restarted_unseen() -> No
 
 
 def test_offline_replicas_and_fenced_brokers_are_named() -> None:
+    """KIP-858, "Metadata caching": a replica is offline if its directory is not registered."""
     one = broker(1, replicas={"assigned": 30, "offline": 2})
     two = broker(2, fenced=True)
     three = broker(3, fenced=True, in_controlled_shutdown=True)

@@ -263,6 +263,7 @@ def placed(path: str, directory: DirectoryId, replicas: int) -> Placed:
 
 
 def test_a_path_is_the_id_that_most_of_its_replicas_are_assigned_to() -> None:
+    """KIP-858, "Future work": no request has the id of a path."""
     (found,) = identify([placed("/a", A, 3), placed("/a", B, 2)], DisksImage())
     assert (found.directory, found.by, found.agreeing, found.others) == (
         to_text(A),
@@ -278,7 +279,7 @@ def test_without_a_majority_nothing_is_guessed() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 99])
 def test_a_reserved_id_is_no_place(number: int) -> None:
-    """KIP-858, Reserved UUIDs: its replicas neither identify a path nor are misplaced in one."""
+    """KIP-858, "Reserved UUIDs": its replicas neither identify a path nor are misplaced in one."""
     one = placed("/a", DirectoryId(number.to_bytes(16, "big")), 9)
     assert identify([one], DisksImage()) == ()
     there = Comparing()
@@ -289,6 +290,7 @@ def test_a_reserved_id_is_no_place(number: int) -> None:
 
 
 def test_meta_properties_decide() -> None:
+    """KIP-858, "Future work": only meta.properties has the id of a path."""
     (found,) = identify([placed("/a", A, 3)], known_disks("/a", None)) or (None,)
     assert found is not None
     (found,) = identify([placed("/a", A, 3)], known_disks("/a", to_text(B)))
@@ -343,6 +345,7 @@ def test_a_difference_is_reported_once_and_so_is_its_end() -> None:
 
 
 def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
+    """KIP-858, "Replica management": the broker corrects the assignment."""
     state, reported = Comparing(), []
     for comparison in (1, 2, 3):
         parts = [(0, part(comparison, placed("/a", A, 3), Placed(1, "/a", B, 1, ("x-y-7",))))]

@@ -58,7 +58,7 @@ def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
 
 @pytest.mark.parametrize("absent", [None, ()])
 def test_no_directories_are_all_migrating(absent: tuple[DirectoryId, ...] | None) -> None:
-    """KIP-858, "Migrating a cluster in ZK mode": existing replicas are MIGRATING_DIR."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": existing replicas are MIGRATING_DIR."""
     assert register(_partition(absent), Numbers()) == Replicas((1, 2), (0, 0), 1, (1, 2))
 
 
@@ -110,11 +110,12 @@ def test_leader_and_isr_change_when_they_are_named() -> None:
     ],
 )
 def test_states(directory: DirectoryId, registered: set[DirectoryId], state: ReplicaState) -> None:
-    """KIP-858, Reserved UUIDs: the ids below 100 are no directories."""
+    """KIP-858, "Reserved UUIDs": the ids below 100 are no directories."""
     assert classify(directory, frozenset(registered)) is state
 
 
 def test_ids_print_as_kafka_prints_them() -> None:
+    """KIP-858, "Storage format command": base64 encoded, like the cluster UUID."""
     text = "uSLaubyUxZGsRKrz8FtoCw"
     assert to_text(from_text(text)) == text
     assert to_text(MIGRATING) == "AAAAAAAAAAAAAAAAAAAAAA"

@@ -45,7 +45,7 @@ def test_a_broker_without_any_reason_may_move() -> None:
 
 
 def test_a_held_broker_may_not() -> None:
-    """KIP-858, "Broker": its replicas have no recorded directory yet."""
+    """KIP-858, "Broker registration": its replicas have no recorded directory yet."""
     (why,) = permission(1, Mode.KRAFT, summary(held=True), (), ()).forbidden
     assert why.startswith("broker 1 is held")
 
@@ -59,7 +59,7 @@ def test_a_held_broker_may_not() -> None:
     ],
 )
 def test_a_broker_in_migration_mode_may_not(registered: Mode, mode: Mode) -> None:
-    """KIP-858, "Migrating clusters in ZooKeeper mode": by its registration or its own settings."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": by its registration or its own settings."""
     (why,) = permission(1, mode, summary(registered), (), ()).forbidden
     assert "broker 1 is in migration mode" in why
 

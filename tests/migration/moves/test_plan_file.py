@@ -135,7 +135,7 @@ def against(*entries: object, brokers: dict[int, Broker] | None = None) -> tuple
     ],
 )
 def test_a_file_for_another_cluster_is_refused(entry: object, words: list[str]) -> None:
-    """KIP-113, "How to reassign replica between log directories across brokers": not here."""
+    """KIP-113, "How to reassign replica ...": not here."""
     found = against(GOOD | {"partition": 1, "replicas": [2, 1], "log_dirs": [ANY, D1]}, entry)
     assert {each.line for each in found} == {4}
     assert len(found) == len(words)

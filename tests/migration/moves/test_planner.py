@@ -70,7 +70,10 @@ def test_a_silent_broker_is_unknown() -> None:
 
 
 def test_the_last_healthy_destination_takes_all() -> None:
-    """A third directory failed: the plan is made; Kafka rejects it until the third one is back."""
+    """A third directory failed: the plan is made; Kafka rejects it until the third one is back.
+
+    KIP-113, "Solution".
+    """
     one = broker(1, log_dir(D0, SIZES), log_dir(D1, {"u-0": 5}), log_dir(D2, error=56))
     moves = drain(one, D0)
     assert {each.target for each in moves} == {D1}
@@ -134,6 +137,7 @@ def test_evening_out_never_makes_it_worse_and_moves_a_replica_once(found: list[l
 
 
 def test_nearly_even_directories_stay() -> None:
+    """KIP-113, "Changes in Operational Procedures": the load of log directories is balanced."""
     one = broker(1, log_dir(D0, {"t-0": 1000, "t-1": 3}), log_dir(D1, {"t-2": 990}))
     assert EVEN_ENOUGH > 13 / 1000
     assert not even_out(one, Measure.BYTES)
@@ -169,7 +173,10 @@ def test_a_source_that_is_not_described_is_unknown() -> None:
 
 
 def test_free_space_counts_all_that_arrives_in_a_volume() -> None:
-    """Directories with equal numbers may be one volume; the source keeps its logs until the end."""
+    """Directories with equal numbers may be one volume; the source keeps its logs until the end.
+
+    KIP-113, "Complete replica data movement".
+    """
     one = broker(1, log_dir(D0, {"t-0": 60, "t-1": 60}), log_dir(D1), log_dir(D2), log_dir("/d3"))
     moves = (Move(1, at("t-0"), D0, D1, 60), Move(1, at("t-1"), D0, D2, 60))
     assert [(each.path, each.before, each.after) for each in space(moves, {1: one})] == [

@@ -43,7 +43,7 @@ def test_a_finished_run_is_at_its_end() -> None:
 
 
 def test_moves_that_run_already_are_awaited_and_not_sent() -> None:
-    """A killed run is resumed from the disks."""
+    """A killed run is resumed from the disks. KIP-113, "Handle failure that happens ..."."""
     run, step = next_step(Moving(), [one("t-0", Progress.MOVING)], 2)
     assert not step.send
     assert not step.is_end
@@ -51,7 +51,7 @@ def test_moves_that_run_already_are_awaited_and_not_sent() -> None:
 
 
 def test_a_move_that_is_gone_fails_after_some_polls_and_nothing_else_begins() -> None:
-    """KIP-113, "Handle log directory failure": its destination failed, or it was cancelled."""
+    """KIP-113, "Complete replica data movement": its destination failed, or it was cancelled."""
     run = Moving().accepted([(1, at("t-0"))])
     found = [one("t-0", Progress.NOT_MOVING), one("t-1", Progress.NOT_MOVING)]
     for _ in range(STRIKES_MAX - 1):
@@ -64,7 +64,10 @@ def test_a_move_that_is_gone_fails_after_some_polls_and_nothing_else_begins() ->
 
 
 def test_strikes_must_be_in_a_row() -> None:
-    """The broker exchanges the logs at the end of a move one after the other."""
+    """The broker exchanges the logs at the end of a move one after the other.
+
+    KIP-113, "Complete replica data movement".
+    """
     run = Moving().accepted([(1, at("t-0"))])
     for _ in range(STRIKES_MAX):
         run, _ = next_step(run, [one("t-0", Progress.NOT_MOVING)], 1)
@@ -83,7 +86,7 @@ def test_after_a_failure_running_moves_are_awaited() -> None:
 
 
 def test_a_silent_broker_is_awaited_and_gets_no_strikes() -> None:
-    """It restarts: KIP-113, "Handle broker restart": the move resumes afterwards."""
+    """It restarts: KIP-113, "Handle failure that happens ...": the move resumes afterwards."""
     run = Moving().accepted([(1, at("t-0"))])
     found = [one("t-0", Progress.UNKNOWN)._replace(why="b1 refused")]
     for _ in range(STRIKES_MAX + 1):

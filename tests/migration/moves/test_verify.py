@@ -57,6 +57,7 @@ def test_the_disks_decide_as_for_kafkas_tool(
 
 
 def test_an_offline_directory_is_named() -> None:
+    """KIP-113, "Handle failure that happens ...": on a bad directory the replica is offline."""
     found = one(now(broker(1, log_dir(D0, error=56), log_dir(D1))))
     assert found.why == "it is in no online directory of broker 1; not online: /d0 (error 56)"
 

@@ -30,7 +30,7 @@ def observed(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksIm
 
 
 def test_a_directory_goes_offline_and_comes_back() -> None:
-    """KIP-113, "DescribeLogDirsResponse": an error of the directory."""
+    """KIP-113, "Create DescribeLogDirsResponse": an error of the directory."""
     _, kinds = observed(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1"))),
         DisksSeen(2, 1, (log_dir(error=56), log_dir("/d1"))),
@@ -158,13 +158,13 @@ UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
 def test_a_move_is_stuck_after_three_polls_without_progress(
     facts: list[DiskFact], *, stuck: bool
 ) -> None:
-    """KIP-113, Public interface, DescribeLogDirsResponse: a future replica's lag and size."""
+    """KIP-113, "Create DescribeLogDirsResponse": a future replica's lag and size."""
     image, _ = observed(moving(0), *facts)
     assert bool(image.brokers[1].stuck) is stuck
 
 
 def test_a_move_from_a_failed_directory_is_none() -> None:
-    """KIP-113, 1) Notes: the movement stops if the source replica is offline (KAFKA-16082)."""
+    """KIP-113, "Complete replica data movement": it stops with its source (KAFKA-16082)."""
     image, _ = observed(moving(0, (-1, 1), (5, 1)))
     assert image.brokers[1].futures == 2
     image, _ = observed(moving(10, (-1, 1), (5, 1), error=56), image=image)

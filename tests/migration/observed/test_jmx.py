@@ -52,6 +52,7 @@ def test_a_node_that_is_not_asked_any_more_is_forgotten() -> None:
 
 
 def test_a_queue_is_as_old_as_its_smallest_number() -> None:
+    """KIP-858, "Metrics": QueuedReplicaToDirAssignments."""
     image, events = after(*(seen(at, **{QUEUE: n}) for at, n in ((10, 5), (20, 3), (30, 4))))
     assert image.nodes[1].queue == QueueFloor(value=3, since_ms=20, filled_ms=10)
     assert [each.kind for each in events] == ["assignments_queued"]

@@ -116,6 +116,7 @@ def test_content_that_says_nothing_is_told_and_changes_nothing(data: bytes, why:
 
 
 def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
+    """KIP-589, "Motivation": its content names the broker and no directory."""
     path = "/log_dir_event_notification/log_dir_event_0000000007"
     image, events = observed(
         NotificationsMissed(1, 0, 0),
@@ -132,7 +133,10 @@ def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
 
 
 def test_a_notification_counts_until_its_broker_restarts() -> None:
-    """KIP-112: a directory comes back only with a restart. ZooKeeper's clock has both times."""
+    """KIP-589, "Proposed Changes": it may have restarted before its znode is read.
+
+    A directory comes back only with a restart (KIP-112). ZooKeeper's clock has both times.
+    """
     path = "/log_dir_event_notification/log_dir_event_0000000007"
     content = {"version": 1, "broker": 2, "event": 1}
     up = znode("/brokers/ids/2", {"host": "h2"}, at_ms=500)

@@ -100,6 +100,7 @@ def test_a_directory_fails_in_kraft_mode(
 
 
 def test_a_leader_that_is_not_moved_stays_with_its_isr_and_the_way_out_is_said() -> None:
+    """KIP-589, "Failure Modes": a leader that is not reported stays until the broker restarts."""
     told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}), D0)
     (line,) = told.lines
     assert (line.leader_after, line.isr_after) == (1, (1, 2))
@@ -129,6 +130,7 @@ def test_what_only_the_metadata_log_places_there_is_taken_off_too(
 
 @pytest.mark.parametrize(("path", "fate"), [(D0, Fate.LOST), (D1, None)])
 def test_in_zookeeper_mode_only_what_lies_there_is_concerned(path: str, fate: Fate | None) -> None:
+    """KIP-113, "Test Plan": a bad log directory does not affect the good ones."""
     told = if_directory_fails(situation(part((1,)), mode=Mode.ZOOKEEPER, assignments=WHY), path)
     assert [each.fate for each in told.lines] == ([] if fate is None else [fate])
     assert told.halts is False
@@ -155,7 +157,7 @@ def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
     ],
 )
 def test_the_broker_halts_and_takes_all_its_replicas_along(given: dict[str, Any], why: str) -> None:
-    """KIP-858, "Migrating a cluster in ZK mode": it shuts down if any directory fails."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
     told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}, **given), D0)
     assert told.halts is True
     assert told.notes[0] == f"broker 1 would halt, and all its replicas with it: {why}"
@@ -163,6 +165,7 @@ def test_the_broker_halts_and_takes_all_its_replicas_along(given: dict[str, Any]
 
 
 def test_a_halt_leaves_the_other_directories_logs_intact() -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...": the broker shuts down."""
     other = TopicPartition("t", 1)
     disks = broker(1, d0=[T], d1=[other])
     now = situation(part((1,)), part((1,), at=other), mode=Mode.MIGRATING, brokers={1: disks})
@@ -182,6 +185,7 @@ def test_at_a_halt_what_lies_in_no_directory_is_not_taken_for_intact_and_the_unl
 
 @pytest.mark.parametrize("unknown", [{"mode": None}, {"metadata_dir": WHY}])
 def test_where_it_may_halt_what_then_differs_is_unknown(unknown: dict[str, Any]) -> None:
+    """KIP-858, "Motivation": a node cannot run without its metadata log directory."""
     lies, elsewhere = part((1, 2)), part((1,), at=TopicPartition("t", 1))
     disks = broker(1, d0=[T], d1=[elsewhere.at], meta=META)
     told = if_directory_fails(
@@ -230,6 +234,7 @@ def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> No
 def test_a_path_is_known_by_the_majority_of_its_replicas(
     ids: list[str], identity: tuple[str, str] | None
 ) -> None:
+    """KIP-858, "Future work": no request has the id of a path."""
     parts = [part((1, 2), at=TopicPartition("t", number)) for number in range(len(ids))]
     now = situation(
         *parts,
@@ -280,6 +285,7 @@ def test_the_mode_is_read_from_the_settings(settings: dict[str, str], mode: Mode
 def test_the_metadata_log_is_in_its_own_or_the_first_directory(
     settings: dict[str, str], path: str | None
 ) -> None:
+    """KIP-858, "Motivation": a node cannot run without its metadata log directory."""
     found = metadata_dir(settings)
     assert found == path if path else isinstance(found, Unknown)
 

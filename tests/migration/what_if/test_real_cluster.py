@@ -152,7 +152,10 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
 
 
 def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path) -> None:
-    """A directory fails, then a broker, then some partitions have no eligible leader."""
+    """A directory fails, then a broker, then some partitions have no eligible leader.
+
+    KIP-113, "Test Plan".
+    """
     lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
     _moves_in_zookeeper_mode(zookeeper, tmp_path / "plan.json")
     before = zookeeper.now(IN_ZOOKEEPER)
@@ -223,7 +226,7 @@ def _moves_in_zookeeper_mode(zookeeper: Real, file: Path) -> None:
 
 
 def _move_in_progress(lab: Lab, config: Path, broker: int, partition: int) -> None:
-    """KIP-113, "How to reassign replica between log directories across brokers": --verify."""
+    """KIP-113, "How to reassign replica ...": --verify."""
     ((path, _),) = listed(config).replicas(broker, "one", partition, future=True)
     target = {TopicPartition("one", partition): [(broker, path)]}
     (file := config.with_name("moving.json")).write_text(json.dumps(to_file(target)))
@@ -309,6 +312,7 @@ def migrating(tmp_path: Path) -> Iterator[Real]:
 
 
 def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
     lab, d1 = migrating.lab, migrating.lab.directory(1, 1)
     before = migrating.now(IN_MIGRATION)
     told = migrating.what_if(1, d1)
@@ -349,6 +353,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
 
 @pytest.mark.spark
 def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> None:
+    """KIP-858, "Handling log directory failures": the controller moves the leaders."""
     lab, d1 = kraft.lab, kraft.lab.directory(1, 1)
     before = kraft.now(IN_KRAFT)
     blind = kraft.what_if(1, d1)

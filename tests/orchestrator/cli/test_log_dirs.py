@@ -129,7 +129,7 @@ def listed(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
 
 
 def test_json_has_every_directory_and_replica(run: Callable[..., Result]) -> None:
-    """KIP-113, "How to retrieve information": size and lag of each replica; an error is offline."""
+    """KIP-113, "How to retrieve information ...": size, lag and error; an error is offline."""
     result = run("--json")
     assert result.exit_code == ExitCode.DONE, result.output
     printed = json.loads(result.stdout)

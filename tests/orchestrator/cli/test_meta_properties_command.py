@@ -38,6 +38,7 @@ def test_a_file_names_its_directory(folders: list[Path]) -> None:
 
 
 def test_a_duplicate_id_blocks(folders: list[Path]) -> None:
+    """KIP-858, "Broker lifecycle management": the broker fails at startup."""
     text = (folders[0] / "meta.properties").read_text()
     (folders[1] / "meta.properties").write_text(text)
     found = ask(*folders, "--json")
@@ -74,6 +75,7 @@ def test_a_kraft_brokers_files_count_in_kraft_mode_only(folders: list[Path]) -> 
 
 
 def test_the_metadata_log_lies_in_its_directory(folders: list[Path]) -> None:
+    """KIP-858, "Motivation": a node cannot run without its metadata log directory."""
     (folders[1] / "__cluster_metadata-0").mkdir()
     assert ask(*folders, "--mode", "kraft").exit_code == 5
     assert ask(*folders, "--mode", "kraft", "--metadata-log-dir", folders[1]).exit_code == 0

@@ -165,6 +165,7 @@ def test_without_a_throttle_the_time_is_unknown(run: Callable[..., Result]) -> N
 
 
 def test_an_even_broker_has_nothing_to_move(run: Callable[..., Result], tmp_path: Path) -> None:
+    """KIP-113, "Changes in Operational Procedures"."""
     out = tmp_path / "plan.json"
     result = run("plan", "--broker", 2, "--even", "count", "--out", out)
     assert result.exit_code == ExitCode.DONE
@@ -295,7 +296,7 @@ def test_a_hazard_forbids_and_nothing_is_written(
 def test_a_held_broker_and_one_in_migration_mode_are_forbidden(
     run: Callable[..., Result], cluster: Cluster, now: ClusterSummary
 ) -> None:
-    """KIP-858, "Broker" and "Migrating clusters in ZooKeeper mode"."""
+    """KIP-858, "Broker registration" and "Migrating a cluster in ZK mode ..."."""
     cluster.summary = now
     result = run("plan", *DRAIN)
     assert result.exit_code == ExitCode.HAZARD
@@ -361,7 +362,7 @@ def plan(run: Callable[..., Result], tmp_path: Path) -> Path:
 def test_verify_follows_the_moves_to_their_end(
     run: Callable[..., Result], cluster: Cluster, plan: Path
 ) -> None:
-    """KIP-113, "How to reassign replica between log directories across brokers": verification."""
+    """KIP-113, "How to reassign replica ...": verification."""
     result = run("verify", plan)
     assert result.exit_code == ExitCode.GATE_NOT_MET
     assert "not moving: 2" in result.stdout
@@ -483,7 +484,7 @@ def kafka(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Kafka:
 def test_apply_moves_what_the_plan_says(
     run: Callable[..., Result], plan: Path, kafka: Kafka, tmp_path: Path
 ) -> None:
-    """KIP-113, "Reassign replica between log directories"; the throttle is deleted again."""
+    """KIP-113, "Initiate replica movement ..."; the throttle is deleted again."""
     result = run("apply", plan, "--yes", "--throttle", 1000)
     assert result.exit_code == ExitCode.DONE, result.output
     assert "prod: all replicas are in their target" in result.stdout
@@ -515,6 +516,7 @@ def _state(folder: Path) -> Path:
 def test_apply_uses_the_throttle_of_the_plan(
     run: Callable[..., Result], kafka: Kafka, tmp_path: Path
 ) -> None:
+    """KIP-113, "Broker Config"."""
     out = tmp_path / "plan.json"
     assert run("plan", *DRAIN, "--throttle", 77, "--out", out).exit_code == ExitCode.DONE
     kafka.own = "5"
@@ -557,7 +559,7 @@ def test_apply_asks_unless_yes_is_passed(
 def test_apply_is_forbidden_while_a_broker_is_held_or_in_migration_mode(
     run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path, now: ClusterSummary
 ) -> None:
-    """KIP-858, "Broker" and "Migrating clusters in ZooKeeper mode"."""
+    """KIP-858, "Broker registration" and "Migrating a cluster in ZK mode ..."."""
     cluster.summary = now
     result = run("apply", plan, "--yes")
     assert result.exit_code == ExitCode.HAZARD
@@ -576,6 +578,7 @@ def test_apply_on_stale_data_ends_with_4(
 def test_a_refusal_ends_with_1_and_names_what_is_left(
     run: Callable[..., Result], kafka: Kafka, plan: Path
 ) -> None:
+    """KIP-113, "Create AlterReplicaDirResponse": an error of each partition."""
     kafka.refused[at("t-1")] = "KAFKA_STORAGE_ERROR (56)"
     result = run("apply", plan, "--yes", "--at-once", 1)
     assert result.exit_code == ExitCode.FAILED
@@ -586,7 +589,10 @@ def test_a_refusal_ends_with_1_and_names_what_is_left(
 def test_a_half_done_plan_goes_on(
     run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
 ) -> None:
-    """What runs is neither sent again nor against the plan; a stuck move of its own neither."""
+    """What runs is neither sent again nor against the plan; a stuck move of its own neither.
+
+    KIP-113, "Handle failure that happens ...".
+    """
     cluster.put(
         broker(
             1,
@@ -625,7 +631,7 @@ def test_another_clients_move_is_against_the_plan(
 def test_cancel_assigns_the_current_directory_again(
     run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
 ) -> None:
-    """KIP-113, "Reassign replica between log directories": the future replica is deleted."""
+    """KIP-113, "Initiate replica movement ...": the future replica is deleted."""
     cluster.put(
         broker(1, log_dir(D0, {"t-0": 600, "t-1": 200}), log_dir(D1, futures={"t-0": 7})),
         broker(2, log_dir(D0), log_dir(D1)),

@@ -1,7 +1,6 @@
 """`move apply` and `move cancel` against simulated brokers: killed anywhere, they are resumed.
 
-KIP-113, "Reassign replica between log directories"; the throttle is that of "Quota on intra-broker
-replica movement".
+KIP-113, "Initiate replica movement ..." and "Broker Config" (the throttle).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -220,6 +219,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def test_a_plan_is_applied_under_its_throttle(machine: Machine) -> None:
+    """KIP-113, "Broker Config": the rate of moves between log directories."""
     machine.apply()
     assert set(machine.kafka.places.values()) == {D1}
     assert machine.kafka.unthrottled == []
@@ -340,6 +340,7 @@ def test_a_throttle_that_another_client_changed_stays(machine: Machine) -> None:
 
 
 def test_without_a_throttle_none_is_read_or_set(machine: Machine) -> None:
+    """KIP-113, "Broker Config": the rate is unlimited by default."""
     machine.kafka.throttle = None  # type: ignore[method-assign,assignment]
     machine.apply(plan(NAMES, throttled=False))
     assert set(machine.kafka.places.values()) == {D1}
@@ -357,7 +358,7 @@ def test_without_a_throttle_none_is_read_or_set(machine: Machine) -> None:
     ],
 )
 def test_a_refusal_names_what_is_done_and_what_is_left(machine: Machine, error: str) -> None:
-    """KIP-113, "AlterReplicaLogDirsResponse": an error of each partition."""
+    """KIP-113, "Create AlterReplicaDirResponse": an error of each partition."""
     machine.kafka.refuses[at("t-1")] = error
     with pytest.raises(MoveError) as caught:
         machine.apply(at_once=2)
@@ -373,7 +374,7 @@ def test_a_refusal_names_what_is_done_and_what_is_left(machine: Machine, error: 
 
 
 def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
-    """KIP-113, "Handle log directory failure": the broker drops the future replica."""
+    """KIP-113, "Complete replica data movement": the broker drops the future replica."""
 
     def fail() -> None:
         if machine.kafka.copies:
@@ -387,7 +388,7 @@ def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
 
 
 def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
-    """KIP-113, "Handle log directory failure": the copy cannot be completed."""
+    """KIP-113, "Complete replica data movement": the copy cannot be completed."""
 
     def fail() -> None:
         if machine.kafka.copies:
@@ -402,7 +403,7 @@ def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
 
 
 def test_a_broker_that_restarts_is_awaited(machine: Machine) -> None:
-    """KIP-113, "Handle broker restart": the broker finds the future replica again."""
+    """KIP-113, "Handle failure that happens ...": the broker finds the future replica again."""
     real, polls = machine.kafka._go_on, 0
 
     def restarts() -> None:
@@ -469,6 +470,7 @@ def test_an_interrupted_run_leaves_the_moves_and_their_throttle(machine: Machine
 
 
 def test_a_cancellation_leaves_another_clients_move(machine: Machine) -> None:
+    """KIP-113, "Initiate replica movement ...": "any" cancels; shipped: the current directory."""
     machine.kafka.stuck = True
     machine.kafka.copies[1, at("t-0")] = (D2, 1)
     with pytest.raises(MoveError, match="moving elsewhere"):

@@ -202,7 +202,7 @@ ID = "AQEBAQEBAQEBAQEBAQEBAQ"
 def test_without_brokers_it_fires_after_ten_seconds_and_ends_on_current_data(
     bad: View, well: View, source: DataSource
 ) -> None:
-    """KIP-112 and KIP-858 have Kafka report a failure: no request to the broker is needed."""
+    """KIP-858, "Handling log directory failures": no request to the broker is needed."""
     ticks = [scene(bad, at_ms=ms, not_current=NO_BROKERS) for ms in range(0, 11_000, 1000)]
     assert "LogDirOffline" not in names(looked(*ticks[:-1]))
     began = looked(*ticks)

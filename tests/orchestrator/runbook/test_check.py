@@ -496,7 +496,7 @@ def test_the_steps_that_are_known_to_be_final_are_those_of_the_bundled_runbooks(
 
 @pytest.mark.parametrize("name", shipped())
 def test_a_move_between_directories_keeps_every_broker_from_its_restart(name: str) -> None:
-    """KIP-113, 1) Complete replica data movement, and KIP-858, Intra-broker replica movement."""
+    """KIP-113, "Complete replica data movement"; KIP-858, "Intra-broker replica movement"."""
     places = [place.checkpoint for place in everywhere(load(name).runbook)]
     restarts = [each for each in places if each.for_each == "broker" and each.step is not None]
     assert restarts

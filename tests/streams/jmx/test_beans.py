@@ -66,7 +66,7 @@ def test_the_common_names_are_known(metric: str, labels: dict[str, str], name: J
         (CONTROLLER, {}),
         (CONTROLLER, {"name": "ZkWriteSnapshotTimeMs"}),
         (CONTROLLER, {"name": "PreferredReplicaImbalanceCount"}),
-        # KIP-858's bean, which no Kafka has.
+        # KIP-858, "Metrics": the proposed bean, which no Kafka has.
         ("kafka_server_KafkaServer_Value", {"name": QUEUE}),
         ("kafka_log_LogManager_Value", {"name": "LogDirectoryOffline", "logDirectory": "/d0"}),
         ("kafka_controller_kafkacontroller_zkmigrationstate_total", {}),

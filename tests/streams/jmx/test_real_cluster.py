@@ -126,6 +126,7 @@ def status(run: Killed) -> dict[str, Any]:
 
 
 def test_the_numbers_and_the_hazards_that_need_them(lab: Lab, run: Killed, tmp_path: Path) -> None:
+    """KIP-858, "Metrics": QueuedReplicaToDirAssignments of a real broker."""
     _under_zookeeper(run)
     _through_the_migration(lab, run)
     _under_every_naming(lab)

@@ -11,7 +11,7 @@ from kio.static.primitive import i32Timedelta
 
 from streams.kafka import node
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
-from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.node import LATEST, Node
 from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
 from streams.net.endpoint import Endpoint
@@ -27,7 +27,7 @@ class Scripted(Node):
     def __init__(self) -> None:
         self.endpoint = AT
         self._reply_timeout_ms = 0
-        self.versions = {3: 12, 2: 7, 35: 4}
+        self.versions = {3: 12, 2: 7, 34: 2, 35: 4}
         self.replies: list[Any] = []
         self.asked: list[Any] = []
 
@@ -62,6 +62,10 @@ def described(version: int, error: ErrorCode = ErrorCode.none, **sizes: int) -> 
 
 
 def test_a_log_directory_with_its_volume(scripted: Scripted) -> None:
+    """KIP-113, "Create DescribeLogDirsRequest" and "Create DescribeLogDirsResponse".
+
+    The volume is of KIP-827.
+    """
     scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
     replicas = (ReplicaPlace("t", 3, 70, 2, True),)
     assert scripted.log_dirs() == (LogDirAnswer("/a", 0, 100, None, replicas),)
@@ -86,6 +90,41 @@ def test_a_refusal_is_typed(scripted: Scripted, code: ErrorCode, kind: type[Live
     scripted.replies = [described(4, code)]
     with pytest.raises(kind, match="b1:9092 does not describe its log directories"):
         scripted.log_dirs()
+
+
+def altered(**codes: int) -> Any:
+    of = kinds("alter_replica_log_dirs", 2)
+    results = tuple(
+        of.AlterReplicaLogDirTopicResult(
+            topic_name=topic,
+            partitions=(
+                of.AlterReplicaLogDirPartitionResult(partition_index=0, error_code=ErrorCode(code)),
+            ),
+        )
+        for topic, code in codes.items()
+    )
+    return of.AlterReplicaLogDirsResponse(throttle_time=NO_TIME, results=results)
+
+
+def test_moves_are_requested_by_directory_and_refused_by_replica(scripted: Scripted) -> None:
+    """KIP-113, "Create AlterReplicaDirRequest" and "Create AlterReplicaDirResponse".
+
+    Shipped by directory; REPLICA_NOT_AVAILABLE: the broker remembers the directory.
+    """
+    scripted.replies = [altered(s=0, t=9, u=57)]
+    refused = scripted.alter_log_dirs({("t", 0): "/b", ("s", 0): "/b", ("u", 0): "/x"})
+    assert refused == {("t", 0): "REPLICA_NOT_AVAILABLE (9)", ("u", 0): "LOG_DIR_NOT_FOUND (57)"}
+    (request,) = scripted.asked
+    assert [
+        (each.path, [(topic.name, topic.partitions) for topic in each.topics])
+        for each in request.dirs
+    ] == [("/b", [("s", (0,)), ("t", (0,))]), ("/x", [("u", (0,))])]
+
+
+def test_a_reply_about_other_replicas_is_damaged(scripted: Scripted) -> None:
+    scripted.replies = [altered(s=0)]
+    with pytest.raises(ReplyDamaged, match="answered for 1 of 2 replicas"):
+        scripted.alter_log_dirs({("s", 0): "/b", ("t", 0): "/b"})
 
 
 def test_a_view_says_absent_by_none(scripted: Scripted) -> None:

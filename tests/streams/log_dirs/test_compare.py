@@ -55,7 +55,7 @@ def test_the_first_answer_concludes_nothing() -> None:
 
 
 def test_error_56_cuts_off_what_lay_there(well: KnownBroker) -> None:
-    """KIP-113, "DescribeLogDirsResponse": an error of the directory."""
+    """KIP-113, "Create DescribeLogDirsResponse": an error of the directory."""
     partitions = {("t", 2): KnownPartition(3, "id", 70)}
     found = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(2000, partitions=partitions))
     cut = ReplicasCutOff(
@@ -86,6 +86,7 @@ def test_a_path_that_vanishes_empty_is_forgotten() -> None:
 
 
 def test_an_empty_answer_says_nothing_of_paths(well: KnownBroker) -> None:
+    """KIP-113, "How to retrieve information ...": without a filter all log directories answer."""
     assert answered(well, [], inputs()).known == well
 
 

@@ -54,6 +54,7 @@ def test_the_metadata_log_is_no_topic() -> None:
 
 @pytest.mark.parametrize(("future", "lag"), [(True, 33), (False, 0)])
 def test_only_a_future_replica_has_a_lag(future: bool, lag: int) -> None:
+    """KIP-113, "Scripts": `offset_lag` and `is_temporary`, shipped as `isFuture`."""
     broker = BrokerContent(2, {A: (ReplicaPlace("t", 0, 10, 33, future),)}, whole=True)
     (topic,) = (t for each in contents("c", [broker], IDS, 7000) for t in each.topics)
     assert topic.replicas == (ReplicaOnDisk(0, 0, future, lag),)

@@ -22,17 +22,19 @@ def with_meta(path: Path, text: str) -> Path:
 
 
 def test_a_zookeeper_brokers_directory(tmp_path: Path) -> None:
+    """KIP-858, "Storage formatting": earlier releases ignore directory.id."""
     assert read_local(with_meta(tmp_path, VERSION_0), 2, "c") == LocalDir(is_own=True)
 
 
 def test_a_kraft_brokers_directory(tmp_path: Path) -> None:
+    """KIP-858, "meta.properties": version 1 with directory.id."""
     assert read_local(with_meta(tmp_path, VERSION_1), 2, "c") == LocalDir(
         is_own=True, directory_id=ID
     )
 
 
 def test_a_migrating_brokers_directory(tmp_path: Path) -> None:
-    """KIP-858, "Migrating a cluster in ZK mode": meta.properties gets a directory.id."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": meta.properties gets a directory.id."""
     text = VERSION_0 + f"directory.id={ID}\n"
     assert read_local(with_meta(tmp_path, text), 2, "c").directory_id == ID
 

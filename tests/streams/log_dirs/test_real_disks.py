@@ -120,7 +120,7 @@ def by_path(disks: DisksSeen | DisksUnreachable) -> dict[str, LogDirSeen]:
 
 
 def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) -> None:
-    """KIP-113, "DescribeLogDirsResponse": the size of each replica in each directory."""
+    """KIP-113, "Create DescribeLogDirsResponse": the size of each replica in each directory."""
     for broker in (1, 2):
         seen = by_path(followed.last_seen(broker))
         assert seen.keys() == log_dirs(lab, broker).keys()
@@ -152,6 +152,7 @@ def in_folders(lab: Lab, failed: str = "") -> list[tuple[int, str, str]]:
 
 
 def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed) -> None:
+    """KIP-113, "How to retrieve information ...": partitions and sizes of all log directories."""
     snapshot = followed.content()
     assert lying(snapshot) == in_folders(lab)
     assert len(lying(snapshot)) >= 24
@@ -165,7 +166,10 @@ def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed
 
 
 def test_folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Followed) -> None:
-    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are."""
+    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are.
+
+    KIP-113, "Complete replica data movement".
+    """
     path = lab.directory(2, 1)
     served = path / "ghost-0"
     done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
@@ -202,6 +206,7 @@ def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
 
 
 def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
+    """KIP-113, "How to retrieve information ...": each broker describes its own."""
     lab.create_topic("placed", assignments=[[1], [2]])
     lab.produce("placed", 1, 7)
     with Node(at(lab, 2), Security()) as broker:
@@ -273,6 +278,7 @@ def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: 
 def test_a_failed_directory_cuts_off_what_lay_in_it(
     lab: Lab, followed: Followed, tmp_path: Path
 ) -> None:
+    """KIP-113, "Test Plan": a bad log directory does not affect the good ones."""
     path = str(lab.directory(2, 1))
     lay = folders(Path(path))
     lab.produce("spread", 1, 20)

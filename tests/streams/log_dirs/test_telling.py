@@ -56,7 +56,7 @@ def test_it_is_told_again_after_a_minute() -> None:
 
 
 def test_each_poll_of_a_move_is_news() -> None:
-    """Three polls without progress make a move stuck; KIP-113, Public interface."""
+    """Three polls without progress make a move stuck; KIP-113, "Create DescribeLogDirsResponse"."""
     moving = seen(futures=1)
     assert is_news(moving, moving._replace(seen_ms=3000))
     assert is_news(moving, LAST._replace(seen_ms=3000))

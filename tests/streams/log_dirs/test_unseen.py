@@ -53,6 +53,7 @@ def test_nothing_lies_there_when_all_is_elsewhere() -> None:
 
 
 def test_a_future_replica_elsewhere_does_not_show_the_current_one() -> None:
+    """KIP-113, "Complete replica data movement": a replica has two logs until the last step."""
     assert cut_off(look(NOTHING, log_dir(A, 0, 1, 2, futures=[3]), OFFLINE_B).facts) == {B: [3]}
 
 

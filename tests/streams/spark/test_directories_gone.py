@@ -82,6 +82,7 @@ def test_so_it_is_with_replicas_that_came_after_the_hold(tmp_path: Path) -> None
 
 
 def test_what_fails_when_every_replica_has_its_place_is_no_danger(tmp_path: Path) -> None:
+    """KIP-858, "Handling log directory failures": the controller moves the leaders."""
     found = broker(tmp_path, [TOPIC, PARTITION_0, KRAFT, ASSIGN_0, FAILED_0_AND_2])
     assert (found.failed, found.gone) == (None, None)
 
@@ -106,7 +107,7 @@ def unregistered(found: BrokerSummary) -> tuple[str, ...]:
 
 
 def test_what_fails_is_unregistered_until_it_registers_again(tmp_path: Path) -> None:
-    """KIP-858, "Handling log directory failures": a heartbeat's OfflineLogDirs shrink LogDirs.
+    """KIP-858, "RPC requests", "Handling log directory failures": OfflineLogDirs of a heartbeat.
 
     A directory without replicas counts, too: it failed while the broker ran.
     """
@@ -118,7 +119,10 @@ def test_what_fails_is_unregistered_until_it_registers_again(tmp_path: Path) -> 
 
 
 def test_a_start_without_it_counts_only_while_replicas_are_in_it(tmp_path: Path) -> None:
-    """A directory that was drained and removed from log.dirs did not fail."""
+    """A directory that was drained and removed from log.dirs did not fail.
+
+    KIP-858, "Broker registration".
+    """
     drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0]
     assert unregistered(broker(tmp_path, [*drawn, KRAFT_WITHOUT_2])) == ()
     drawn += [ASSIGN_0_TO_1, KRAFT_WITH_0_ONLY]
@@ -129,7 +133,7 @@ def test_a_start_without_it_counts_only_while_replicas_are_in_it(tmp_path: Path)
 def test_one_that_it_came_back_without_counts_while_replicas_had_no_known_one(
     tmp_path: Path,
 ) -> None:
-    """H1 to H3: they may have been in it."""
+    """H1 to H3: they may have been in it. KIP-858, "Replica management"."""
     back = broker(tmp_path, [*PENDING, MIGRATING, KRAFT_WITHOUT_2])
     assert unregistered(back) == ids(2)
     settled = broker(tmp_path, [*PENDING, MIGRATING, KRAFT_WITHOUT_2, ASSIGN_0, ASSIGN_1])
@@ -138,7 +142,7 @@ def test_one_that_it_came_back_without_counts_while_replicas_had_no_known_one(
 
 
 def test_a_registration_without_log_directories_is_a_hazard(tmp_path: Path) -> None:
-    """KAFKA-16162: from 3.7-IV2 a registration names its directories (KIP-858).
+    """KIP-858, "Broker registration": from 3.7-IV2 it names the directories (KAFKA-16162).
 
     No 3.9 broker writes such a record, so the test writes one and reads it as any other.
     """

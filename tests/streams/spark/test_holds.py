@@ -60,7 +60,7 @@ def test_a_broker_is_held_from_its_kraft_registration_to_its_last_assignment(
 def test_an_id_that_names_no_directory_holds_the_broker(
     tmp_path: Path, made: Action, state: ReplicaState, assign: Action
 ) -> None:
-    """KIP-858, Reserved UUIDs: LOST is an unknown failed directory, 3 to 99 have no meaning."""
+    """KIP-858, "Reserved UUIDs": LOST is an unknown failed directory, 3 to 99 have no meaning."""
     held = _broker(_run(tmp_path, [TOPIC, made, KRAFT]))
     assert (held.held, held.pending, held.replicas[state]) == (True, 1, 1)
     assert held.assigned_ms is None
@@ -72,6 +72,7 @@ def test_an_id_that_names_no_directory_holds_the_broker(
 
 
 def test_progress_is_kept_in_steps_by_the_records_times(tmp_path: Path) -> None:
+    """KIP-858, "Handling replica assignments": the controller persists them in records."""
     drawn = [TOPIC, PARTITION_0, PARTITION_1, (2, 0, 2, 0), KRAFT, ASSIGN_0, UNFENCE, ASSIGN_1]
     found = _broker(_run(tmp_path, drawn)).progress
     assert found == Progress(
@@ -80,7 +81,7 @@ def test_progress_is_kept_in_steps_by_the_records_times(tmp_path: Path) -> None:
 
 
 def test_a_broker_in_migration_mode_is_not_held(tmp_path: Path) -> None:
-    """KIP-858, "Migrating a cluster in ZK mode": it stays fenced once it restarts in KRaft mode."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": it stays fenced from its KRaft restart on."""
     broker = _broker(_run(tmp_path, [TOPIC, PARTITION_0, MIGRATING, UNFENCE]))
     assert (broker.held, broker.pending, broker.unfenced_early) == (False, 1, None)
     assert broker.assignments_complete_offset is None
@@ -104,6 +105,7 @@ def test_a_hold_also_ends_when_the_pending_topic_goes(tmp_path: Path) -> None:
 
 
 def test_new_replicas_do_not_hold_a_complete_broker_again(tmp_path: Path) -> None:
+    """KIP-858, "Replica placement": new replicas begin as UNASSIGNED_DIR."""
     drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0, PARTITION_1]
     broker = _broker(_run(tmp_path, drawn))
     assert (broker.held, broker.pending, broker.assignments_complete_offset) == (False, 1, 4)
@@ -128,7 +130,10 @@ def test_a_transaction_counts_whole_or_not_at_all(
 
 
 def test_the_last_assignment_is_that_of_a_replica_that_was_there(tmp_path: Path) -> None:
-    """New replicas are not assignments, nor is the end of one; ten ms a record in these logs."""
+    """New replicas are not assignments, nor is the end of one; ten ms a record in these logs.
+
+    KIP-858, "Handling replica assignments".
+    """
     drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT]
     assert _broker(_run(tmp_path, drawn)).assigned_ms is None
     assert _broker(_run(tmp_path, [*drawn, ASSIGN_0])).assigned_ms == 1_050

@@ -147,6 +147,7 @@ def read_entity(value: bytes) -> MetadataRecord:
 
 
 def test_a_zero_directory_id_is_migrating() -> None:
+    """KIP-858, "Reserved UUIDs"; (0, 0) is UNASSIGNED_DIR there, MIGRATING in Kafka 3.9."""
     found = read_record(partition())
     assert isinstance(found, domain.Partition)
     assert found.directories == (ID.bytes, MIGRATING, ID.bytes)
@@ -158,6 +159,7 @@ def test_a_change_says_what_did_not_change() -> None:
 
 
 def test_an_empty_list_of_directories_on_a_change_is_not_null() -> None:
+    """KIP-858, "Metadata records": Directories of a PartitionChangeRecord."""
     value = write_value(PartitionChangeRecordV1(topic_id=ID, directories=()))
     assert read_record(value) == domain.PartitionChange(-1, ID.bytes, directories=())
 

@@ -62,6 +62,7 @@ def after(*facts: ZooKeeperFact) -> int | None:
 
 
 def test_notifications_are_accounted_for_by_each_of_their_facts() -> None:
+    """KIP-589, "Motivation": the controller deletes what it read."""
     twelve = f"{EVENT}0000000012"
     assert after() is None
     assert after(seen(twelve)) == 13

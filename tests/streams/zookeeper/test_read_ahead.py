@@ -169,7 +169,10 @@ def test_all_that_still_exists_is_read(steps: list[str]) -> None:
 
 @given(notify=st.lists(st.integers(1, AHEAD), max_size=20))
 def test_each_is_read_whose_deletion_follows_the_requests(notify: list[int]) -> None:
-    """One watch reports several creations; a plain watch would ask only after its listing."""
+    """One watch reports several creations; a plain watch would ask only after its listing.
+
+    KIP-589, "Motivation".
+    """
     with pytest.MonkeyPatch.context() as patch:
         server = next(_server(patch))
         server.model.make()

@@ -156,6 +156,7 @@ def test_the_count_is_what_zookeeper_numbers_by(kafka: Writer, connect: str) -> 
 
 
 def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) -> None:
+    """KIP-589, "Motivation": the controller deletes it once it read it."""
     kafka.create(znodes.NOTIFICATIONS)
     with watching(connect) as watched:
         watched.until_seen()

@@ -45,4 +45,5 @@ def test_a_long_absence_is_one_run() -> None:
     ],
 )
 def test_only_a_notification_has_a_number(path: str, number: int | None) -> None:
+    """KIP-589, "Motivation": the znodes below /log_dir_event_notification."""
     assert notification_number(path) == number

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
 PARTITIONS: Final = 4
 RECORDS: Final = 10
 BEFORE_DIRECTORIES: Final = "3.6"
-"""KIP-858: directories are in the metadata from 3.7-IV2 on."""
+"""KIP-858, "Compatibility, Deprecation, and Migration Plan": directories from 3.7-IV2 on."""
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 OF_BROKER: Final = ("--entity-type", "brokers", "--entity-name", "2")
 LARGE: Final = 4000
@@ -65,6 +65,7 @@ def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
 
 
 def test_directories_are_added_and_one_of_them_is_replaced(lab: Lab, window: Window) -> None:
+    """KIP-858, "Migrating a cluster in KRaft without JBOD" and "Replica management"."""
     with Traffic(lab.broker_bootstrap, "orders", PARTITIONS) as traffic:
         window.start()
         _a_hook_fails_and_the_first_directories_are_given_up(lab, window)
@@ -138,7 +139,7 @@ def _a_hook_stops_half_way_and_the_old_disk_is_put_back(lab: Lab, window: Window
 def _somebody_moves_a_replica_in_the_middle_of_the_window(
     lab: Lab, window: Window, failed: int
 ) -> None:
-    """KIP-113, 1) How to move replica between log directories on the same broker.
+    """KIP-113, "How to move replica between log directories on the same broker".
 
     A throttle of one byte a second stops the move after its first batch. It begins before the disk
     fails again: a broker with an offline directory rejects every move (observed on 3.9.1: "Can not

@@ -244,7 +244,7 @@ CASES = (
     Case("kraft-settings", settings(reserved_broker_max_id="1"), WARN, "its id was generated"),
     Case("kraft-settings", settings(create_topic_policy_class_name="x.Policy"), WARN, "policy"),
     Case("kraft-settings", broker2(settings=WHY), UNKNOWN),
-    # KIP-858, Configuration: log.dir.failure.timeout.ms, 30 s by default
+    # KIP-858, "Configuration": log.dir.failure.timeout.ms, 30 s by default
     Case("failure-timeout", WELL, PASS, "log.dir.failure.timeout.ms=30000"),
     Case("failure-timeout", settings(log_dir_failure_timeout_ms="60000"), PASS, "=60000"),
     Case("failure-timeout", settings(log_dir_failure_timeout_ms="8999"), WARN, "broker 2"),

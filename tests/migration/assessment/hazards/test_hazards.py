@@ -146,6 +146,7 @@ def test_a_broker_nobody_knows_the_mode_of_is_taken_for_dangerous() -> None:
 
 
 def test_replicas_whose_directories_are_known_are_not_made_anew() -> None:
+    """KIP-858, "Replica management": no action while an assigned directory may be offline."""
     assert only(cluster(Phase.DUAL_WRITE, broker(), disks=BAD), _RESTART) is None
 
 
@@ -174,7 +175,7 @@ def test_a_directory_that_is_not_reported_any_more_is_cut_off() -> None:
 
 
 def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
-    """KIP-858, "Migrating a cluster in ZK mode": it shuts down if any directory fails."""
+    """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
     kind = HazardKind.HALTED_IN_MIGRATION
     one = broker(Mode.MIGRATING)
     down = {"unreachable": "refused", "unreachable_since_ms": 300}
@@ -333,6 +334,7 @@ def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None
     ],
 )
 def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: BrokerSummary) -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...": until the directory is learned."""
     found = only(cluster(phase, one), HazardKind.FINALIZE_TOO_EARLY)
     assert found is not None
     assert found.blocks is Action.FINALIZE
@@ -455,7 +457,7 @@ def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
 def test_a_metadata_version_without_directories(
     level: int | None, log_dirs: tuple[str, ...], active: bool
 ) -> None:
-    """KIP-858, "Compatibility": metadata.version gates directories in records."""
+    """KIP-858, "Compatibility, Deprecation, and Migration Plan": metadata.version gates it."""
     summary = cluster(Phase.KRAFT, broker(log_dirs=log_dirs), metadata_version=level)
     found = only(summary, HazardKind.METADATA_VERSION)
     assert (found is not None) is active
@@ -489,7 +491,7 @@ def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
 def test_a_registration_without_log_directories(
     mode: Mode, level: int | None, log_dirs: tuple[str, ...], active: bool
 ) -> None:
-    """KIP-858, Metadata records: RegisterBrokerRecord has LogDirs from version 3 (KAFKA-16162)."""
+    """KIP-858, "Metadata records": RegisterBrokerRecord has LogDirs (KAFKA-16162)."""
     summary = cluster(Phase.DUAL_WRITE, broker(mode, log_dirs=log_dirs), metadata_version=level)
     found = only(summary, HazardKind.LOG_DIRS_NOT_REGISTERED)
     assert (found is not None) is active
@@ -557,7 +559,7 @@ def test_what_lies_elsewhere_than_the_metadata_says(
     ],
 )
 def test_a_move_that_does_not_end(lag: int, line: str) -> None:
-    """KIP-113, 1) Complete replica data movement; KIP-858, Intra-broker replica movement."""
+    """KIP-113, "Complete replica data movement"; KIP-858, "Intra-broker replica movement"."""
     move = DirectoryMove(path="/d1", replica=FutureSeen("t", 1, 10, lag), since_ms=1_000, polls=3)
     one = BrokerDisks(id=1, answered_ms=21_000, log_dirs=(log_dir("/d0"),), moves=(move,))
     for phase in Phase:

@@ -41,6 +41,7 @@ FLAT = HazardKind.ASSIGNMENT_QUEUE_FLAT
 
 
 def test_a_queue_that_does_not_fall_is_named_with_what_the_metadata_log_shows() -> None:
+    """KIP-858, "Metrics": QueuedReplicaToDirAssignments."""
     one = broker(assigned_ms=NOW - FLAT_AFTER_MS, replicas=counts(assigned=4, unassigned=3))
     hazard = found(queued(FLAT_AFTER_MS, one), FLAT)
     assert hazard is not None
@@ -74,6 +75,7 @@ def test_a_queue_that_does_not_fall_is_named_with_what_the_metadata_log_shows() 
     ],
 )
 def test_when_a_queue_is_flat(summary: ClusterSummary, stands: bool) -> None:
+    """KIP-858, "Metrics": QueuedReplicaToDirAssignments."""
     assert (found(summary, FLAT) is not None) is stands
 
 
