@@ -28,7 +28,7 @@ from tests.support.pipeline import Run
 
 REPLICAS: Final = 13_500
 """Six full requests. Each is an open file, of which a process may often have 20,000 at most."""
-REPLICAS_QUICK: Final = 4_500
+REPLICAS_QUICK: Final = 9_000
 RUNS_MAX: Final = 3
 _LOOK_MS: Final = 250
 _STALL_MS: Final = 300_000

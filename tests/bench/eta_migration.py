@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from migration.metadata.records import PartitionChange, RegisterBroker
+from migration.metadata.records import BrokerRegistrationChange, PartitionChange, RegisterBroker
 from orchestrator.lab import Lab, LabError, LabSpec
 from tests.bench.live import ControllerLog, controller_log, wait_until
 from tests.bench.measure import MeasuringFailed
@@ -101,6 +101,8 @@ def _round(lab: Lab, kind: str, number: int, replicas: int, copy: Path) -> Round
     watch.look()
     controller = f"controller-{lab.active_controller()}"
     _stop(lab)
+    # Earlier, it could assign its replicas in the name of its old registration, and not be held.
+    wait_until("the end of its session", watch.is_fenced, _ASSIGNED_S_MAX)
     lab.move_to_kraft(BROKER, wait=False)
     wait_until("the registration", watch.is_registered, _ASSIGNED_S_MAX)
     if kind == STALLING:
@@ -126,6 +128,7 @@ class _Watch:
 
     def __init__(self, log: ControllerLog) -> None:
         self._log = log
+        self.fenced = False
         self.registered_ms = 0
         self.assigned_ms: list[int] = []
 
@@ -134,8 +137,15 @@ class _Watch:
         for _, moment_ms, record in self._log.news():
             if isinstance(record, RegisterBroker) and not record.is_migrating_zk_broker:
                 self.registered_ms = moment_ms
+            elif isinstance(record, BrokerRegistrationChange) and record.fenced:
+                self.fenced = record.fenced > 0
             elif isinstance(record, PartitionChange) and record.directories:
                 self.assigned_ms.append(moment_ms)
+
+    def is_fenced(self) -> bool:
+        """Whether the controller has fenced it."""
+        self.look()
+        return self.fenced
 
     def is_registered(self) -> bool:
         """Whether it is in KRaft mode."""

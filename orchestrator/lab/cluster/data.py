@@ -126,7 +126,13 @@ class LabData(LabMembers):
         failures: list[str] = []
         producer = Producer(
             self._client_config
-            | {"acks": "all", "linger.ms": 5, "message.timeout.ms": round(_PRODUCE_S_MAX * 900)}
+            | {
+                "acks": "all",
+                "linger.ms": 5,
+                "message.timeout.ms": round(_PRODUCE_S_MAX * 900),
+                # What a frozen broker took is repeated elsewhere before the records time out.
+                "socket.timeout.ms": 20_000,
+            }
         )
         what = f"take {count} records for {topic}-{partition}"
         with self._requesting(what):
@@ -339,9 +345,6 @@ class LabData(LabMembers):
         return {
             "bootstrap.servers": self.broker_bootstrap,
             "log_level": 0,
-            # A request that a frozen broker took is repeated elsewhere long before a call ends;
-            # by default only after as long as a call takes.
-            "socket.timeout.ms": 20_000,
             # librdkafka requests the controller when it refreshes the metadata, by default every
             # five minutes: too rarely for a cluster that has just started.
             "topic.metadata.refresh.interval.ms": 500,
