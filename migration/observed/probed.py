@@ -78,6 +78,8 @@ class MetaProperties:
         missing: whether the directory has no such file.
         partitions: folders of partitions in the directory.
         metadata_log: whether the folder of the metadata log is in it.
+        voters: the controllers by the metadata log's quorum-state; None: not known, as in a dynamic
+            quorum.
     """
 
     path: str
@@ -90,6 +92,7 @@ class MetaProperties:
     missing: bool = False
     partitions: int = 0
     metadata_log: bool = False
+    voters: tuple[int, ...] | None = None
 
     @property
     def readable(self) -> bool:

@@ -41,8 +41,9 @@ class StartRow(Shape):
 
 
 class MetaPropertiesReport(Shape):
-    """One broker's files."""
+    """One node's files; `role`: broker, controller or combined."""
 
+    role: str
     metadata_log_dir: str
     directories: tuple[DirectoryRow, ...]
     starts: tuple[StartRow, ...]

@@ -1,19 +1,20 @@
-"""`kraftgate meta-properties`: checks the meta.properties of one broker's directories."""
+"""`kraftgate meta-properties`: checks the meta.properties of one node's directories."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.text import Text
 
-from migration.assessment.meta_properties import (
-    META,
+from migration.assessment.meta_properties import META, Fault, faults
+from migration.assessment.next_start import (
     Effect,
-    Fault,
     NextStart,
-    faults,
+    Role,
     modes_that_count,
     next_start,
+    role_of,
 )
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
@@ -30,6 +31,17 @@ from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.views.terminal.blocks import bare_table
 from streams.log_dirs.local_host import read_meta
+
+_NAMES: Final = {
+    Role.BROKER: "broker",
+    Role.CONTROLLER: "controller",
+    Role.COMBINED: "combined node",
+}
+_AT_RISK: Final = {
+    Role.BROKER: "replicas",
+    Role.CONTROLLER: "metadata",
+    Role.COMBINED: "replicas or metadata",
+}
 
 
 @click.command("meta-properties")
@@ -54,6 +66,11 @@ from streams.log_dirs.local_host import read_meta
     help="The directory of the metadata log.  [default: the first PATH]",
 )
 @click.option(
+    "--role",
+    type=click.Choice([each.value for each in Role]),
+    help="The node's process.roles.  [default: by the metadata log and the partitions]",
+)
+@click.option(
     "--mode",
     type=click.Choice([each.value for each in Mode]),
     help="The mode of the next start.  [default: each mode]",
@@ -65,21 +82,24 @@ def meta_properties(
     cluster_id: str | None,
     node_id: int | None,
     metadata_log_dir: Path | None,
+    role: str | None,
     mode: str | None,
     *,
     as_json: bool,
 ) -> None:
-    """Check a broker's meta.properties, and how it starts.
+    """Check the meta.properties of a broker or controller, and how it starts.
 
-    PATH is a log directory of the broker or controller, or the meta.properties in it; name all
-    directories of its log.dirs, in that order. Only reads. Exits with 5 if the next start is
-    refused, or puts replicas at risk: in the mode of --mode; without it, in any mode. Files that
-    all have version 1 count in KRaft mode only. Kafka 3.9's rules apply.
+    PATH is a log directory of the node, or the meta.properties in it; name all directories of its
+    log.dirs and metadata.log.dir, those of log.dirs first and in that order. Only reads. Exits with
+    5 if the next start is refused, or puts replicas or metadata at risk: in the mode of --mode;
+    without it, in any mode. Controllers and combined nodes have KRaft mode only, and so have
+    brokers whose files all have version 1. Kafka 3.9's rules apply.
 
     \b
     Examples:
       kraftgate meta-properties /data/d0 /data/d1
       kraftgate meta-properties /data/d0 /data/d1 --mode kraft --node-id 1 --json
+      kraftgate meta-properties /data/metadata --role controller --cluster-id ID
     """
     files = [_read(each) for each in paths]
     known = [each.path for each in files]
@@ -91,22 +111,32 @@ def meta_properties(
             f"{metadata} is not among the directories; name it as a PATH, too: Kafka reads its"
             f" {META} with the others"
         )
+    node = role_of(files) if role is None else Role(role)
+    if node is not Role.BROKER and mode not in (None, Mode.KRAFT.value):
+        raise click.UsageError(f"a {_NAMES[node]} starts in KRaft mode only; pass --mode kraft")
     found = faults(files, cluster_id=cluster_id, node_id=node_id, metadata_log_dir=metadata)
     starts = [
-        next_start(files, each, metadata_log_dir=metadata, cluster_id=cluster_id, node_id=node_id)
+        next_start(
+            files,
+            each,
+            metadata_log_dir=metadata,
+            cluster_id=cluster_id,
+            node_id=node_id,
+            role=node,
+        )
         for each in Mode
-        if mode in (None, each.value)
+        if mode in (None, each.value) and (node is Role.BROKER or each is Mode.KRAFT)
     ]
-    counting = modes_that_count(files) if mode is None else tuple(Mode)
+    counting = modes_that_count(files, node) if mode is None else tuple(Mode)
     if as_json:
-        echo_json(_report(files, found, starts, metadata, counting).model_dump(mode="json"))
+        echo_json(_report(files, found, starts, metadata, counting, node).model_dump(mode="json"))
     else:
-        _print(files, found, starts)
+        _print(files, found, starts, node)
     unsafe = [each.mode.value for each in starts if each.mode in counting and not each.is_safe]
     if unsafe:
         raise HazardError(
-            f"the next start is refused or puts replicas at risk in mode {', '.join(unsafe)}:"
-            f" fix the {META} named above before the broker starts"
+            f"the next start is refused or puts {_AT_RISK[node]} at risk in mode"
+            f" {', '.join(unsafe)}: fix the {META} named above before the {_NAMES[node]} starts"
         )
 
 
@@ -136,8 +166,10 @@ def _report(
     starts: Sequence[NextStart],
     metadata: str,
     counting: Sequence[Mode],
+    role: Role,
 ) -> MetaPropertiesReport:
     return MetaPropertiesReport(
+        role=role,
         metadata_log_dir=metadata,
         directories=tuple(
             DirectoryRow.from_facts(
@@ -164,7 +196,10 @@ def _report(
 
 
 def _print(
-    files: Sequence[MetaProperties], found: Sequence[Fault], starts: Sequence[NextStart]
+    files: Sequence[MetaProperties],
+    found: Sequence[Fault],
+    starts: Sequence[NextStart],
+    role: Role,
 ) -> None:
     out = console(soft_wrap=True)
     table = bare_table(gap=2)
@@ -180,7 +215,8 @@ def _print(
     for fault in found:
         out.print(Text(f"{fault.path}: {fault.text}", style="bold yellow"))
     for start in starts:
-        out.print(Text(f"\n{start.mode} mode: {_verdict(start)}", style=_style(start)))
+        node = "" if role is Role.BROKER else f"{_NAMES[role]}, "
+        out.print(Text(f"\n{node}{start.mode} mode: {_verdict(start)}", style=_style(start)))
         for effect in start.directories:
             style = "bold red" if effect.effect is Effect.HARMS else ""
             out.print(Text(f"  {effect.path}: {effect.text}", style=style))

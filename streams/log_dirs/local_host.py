@@ -4,6 +4,7 @@ A path counts as a broker's only if its `meta.properties` names that broker and 
 another host, or the remote end of a tunnel, may have the same path.
 """
 
+import json
 import os
 import re
 import socket
@@ -50,7 +51,17 @@ def read_meta(path: Path) -> MetaProperties:
         found,
         partitions=len([each for each in folders - {METADATA_LOG} if _PARTITION.fullmatch(each)]),
         metadata_log=METADATA_LOG in folders,
+        voters=_voters(path / METADATA_LOG / "quorum-state"),
     )
+
+
+def _voters(file: Path) -> tuple[int, ...] | None:
+    """Return the voters of a static quorum; only its file has them (FileQuorumStateStore)."""
+    try:
+        found = json.loads(file.read_bytes())["currentVoters"]
+        return tuple(int(each["voterId"]) for each in found)
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
+        return None
 
 
 def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:

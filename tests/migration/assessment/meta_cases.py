@@ -79,7 +79,7 @@ def _version_1(files: list[Entries]) -> Texts:
 
 def _as_version_1(entries: Entries) -> Entries:
     left = {key: value for key, value in entries.items() if key != "broker.id"}
-    return left | {"version": "1", "node.id": "1"}
+    return left | {"version": "1", "node.id": entries["broker.id"]}
 
 
 MALFORMED: Final = (FaultKind.MALFORMED,)

@@ -2,20 +2,26 @@
 
 import base64
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.meta_properties import (
-    Effect,
     FaultKind,
     InvalidMetaProperties,
     faults,
-    modes_that_count,
-    next_start,
     parse,
     properties,
+)
+from migration.assessment.next_start import (
+    Effect,
+    NextStart,
+    Role,
+    modes_that_count,
+    next_start,
+    role_of,
 )
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import is_reserved
@@ -93,9 +99,70 @@ def test_the_controllers_compare_the_cluster_of_a_kraft_broker() -> None:
 
 def test_files_of_version_1_start_in_kraft_mode_only() -> None:
     """KIP-858, "Storage format command": the version of meta.properties stays 1."""
-    assert modes_that_count([replace(WELL, version=1)]) == (Mode.KRAFT,)
-    assert modes_that_count([WELL, replace(WELL, version=1)]) == tuple(Mode)
-    assert modes_that_count([MetaProperties(path="/d0", missing=True)]) == tuple(Mode)
+    assert modes_that_count([replace(WELL, version=1)], Role.BROKER) == (Mode.KRAFT,)
+    assert modes_that_count([WELL, replace(WELL, version=1)], Role.BROKER) == tuple(Mode)
+    assert modes_that_count([MetaProperties(path="/d0", missing=True)], Role.BROKER) == tuple(Mode)
+
+
+CONTROLLER = replace(
+    WELL, version=1, node_id=3000, partitions=0, metadata_log=True, voters=(3000, 3001)
+)
+
+
+def controller_start(*files: MetaProperties, cluster_id: str | None = None) -> NextStart:
+    return next_start(
+        files,
+        Mode.KRAFT,
+        metadata_log_dir=files[0].path,
+        cluster_id=cluster_id,
+        role=Role.CONTROLLER,
+    )
+
+
+def test_the_directories_show_the_role() -> None:
+    """A broker's copy of the metadata log names the voters, too."""
+    broker = replace(WELL, metadata_log=True, voters=(3000,))
+    assert role_of([broker]) is Role.BROKER
+    assert role_of([replace(broker, voters=None)]) is Role.BROKER
+    assert role_of([CONTROLLER, replace(CONTROLLER, path="/d1", voters=None)]) is Role.CONTROLLER
+    assert role_of([CONTROLLER, replace(WELL, path="/d1", partitions=1)]) is Role.COMBINED
+    assert modes_that_count([CONTROLLER], Role.CONTROLLER) == (Mode.KRAFT,)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("role", [Role.CONTROLLER, Role.COMBINED])
+def test_a_controller_starts_as_a_broker_in_kraft_mode(case: MetaCase, role: Role) -> None:
+    """A combined node has a broker's replicas; a controller uses its metadata log only."""
+    files = files_of(case)
+    if case.metadata_log_in is None and not files[0].missing:
+        files[0] = replace(files[0], metadata_log=True, voters=(1,))
+    found = next_start(
+        files, Mode.KRAFT, metadata_log_dir="/d0", cluster_id="C", node_id=1, role=role
+    )
+    assert (found.refusal is not None) is (Mode.KRAFT in case.refused)
+    harmed = Mode.KRAFT in case.harmed and role is Role.COMBINED
+    empty = found.refusal is None and not files[0].metadata_log
+    assert found.is_safe is not (found.refusal is not None or harmed or empty)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"metadata_log": False, "voters": None}, "begins with an empty metadata log"),
+        ({"directory_id": None, "voters": None}, "the node is then no voter"),
+        ({"cluster_id": "D"}, "belongs to cluster D: the nodes of cluster C and this one reject"),
+    ],
+)
+def test_what_harms_a_controller(change: dict[str, Any], text: str) -> None:
+    (found,) = controller_start(replace(CONTROLLER, **change), cluster_id="C").directories
+    assert found.effect is Effect.HARMS
+    assert text in found.text
+
+
+def test_a_voter_of_a_static_quorum_may_get_an_id() -> None:
+    """KIP-858, "meta.properties": a directory without an id gets one; here it names no voter."""
+    (found,) = controller_start(replace(CONTROLLER, directory_id=None)).directories
+    assert (found.effect, found.text) == (Effect.WRITES, "generates a directory.id")
 
 
 def test_superseded_ids_in_a_file_that_kafka_reads_are_named() -> None:

@@ -81,6 +81,61 @@ def test_the_metadata_log_lies_in_its_directory(folders: list[Path]) -> None:
     assert ask(*folders, "--mode", "kraft", "--metadata-log-dir", folders[1]).exit_code == 0
 
 
+@pytest.fixture
+def controller(tmp_path: Path) -> Path:
+    """The metadata log directory of a controller, with the static quorum's state."""
+    log = tmp_path / "metadata" / "__cluster_metadata-0"
+    log.mkdir(parents=True)
+    state = {"currentVoters": [{"voterId": 3000}], "data_version": 0}
+    (log / "quorum-state").write_text(json.dumps(state))
+    text = f"version=1\nnode.id=3000\ncluster.id=C\ndirectory.id={ID_0}\n"
+    (log.parent / "meta.properties").write_text(text)
+    return log.parent
+
+
+def test_a_controller_is_known_by_its_quorum_state(controller: Path, folders: list[Path]) -> None:
+    found = ask(controller, "--cluster-id", "C")
+    assert found.exit_code == 0, found.output
+    assert "controller, kraft mode: starts" in found.output
+    assert found.output.count(" mode: ") == 1
+    document = json.loads(ask(controller, "--json").stdout)
+    assert (document["role"], [each["mode"] for each in document["starts"]]) == (
+        "controller",
+        ["kraft"],
+    )
+    assert json.loads(ask(*folders, "--json").stdout)["role"] == "broker"
+
+
+def test_a_controller_with_partitions_is_a_combined_node(controller: Path) -> None:
+    (controller / "orders-0").mkdir()
+    assert "combined node, kraft mode: starts" in ask(controller).output
+
+
+def test_a_controller_of_another_cluster_is_at_risk(controller: Path) -> None:
+    found = ask(controller, "--cluster-id", "D")
+    assert found.exit_code == 5
+    assert "puts metadata at risk in mode kraft" in found.output
+    assert "before the controller starts" in found.output
+
+
+@pytest.mark.parametrize("state", ["", "[]", "{}", '{"currentVoters": [{"voterId": "x"}]}'])
+def test_a_role_that_is_not_shown_is_passed(controller: Path, state: str) -> None:
+    """As in a dynamic quorum, or with a damaged quorum-state."""
+    (controller / "__cluster_metadata-0" / "quorum-state").write_text(state)
+    assert json.loads(ask(controller, "--json").stdout)["role"] == "broker"
+    found = ask(controller, "--role", "controller")
+    assert (found.exit_code, "controller, kraft mode: starts" in found.output) == (0, True)
+
+
+def test_a_formatted_controller_has_no_metadata_log(controller: Path) -> None:
+    log = controller / "__cluster_metadata-0"
+    (log / "quorum-state").unlink()
+    log.rmdir()
+    found = ask(controller, "--role", "controller")
+    assert found.exit_code == 5
+    assert "begins with an empty metadata log" in found.output
+
+
 def test_bad_usage(folders: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.touch()
@@ -90,6 +145,10 @@ def test_bad_usage(folders: list[Path], tmp_path: Path) -> None:
         ((other,), "is neither a directory nor a meta.properties"),
         ((folders[0], folders[0]), "a directory is named twice"),
         ((folders[0], "--metadata-log-dir", folders[1]), "is not among the directories"),
+        (
+            (folders[0], "--role", "controller", "--mode", "migrating"),
+            "a controller starts in KRaft mode only",
+        ),
     ):
         found = ask(*arguments)
         assert found.exit_code == 2, found.output

@@ -182,7 +182,7 @@ CASES = (
     Case("directory-ids", ONE_ID_TWICE, FAIL,
          "broker 2: /d0: directory.id a, as in /d0 of broker 1"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 2, directory_id="b"))), FAIL,
-         "belongs to broker 2"),
+         "belongs to node 2"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="b", cluster_id="x"))),
          FAIL, "belongs to cluster"),
     Case("directory-ids", broker1(meta=(replace(IDS[0], old_ids=True),)), FAIL, "directory.ids"),
