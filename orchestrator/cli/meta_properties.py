@@ -87,13 +87,13 @@ def meta_properties(
     *,
     as_json: bool,
 ) -> None:
-    """Check the meta.properties of a broker or controller, and how it starts.
+    """Check a node's meta.properties, and how it starts.
 
-    PATH is a log directory of the node, or the meta.properties in it; name all directories of its
-    log.dirs and metadata.log.dir, those of log.dirs first and in that order. Only reads. Exits with
-    5 if the next start is refused, or puts replicas or metadata at risk: in the mode of --mode;
-    without it, in any mode. Controllers and combined nodes have KRaft mode only, and so have
-    brokers whose files all have version 1. Kafka 3.9's rules apply.
+    PATH is a log directory of a broker or controller, or the meta.properties in it; name all
+    directories of its log.dirs and metadata.log.dir, those of log.dirs first and in that order.
+    Only reads. Exits with 5 if the next start is refused, or puts replicas or metadata at risk: in
+    the mode of --mode; without it, in any mode. Controllers and combined nodes have KRaft mode
+    only, and so have brokers whose files all have version 1. Kafka 3.9's rules apply.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ _COMMANDS: Final = (
     ("help", "help", "Print a page of the handbook, or the list of topics."),
     ("lab", "lab", "A real cluster on loopback, for rehearsals."),
     ("log-dirs", "log_dirs", "List the brokers' log directories and the replicas in them."),
-    ("meta-properties", "meta_properties", "Check a broker's meta.properties, and how it starts."),
+    ("meta-properties", "meta_properties", "Check a node's meta.properties, and how it starts."),
     ("move", "move", "Plan and verify moves of replicas between a broker's log directories."),
     ("pause", "execution", "Begin no further step; the current one continues to its end."),
     ("preflight", "preflight", "Check, before the window, whether the migration may begin."),
