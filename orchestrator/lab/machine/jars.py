@@ -29,16 +29,23 @@ _ERROR_LINES_MAX = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Set:
-    """Jars that are fetched together: the name of their directory, their pom, their lock file."""
+class JarSet:
+    """Jars that are fetched together: the name of their directory, their pom, their lock file.
+
+    `folder`: of pom and lock file; None: this package.
+    """
 
     name: str
     pom: str
     lock: str
+    folder: Path | None = None
+
+    def read(self, file: str) -> bytes:
+        return ((self.folder or files(__package__)) / file).read_bytes()
 
 
-_KAFKA = _Set(f"kafka-{KAFKA_VERSION}", "pom.xml", "jars.sha256")
-_AGENT = _Set(f"jmx_prometheus_javaagent-{AGENT_VERSION}", "agent.xml", "agent.sha256")
+KAFKA = JarSet(f"kafka-{KAFKA_VERSION}", "pom.xml", "jars.sha256")
+_AGENT = JarSet(f"jmx_prometheus_javaagent-{AGENT_VERSION}", "agent.xml", "agent.sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +128,28 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
     return Jars(directory, tuple(lock))
 
 
-def ensure_jars(root: Path | None = None) -> Jars:
-    """Return Kafka's verified jars; fetch them first when the cache has none.
+def ensure_jars(root: Path | None = None, wanted: JarSet = KAFKA) -> Jars:
+    """Return verified jars, by default Kafka's; fetch them first when the cache has none.
 
     Safe in several processes at the same time: one fetches, the others wait for it. A fetched set
     gets its final name in one step and only after it was verified.
 
     Args:
         root: The cache; None: `cache_root`.
+        wanted: The jars.
 
     Raises:
         ToolMissingError: The jars must be fetched and there is no mvn.
         JarsUnavailableError: mvn failed, or another process held the cache too long.
         JarsDamagedError: The cached or fetched jars differ from the lock file.
     """
-    return _ensure(_KAFKA, root or cache_root())
+    lock = read_lock(wanted.read(wanted.lock).decode("ascii"))
+    place = (root or cache_root()) / wanted.name
+    if not place.exists():
+        with _held(place.with_suffix(".lock")):
+            if not place.exists():
+                _fetch(place, lock, wanted.read(wanted.pom))
+    return verify(place, lock)
 
 
 def ensure_agent() -> Path:
@@ -144,18 +158,8 @@ def ensure_agent() -> Path:
     Raises:
         LabError: As `ensure_jars`.
     """
-    found = _ensure(_AGENT, cache_root())
+    found = ensure_jars(wanted=_AGENT)
     return found.directory / found.names[0]
-
-
-def _ensure(wanted: _Set, root: Path) -> Jars:
-    lock = read_lock((files(__package__) / wanted.lock).read_text("ascii"))
-    place = root / wanted.name
-    if not place.exists():
-        with _held(place.with_suffix(".lock")):
-            if not place.exists():
-                _fetch(place, lock, wanted.pom)
-    return verify(place, lock)
 
 
 @contextlib.contextmanager
@@ -172,7 +176,7 @@ def _held(path: Path) -> Iterator[None]:
         yield
 
 
-def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
+def _fetch(place: Path, lock: dict[str, str], source: bytes) -> None:
     mvn = shutil.which("mvn")
     if mvn is None:
         raise ToolMissingError(
@@ -182,7 +186,7 @@ def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
         )
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
-        pom.write_bytes((files(__package__) / pom_name).read_bytes())
+        pom.write_bytes(source)
         fetched = Path(scratch) / "jars"
         _run_maven([mvn, "-q", "-B", "-f", str(pom), _COPY_GOAL, f"-DoutputDirectory={fetched}",
                     "-DincludeScope=runtime"])  # fmt: skip

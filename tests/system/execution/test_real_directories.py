@@ -1,9 +1,10 @@
 """Runbooks kraft-jbod and disk-replacement from end to end on a real KRaft cluster, with hooks.
 
-Two brokers with one directory each, under a metadata.version that knows no directories. In each
-runbook the first execution meets a hook that fails and is rolled back; the second is completed. In
-the window for the disk another client moves a replica between directories (KIP-113). A producer and
-a consumer run all the time.
+Two brokers with one directory each, under a metadata.version that knows no directories; broker 2
+runs an older Kafka, which the first step of the runbook upgrades. In each runbook the first
+execution meets a hook that fails and is rolled back; the second is completed. In the window for the
+disk another client moves a replica between directories (KIP-113). A producer and a consumer run all
+the time.
 """
 
 import json
@@ -21,6 +22,9 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
+from orchestrator.lab.machine.jars import KAFKA_VERSION
+from tests.support import older
+from tests.support.older import LabWithOlderBroker
 from tests.system.asking import directory_id, on_disk
 from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import Window
@@ -34,6 +38,7 @@ BEFORE_DIRECTORIES: Final = "3.6"
 """KIP-858, "Compatibility, Deprecation, and Migration Plan": directories from 3.7-IV2 on."""
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 OF_BROKER: Final = ("--entity-type", "brokers", "--entity-name", "2")
+UPGRADE: Final = '  upgrade-broker: {argv: [kraftgate, lab, restart, "{broker}"], timeout: 5m}\n'
 LARGE: Final = 4000
 """Records of 1000 bytes: more than one fetch, so that a throttled move is not complete after it."""
 
@@ -47,7 +52,7 @@ def lab() -> Iterator[Lab]:
         # A throttled move copies nothing more in this time, and not a batch every 11 s.
         broker_properties={"alter.log.dirs.replication.quota.window.num": "3600"},
     )
-    with Lab(spec) as lab:
+    with LabWithOlderBroker(spec, older=2) as lab:
         lab.start_kraft()
         lab.create_topic("orders", PARTITIONS, 2)
         server = ControlServer(lab.home, Operations(lab).handle)
@@ -60,7 +65,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
-    with Window(tmp_path, lab, book="kraft-jbod", timeout="5m") as window:
+    with Window(tmp_path, lab, book="kraft-jbod", timeout="5m", steps=UPGRADE) as window:
         yield window
 
 
@@ -68,6 +73,7 @@ def test_directories_are_added_and_one_of_them_is_replaced(lab: Lab, window: Win
     """KIP-858, "Migrating a cluster in KRaft without JBOD" and "Replica management"."""
     with Traffic(lab.broker_bootstrap, "orders", PARTITIONS) as traffic:
         window.start()
+        _the_older_broker_is_upgraded(lab, window)
         _a_hook_fails_and_the_first_directories_are_given_up(lab, window)
         _each_broker_gets_its_directories(lab, window)
         assert window.interrupt() == 0
@@ -85,6 +91,14 @@ def test_directories_are_added_and_one_of_them_is_replaced(lab: Lab, window: Win
     assert "intact" in window.say("audit", "verify")
     assert window.interrupt() == 0
     assert not window.leftovers()
+
+
+def _the_older_broker_is_upgraded(lab: Lab, window: Window) -> None:
+    """Broker 1 supports metadata.version 3.9 already, so its step is not executed."""
+    _approving(window, lambda walk: walk.passed("brokers-upgraded"))
+    assert [_steps_of(window, f"brokers-upgraded[{broker}]") for broker in (1, 2)] == [0, 1]
+    versions = re.findall(r"Kafka version: (\S+)", lab.log_file("broker-2").read_text("utf-8"))
+    assert list(dict.fromkeys(versions)) == [older.VERSION, KAFKA_VERSION]
 
 
 def _a_hook_fails_and_the_first_directories_are_given_up(lab: Lab, window: Window) -> None:

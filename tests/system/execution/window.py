@@ -30,7 +30,7 @@ class Window(Killed):
 
     It executes a bundled runbook with its soaks cut to seconds and otherwise unchanged.
     `more`: configuration keys in addition to those that an execution needs. `timeout`: of a hook,
-    which is killed then; it is long enough for every step of the migration.
+    which is killed then; it is long enough for every step of the migration. `steps`: further hooks.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Window(Killed):
         *,
         book: str = "zk-to-kraft-jbod",
         timeout: str = "1m",
+        steps: str = "",
     ) -> None:
         self._ports = Ports()
         console = f"{LOOPBACK}:{self._ports.take()}"
@@ -49,7 +50,7 @@ class Window(Killed):
         self.faults.mkdir()
         self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
         self.take(book)
-        hooks.write_text(_hooks(lab, self.faults, timeout), "utf-8")
+        hooks.write_text(_hooks(lab, self.faults, timeout, steps), "utf-8")
         has_zookeeper = any(map(lab.was_started, lab.zookeeper_names))
         sources = (
             (f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n' if has_zookeeper else "")
@@ -198,8 +199,8 @@ def _is_of_a_hook(process: psutil.Process) -> bool:
     return "hook_runner" in words or HOOK.name in words or "orchestrator lab" in words
 
 
-def _hooks(lab: Lab, faults: Path, timeout: str) -> str:
-    """Return the lab's own hooks, each wrapped by a script that can inject a fault."""
+def _hooks(lab: Lab, faults: Path, timeout: str, steps: str) -> str:
+    """Return the lab's own hooks and `steps`, each wrapped by a script that can inject a fault."""
     text = (load("zk-to-kraft-jbod").path.parent / "hooks" / "lab.yaml").read_text("utf-8")
-    text = text.replace("timeout: 5m", f"timeout: {timeout}")
+    text = (text + steps).replace("timeout: 5m", f"timeout: {timeout}")
     return text.replace("argv: [", f"argv: [{sys.executable}, {HOOK}, {faults}, {lab.home}, ")
