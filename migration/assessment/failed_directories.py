@@ -2,16 +2,18 @@
 
 A failure is reported in several ways, at different times and with different names: the broker's
 notification in ZooKeeper names only the broker, the registration names directory ids, and
-DescribeLogDirs names paths. `failed_directories` merges them: one fact for one directory.
+DescribeLogDirs names paths. `failed_directories` merges them: one fact for one directory. How they
+would harm at a restart is here, too.
 """
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from migration.image.known_ids import member_brokers
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import (
     STORAGE_ERROR,
@@ -230,3 +232,31 @@ def _missed(
     if not among:
         return None
     return DirectoryFailed(broker=None, channels=(Channel.ZNODE,), since_ms=missed_ms, among=among)
+
+
+def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
+    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all.
+
+    A broker with an unknown mode is treated as one in ZooKeeper mode.
+    """
+    if broker is not None and broker.mode is Mode.KRAFT:
+        states = [
+            name
+            for state, name in (
+                (ReplicaState.UNASSIGNED, "be recreated, empty, elsewhere if unassigned (H2)"),
+                (ReplicaState.MIGRATING, "not be created if migrating (H3)"),
+            )
+            if broker.replicas[state]
+        ]
+        return "would " + " and ".join(states) if states else None
+    if phase is Phase.ZOOKEEPER or broker is None or broker.mode is Mode.ZOOKEEPER:
+        return (
+            "would be recreated, empty, elsewhere once the broker restarts in migration mode (H1)"
+        )
+    return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
+
+
+def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:
+    """Return the usable directories if one or none of several remains; None: more remain."""
+    left = tuple(each for each in every if each not in failed)
+    return left if len(every) > 1 and len(left) < 2 else None

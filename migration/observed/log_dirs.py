@@ -4,7 +4,7 @@ Interprets the facts of `migration.observed.facts`.
 """
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -21,6 +21,7 @@ from migration.observed.facts import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+from migration.observed.probed import Broker, LogDir, Unknown
 
 
 class LogDirState(enum.StrEnum):
@@ -306,3 +307,35 @@ def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> Di
         seen_ms=fact.seen_ms,
     )
     return replace(image, losses=(*image.losses, loss)[-NAMED_MAX:])
+
+
+def disks_of(brokers: Iterable[Broker]) -> DisksImage:
+    """Return the disks of the brokers that described them, as probes gathered them.
+
+    Before the window each error that a broker reports for a directory counts as offline.
+    """
+    return DisksImage(
+        brokers={
+            broker.id: BrokerDisks(
+                id=broker.id, log_dirs=tuple(_seen(broker, each) for each in broker.log_dirs)
+            )
+            for broker in brokers
+            if not isinstance(broker.log_dirs, Unknown)
+        }
+    )
+
+
+def _seen(broker: Broker, one: LogDir) -> LogDirSeen:
+    read = {each.path: each.directory_id for each in broker.meta or () if each.readable}
+    return LogDirSeen(
+        path=one.path,
+        error=STORAGE_ERROR if one.error else 0,
+        total_bytes=one.total_bytes,
+        usable_bytes=one.usable_bytes,
+        replicas=len(one.replicas),
+        bytes=0,
+        futures=len(one.futures),
+        future_lag_max=0,
+        directory_id=read.get(one.path),
+        readable=True if one.path in read else None,
+    )

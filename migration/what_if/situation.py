@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from migration.assessment.bad_directories import disks_of
 from migration.comparison.differences import Placed
 from migration.comparison.result import Identity, identify
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import from_text
 from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import disks_of
 from migration.observed.probed import (
     NOT_ASKED,
     Broker,

@@ -10,7 +10,6 @@ this nor reports it.
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.bad_directories import danger, disks_of, last_ones
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
@@ -21,10 +20,10 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
-from migration.assessment.failed_directories import on_disks
+from migration.assessment.failed_directories import danger, last_ones, on_disks
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.image.summary import Phase
-from migration.observed.log_dirs import STORAGE_ERROR
+from migration.observed.log_dirs import STORAGE_ERROR, disks_of
 from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Topics, Unknown
 
 _FULL: Final = 0.03

@@ -8,8 +8,12 @@ of them (H1), in KRaft mode the `unassigned` ones (H2). It refuses to create the
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from migration.assessment.bad_directories import danger, last_ones
-from migration.assessment.failed_directories import Channel, DirectoryFailed
+from migration.assessment.failed_directories import (
+    Channel,
+    DirectoryFailed,
+    danger,
+    last_ones,
+)
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
