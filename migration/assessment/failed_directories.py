@@ -103,7 +103,7 @@ def on_disks(one: BrokerDisks) -> Iterator[DirectoryFailed]:
             directory=seen[path].directory_id if path in seen else None,
             channels=(Channel.LOG_DIRS,),
             how=_how(seen.get(path)),
-            since_ms=None if cut_off is None else cut_off.since_ms,
+            since_ms=one.offline_since_ms.get(path) if cut_off is None else cut_off.since_ms,
         )
 
 

@@ -127,11 +127,17 @@ class LogDirSeen(NamedTuple):
 
 
 class DisksSeen(NamedTuple):
-    """A broker's answer to DescribeLogDirs."""
+    """A broker's answer to DescribeLogDirs.
+
+    Attributes:
+        failure_timeout_ms: its `log.dir.failure.timeout.ms`, requested while a directory is
+            offline; None: not requested, or unknown.
+    """
 
     seen_ms: int
     broker: int
     log_dirs: tuple[LogDirSeen, ...]
+    failure_timeout_ms: int | None = None
 
 
 class DisksUnreachable(NamedTuple):

@@ -34,6 +34,10 @@ class LogDirState(enum.StrEnum):
 
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR: the directory is offline."""
+FAILURE_TIMEOUT: Final = "log.dir.failure.timeout.ms"
+"""How long a broker in KRaft mode tries to report a failed directory before it shuts down."""
+FAILURE_TIMEOUT_MS: Final = 30_000
+"""Kafka's default."""
 NO_LAG: Final = -1
 """The lag of a future replica whose current replica is not online."""
 NAMED_MAX: Final = 200
@@ -105,6 +109,8 @@ class BrokerDisks:
         log_dirs: as last collected, in the broker's order; `readable` is of the last poll.
         cut_off: path -> its unreachable replicas.
         moves: the named future replicas, by path.
+        offline_since_ms: path -> since when the broker reports it offline.
+        failure_timeout_ms: `FAILURE_TIMEOUT`; None: unknown.
     """
 
     id: int
@@ -114,6 +120,8 @@ class BrokerDisks:
     log_dirs: tuple[LogDirSeen, ...] = ()
     cut_off: Mapping[str, CutOff] = field(default_factory=dict)
     moves: tuple[DirectoryMove, ...] = ()
+    offline_since_ms: Mapping[str, int] = field(default_factory=dict)
+    failure_timeout_ms: int | None = None
 
     @property
     def futures(self) -> int:
@@ -187,6 +195,12 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
         unreachable_since_ms=None,
         log_dirs=fact.log_dirs,
         moves=tuple(_moves(before, fact)),
+        offline_since_ms={
+            each.path: before.offline_since_ms.get(each.path, fact.seen_ms)
+            for each in fact.log_dirs
+            if each.error == STORAGE_ERROR
+        },
+        failure_timeout_ms=fact.failure_timeout_ms or before.failure_timeout_ms,
     )
 
 

@@ -131,6 +131,7 @@ class HazardRow(Row):
     way_out: str
     since_ms: Moment | None
     evidence_total: int
+    deadline_ms: Moment | None
 
 
 class AlertRow(Row):

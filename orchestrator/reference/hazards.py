@@ -84,6 +84,10 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
         HazardKind.METADATA_VERSION: HazardDoc(
             "metadata.version is below 3.7-IV2, and brokers have several log directories.", _MIGRATE
         ),
+        HazardKind.BROKER_SHUTS_DOWN: HazardDoc(
+            "The controllers have not recorded a failed directory of a broker in KRaft mode, which"
+            " shuts down after `log.dir.failure.timeout.ms`. Shown with the time that is left."
+        ),
         HazardKind.LOG_DIRS_NOT_REGISTERED: HazardDoc(
             "A broker is registered without log directories at metadata.version 3.7-IV2 or later"
             " (KAFKA-16162).",

@@ -69,6 +69,7 @@ class Inputs(NamedTuple):
         hosted: as reported by a broker that has been up for a while; None: no report yet.
         listed: the partitions that the broker hosts according to the METADATA of its poll; None:
             unknown.
+        failure_timeout_ms: the broker's `log.dir.failure.timeout.ms`; None: unknown.
     """
 
     broker: int
@@ -77,6 +78,7 @@ class Inputs(NamedTuple):
     partitions: Mapping[TopicPartition, KnownPartition]
     hosted: Hosted | None = None
     listed: Collection[TopicPartition] | None = None
+    failure_timeout_ms: int | None = None
 
 
 class Compared(NamedTuple):
@@ -119,7 +121,8 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
     change.settle(here)
     if answer:
         change.forget_all_but({each.path for each in answer})
-    disks = DisksSeen(inputs.now_ms, inputs.broker, tuple(sorted(seen)))
+    timeout_ms = inputs.failure_timeout_ms
+    disks = DisksSeen(inputs.now_ms, inputs.broker, tuple(sorted(seen)), timeout_ms)
     result = change.result(disks)
     whole = bool(answer) and len(good) == len(answer) and not result.known.cut_off
     return result._replace(good=frozenset(good), whole=whole)

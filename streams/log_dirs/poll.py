@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from migration.observed.log_dirs import FAILURE_TIMEOUT
+from migration.values.foreign import INT64_MAX, Unreadable, whole
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
     BrokerAddress,
@@ -16,7 +18,7 @@ from streams.kafka.broker_values import (
     PartitionEnd,
     TopicPartition,
 )
-from streams.kafka.errors import ConnectionFailed, WrongCluster
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused, WrongCluster
 from streams.kafka.node import EARLIEST, LATEST, Node
 from streams.log_dirs import log_ends as ends
 from streams.log_dirs.local_host import LocalReader, is_own_host
@@ -103,6 +105,8 @@ class PollResult:
         ends: the ends of the partitions that it leads; suspects only when they were confirmed.
         local_dirs: the local state of its paths, when this is its host.
         unlisted: topics on its disks that the view does not list.
+        failure_timeout_ms: its `log.dir.failure.timeout.ms`, if a directory is offline; None: not
+            requested, or not described to this principal.
         failure: why some of the above is missing.
     """
 
@@ -112,13 +116,18 @@ class PollResult:
     ends: tuple[PartitionEnd, ...] = ()
     local_dirs: Mapping[str, LocalDir] = field(default_factory=dict)
     unlisted: tuple[str, ...] = ()
+    failure_timeout_ms: int | None = None
     failure: LiveError | None = None
+
+    @property
+    def has_offline(self) -> bool:
+        """Whether the broker reports a directory as offline."""
+        return any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
 
     def listed(self) -> frozenset[TopicPartition] | None:
         """Return the partitions that the broker hosts by its view, when a directory is offline."""
         view = self.view if self.view and self.view.brokers else self.task.view
-        offline = any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
-        if view is None or not offline:
+        if view is None or not self.has_offline:
             return None
         hosted = view.hosted_by(self.task.broker)
         return frozenset((each.topic, each.partition) for each in hosted)
@@ -186,6 +195,8 @@ class BrokerPolls:
             if view.brokers:
                 reply.unlisted = _unlisted(reply.log_dirs, view)
             reply.ends = self._ends(broker, task.broker, view)
+            if reply.has_offline:
+                reply.failure_timeout_ms = _failure_timeout_ms(broker, task.broker)
 
     def _ends(self, broker: Node, id_: int, view: ClusterView) -> tuple[PartitionEnd, ...]:
         found = ends.leader_ends(view, broker.offsets(view.led_by(id_), LATEST), id_)
@@ -224,6 +235,15 @@ def _paths(known: Iterable[str], answer: Iterable[LogDirAnswer]) -> list[str]:
 def _unlisted(answer: Iterable[LogDirAnswer], view: ClusterView) -> tuple[str, ...]:
     present = {each.topic for log_dir in answer for each in log_dir.replicas}
     return tuple(sorted(present - {topic for topic, _ in view.partitions}))
+
+
+def _failure_timeout_ms(broker: Node, id_: int) -> int | None:
+    try:
+        value = broker.settings(id_, (FAILURE_TIMEOUT,)).get(FAILURE_TIMEOUT)
+        return whole(value, FAILURE_TIMEOUT, 1, INT64_MAX)
+    except (NotAuthorized, RequestRefused, Unreadable) as error:
+        _log.info("%s; Kafka's default is assumed", error)
+        return None
 
 
 def _check(view: ClusterView, task: PollTask) -> None:

@@ -244,6 +244,7 @@ class LogDirsPoller(BackgroundThread):
             partitions=self._memory.partitions,
             hosted=self._views.hosted,
             listed=reply.listed(),
+            failure_timeout_ms=reply.failure_timeout_ms,
         )
         if reply.log_dirs is None:
             compared = compare.unanswered(known, str(reply.failure), inputs)

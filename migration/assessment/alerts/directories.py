@@ -1,6 +1,6 @@
 """Alerts on log directories, and on restarts that lose data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, Selects, from_hazards, is_hazard_resolved
@@ -46,9 +46,20 @@ def _offline(rule: Rule, view: View) -> Iterator[Alert]:
                 view,
                 labels=_labels(each),
                 description=_description(view, each),
-                details=(_MISSED,) if each.broker is None else tuple(_REPORTS[e] for e in current),
+                details=_details(view, each, current),
                 since_ms=each.since_ms,
             )
+
+
+def _details(view: View, one: DirectoryFailed, current: Sequence[Channel]) -> tuple[str, ...]:
+    if one.broker is None:
+        return (_MISSED,)
+    ends = [
+        each.text
+        for each in view.due_hazards
+        if (each.kind, each.broker) == (HazardKind.BROKER_SHUTS_DOWN, one.broker)
+    ]
+    return (*(_REPORTS[each] for each in current), *ends)
 
 
 def _labels(one: DirectoryFailed) -> Mapping[str, str]:

@@ -21,13 +21,13 @@ from migration.metadata.versions import (
     SETTLED_RELEASE,
     level_of,
 )
+from migration.observed.log_dirs import FAILURE_TIMEOUT, FAILURE_TIMEOUT_MS
 from migration.observed.probed import Broker, Facts, Unknown
 
 PROTOCOL: Final = "inter.broker.protocol.version"
 _KRAFT_ONLY: Final = (4, 0)
-_FAILURE_TIMEOUT: Final = "log.dir.failure.timeout.ms"
 _SESSION_TIMEOUT: Final = "broker.session.timeout.ms"
-_DEFAULTS_MS: Final = {_FAILURE_TIMEOUT: 30_000, _SESSION_TIMEOUT: 9_000}
+_DEFAULTS_MS: Final = {FAILURE_TIMEOUT: FAILURE_TIMEOUT_MS, _SESSION_TIMEOUT: 9_000}
 
 SETTINGS: Final = (
     PROTOCOL,
@@ -39,7 +39,7 @@ SETTINGS: Final = (
     "controller.quorum.voters",
     "create.topic.policy.class.name",
     "inter.broker.listener.name",
-    _FAILURE_TIMEOUT,
+    FAILURE_TIMEOUT,
     "log.dirs",
     "password.encoder.secret",
     "process.roles",
@@ -204,16 +204,16 @@ def failure_timeout(facts: Facts) -> Finding:
             missing.append(f"the timeouts of broker {broker.id}: {', '.join(texts.values())}")
             continue
         timeout_ms, session_ms = (int(texts[name]) for name in _DEFAULTS_MS)
-        lines.append(f"broker {broker.id}: {_FAILURE_TIMEOUT}={timeout_ms}")
+        lines.append(f"broker {broker.id}: {FAILURE_TIMEOUT}={timeout_ms}")
         if timeout_ms < session_ms:
             low.append(f"{lines[-1]}, {_SESSION_TIMEOUT}={session_ms}")
     if low:
         fix = (
-            f"raise {_FAILURE_TIMEOUT} to Kafka's default, {_DEFAULTS_MS[_FAILURE_TIMEOUT]}: in"
+            f"raise {FAILURE_TIMEOUT} to Kafka's default, {_DEFAULTS_MS[FAILURE_TIMEOUT]}: in"
             " KRaft mode a broker with a failed directory shuts down when no controller answers"
             " for that time"
         )
-        return warned(f"{_FAILURE_TIMEOUT} is short", *worse_first(low, missing), fix=fix)
+        return warned(f"{FAILURE_TIMEOUT} is short", *worse_first(low, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
     values = sorted({line.partition(": ")[2] for line in lines})

@@ -46,6 +46,7 @@ def _all(
     failed = failed_directories(summary)
     yield from directories.restart_loses_replicas(summary, disks, failed)
     yield from directories.halted_in_migration(disks, failed)
+    yield from directories.broker_shuts_down(summary, disks, failed, now_ms)
     yield from directories.replicas_recreated(summary)
     yield from directories.directory_failed_under_pending(summary)
     yield from directories.one_directory_left(summary, disks, failed)

@@ -7,6 +7,7 @@ of them (H1), in KRaft mode the `unassigned` ones (H2). It refuses to create the
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from migration.assessment.failed_directories import (
     Channel,
@@ -19,6 +20,8 @@ from migration.assessment.meta_properties import id_faults
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.log_dirs import (
+    FAILURE_TIMEOUT,
+    FAILURE_TIMEOUT_MS,
     NO_LAG,
     BrokerDisks,
     CutOff,
@@ -27,7 +30,10 @@ from migration.observed.log_dirs import (
     name,
 )
 from migration.values.severity import Severity
+from migration.values.timestamps import iso, time_text
 
+_HEARD_MS: Final = 6_000
+"""Three heartbeats, by Kafka's default."""
 _WAY_BACK = (
     "Stop the broker, and do not start it before {directory} is restored: repair or mount it, and"
     " check that its meta.properties and the partition folders are there. The hazard ends when"
@@ -127,6 +133,59 @@ def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) ->
                 " log and the kernel's log report?"
             ),
             since_ms=each.since_ms,
+        )
+
+
+def broker_shuts_down(
+    summary: ClusterSummary, disks: DisksImage, failed: Iterable[DirectoryFailed], now_ms: int
+) -> Iterator[Hazard]:
+    """Yield the brokers in KRaft mode with a failed directory that no controller has recorded.
+
+    KIP-858, "Handling log directory failures": such a broker shuts down after
+    log.dir.failure.timeout.ms. The first heartbeats are waited for. A directory that was bad when
+    the broker started is in no registration, and does not count. Kafka has one timer for all
+    directories, which the latest failure starts again
+    (BrokerLifecycleManager.propagateDirectoryFailure).
+    """
+    for broker in summary.brokers:
+        one = disks.brokers.get(broker.id)
+        if one is None or one.unreachable is not None or broker.mode is not Mode.KRAFT:
+            continue
+        since = {
+            each.path: each.since_ms
+            for each in failed
+            if (each.broker, each.channels) == (broker.id, (Channel.LOG_DIRS,))
+            if each.path in one.offline_since_ms and each.since_ms is not None
+        }
+        is_registered = len(broker.log_dirs) > len(one.log_dirs) - len(one.offline_since_ms)
+        if not since or not is_registered or now_ms - min(since.values()) < _HEARD_MS:
+            continue
+        timeout_ms = one.failure_timeout_ms or FAILURE_TIMEOUT_MS
+        deadline_ms = max(since.values()) + timeout_ms
+        is_assumed = one.failure_timeout_ms is None
+        yield Hazard(
+            kind=HazardKind.BROKER_SHUTS_DOWN,
+            severity=Severity.CRITICAL,
+            blocks=None,
+            broker=broker.id,
+            text=(
+                f"broker {broker.id} begins to shut down by {time_text(deadline_ms)[:8]} UTC,"
+                f" unless its report that {', '.join(map(str, since))} failed reaches a controller"
+            ),
+            evidence=(
+                *(f"{each}: offline since {iso(at)}" for each, at in since.items()),
+                "the broker is still registered with it",
+                f"{FAILURE_TIMEOUT}={timeout_ms}"
+                + (", Kafka's default: the broker does not describe it" if is_assumed else ""),
+            ),
+            way_out=(
+                "Restore the broker's connection to the active controller before that: the quorum,"
+                " the network, the listener's certificates and credentials. It then reports the"
+                " directory and continues with the others. A shutdown is in order, but before you"
+                " start the broker again, repair the directory."
+            ),
+            since_ms=min(since.values()),
+            deadline_ms=deadline_ms,
         )
 
 

@@ -31,6 +31,7 @@ class HazardKind(enum.StrEnum):
     FINALIZED_TOO_EARLY = "finalized_too_early"
     RESTART_LOSES_REPLICAS = "restart_loses_replicas"
     HALTED_IN_MIGRATION = "halted_in_migration"
+    BROKER_SHUTS_DOWN = "broker_shuts_down"
     STALE_MIGRATION_ZNODE = "stale_migration_znode"
     DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending"
     REPLICA_NOT_ON_DISK = "replica_not_on_disk"
@@ -68,6 +69,7 @@ class Hazard:
         evidence: the named facts behind it; first an entry for each source that is not current.
         way_out: the remedy.
         since_ms: since when, as precisely as known.
+        deadline_ms: when what it announces happens at the latest; None: it announces nothing.
         counted: number of facts; 0: all of them are in `evidence`.
         is_due: whether it is dangerous now; False: only when the step that it blocks is near.
             Conditions see both; screens, metrics, alerts and the audit trail show only due hazards.
@@ -81,6 +83,7 @@ class Hazard:
     evidence: tuple[str, ...]
     way_out: str
     since_ms: int | None = None
+    deadline_ms: int | None = None
     counted: int = 0
     is_due: bool = True
 
@@ -112,6 +115,7 @@ SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
     HazardKind.FINALIZED_TOO_EARLY: (),
     HazardKind.RESTART_LOSES_REPLICAS: (_DISKS,),
     HazardKind.HALTED_IN_MIGRATION: (_DISKS,),
+    HazardKind.BROKER_SHUTS_DOWN: (_DISKS, _LOG),
     HazardKind.STALE_MIGRATION_ZNODE: (_ZOOKEEPER,),
     HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (_LOG,),
     HazardKind.REPLICA_NOT_ON_DISK: (_DISKS,),

@@ -102,7 +102,7 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
         latest = (event for _, event in one.events[-_EVENTS_MAX:])
         yield _events(in_time_order(latest), width)
     yield blank(rank=20)
-    yield from hazard_blocks(one.hazards, width)
+    yield from hazard_blocks(one.hazards, one.now_ms, width)
     for limit in one.read.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
     if one.execution is not None:

@@ -28,11 +28,11 @@ _ALL: Final = 1000
 """More lines than any text has, so all of them."""
 
 
-def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
+def hazard_blocks(found: Sequence[Hazard], now_ms: int, width: int) -> Iterator[Block]:
     """Yield the first critical hazards, and a line that counts the others."""
     grave = [each for each in found if each.severity is Severity.CRITICAL]
     for number, each in enumerate(grave[:_HAZARDS_MAX]):
-        line = text(f"HAZARD {each.text}", "bold red")
+        line = text(f"HAZARD {each.text}{_left(each.deadline_ms, now_ms)}", "bold red")
         yield lines_of([line], width, rank=10 + number, least=2, floor=not number)
     left = len(found) - min(len(grave), _HAZARDS_MAX)
     if left:
@@ -42,6 +42,13 @@ def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
         words = f"{left} {more}{noun}{f' ({kinds})' if kinds else ''}: kraftgate hazards"
         style = "bold red" if len(grave) > _HAZARDS_MAX else "yellow"
         yield lines_of([text(words, style)], width, rank=13, least=1)
+
+
+def _left(deadline_ms: int | None, now_ms: int) -> str:
+    if deadline_ms is None:
+        return ""
+    left_ms = deadline_ms - now_ms
+    return f" (in {short_age(left_ms)})" if left_ms > 0 else f" ({short_age(-left_ms)} ago)"
 
 
 def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:

@@ -17,6 +17,7 @@ from migration.observed.facts import (
     ReplicasBack,
     ReplicasCutOff,
 )
+from migration.observed.log_dirs import FAILURE_TIMEOUT_MS
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
 from streams.kafka.errors import ConnectionFailed, RequestRefused
@@ -294,6 +295,7 @@ def test_a_failed_directory_cuts_off_what_lay_in_it(
             after=mark,
         )
         assert by_path(seen)[path].readable is False
+        assert seen.failure_timeout_ms == FAILURE_TIMEOUT_MS
         (cut,) = followed.facts.of(ReplicasCutOff, after=mark)
         assert (cut.broker, cut.path) == (2, path)
         assert {f"{each.topic}-{each.partition}": each.end_offset for each in cut.replicas} == ends

@@ -211,6 +211,69 @@ def test_a_directory_that_failed_while_replicas_had_none() -> None:
     assert found.blocks is Action.RESTART
 
 
+def unreported(seconds: int, **changes: object) -> DisksImage:
+    """A directory that is offline for some seconds."""
+    since = {"offline_since_ms": {"/d2": NOW - seconds * 1000}}
+    return disks(log_dir("/d1"), log_dir("/d2", error=56), **since | changes)
+
+
+def shuts_down(seconds: int, one: BrokerSummary | None = None, **changes: object) -> Hazard | None:
+    one = one or broker(log_dirs=("a", "b"))
+    summary = cluster(Phase.FINALIZED, one, disks=unreported(seconds, **changes))
+    return only(summary, HazardKind.BROKER_SHUTS_DOWN)
+
+
+@pytest.mark.parametrize("timeout_ms", [None, 45_000])
+def test_a_failed_directory_that_no_controller_hears_of(timeout_ms: int | None) -> None:
+    """KIP-858, "Handling log directory failures": the broker shuts down."""
+    found = shuts_down(10, failure_timeout_ms=timeout_ms)
+    assert found is not None
+    assert (found.broker, found.blocks) == (1, None)
+    assert found.deadline_ms == NOW - 10_000 + (timeout_ms or 30_000)
+    assert "/d2" in found.text
+    assert ("default" in found.evidence[-1]) is (timeout_ms is None)
+
+
+def test_a_later_failure_starts_the_time_again() -> None:
+    """BrokerLifecycleManager has one timer."""
+    both = {"offline_since_ms": {"/d2": NOW - 20_000, "/d3": NOW - 5_000}}
+    log_dirs = (log_dir("/d1"), log_dir("/d2", error=56), log_dir("/d3", error=56))
+    one = broker(log_dirs=("a", "b", "c"))
+    summary = cluster(Phase.FINALIZED, one, disks=disks(*log_dirs, **both))
+    found = only(summary, HazardKind.BROKER_SHUTS_DOWN)
+    assert found is not None
+    assert (found.since_ms, found.deadline_ms) == (NOW - 20_000, NOW + 25_000)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "one", "changes"),
+    [
+        pytest.param(3, broker(log_dirs=("a", "b")), {}, id="the heartbeats may be under way"),
+        pytest.param(10, broker(log_dirs=("a",)), {}, id="it was bad when the broker registered"),
+        pytest.param(
+            10,
+            broker(log_dirs=("a",), unregistered={"b": NOW - 9_000}),
+            {},
+            id="the registration lost it",
+        ),
+        pytest.param(
+            10, broker(Mode.MIGRATING, log_dirs=("a", "b")), {}, id="it would have halted"
+        ),
+        pytest.param(10, broker(Mode.ZOOKEEPER, log_dirs=()), {}, id="ZooKeeper hears of it"),
+        pytest.param(
+            10,
+            broker(log_dirs=("a", "b")),
+            {"unreachable": "refused", "unreachable_since_ms": NOW},
+            id="it may have shut down",
+        ),
+    ],
+)
+def test_a_broker_that_does_not_shut_itself_down(
+    seconds: int, one: BrokerSummary, changes: Mapping[str, object]
+) -> None:
+    assert shuts_down(seconds, one, **changes) is None
+
+
 def test_records_that_were_lost_are_named() -> None:
     losses = tuple(Loss(topic="t", partition=n, was_end=50, now_end=0, seen_ms=9) for n in (1, 2))
     found = only(cluster(Phase.HYBRID, disks=DisksImage(losses=losses)), HazardKind.RECORDS_LOST)

@@ -3,7 +3,7 @@ import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Badge, Lines, Panel } from "./parts.js";
 import { sheetLink } from "./route.js";
-import { counted, time, spaced } from "./format.js";
+import { age, counted, time, spaced } from "./format.js";
 
 export function Hazards({ hazards }) {
   return html`<${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
@@ -19,8 +19,11 @@ export function HazardList({ hazards, open = false }) {
   </ul>`;
 }
 
+/** The time to a deadline. @param {number} since ms since the deadline; before it, below 0 */
+const left = (since) => (since < 0 ? `in ${age(-since)}` : `${age(since)} ago`);
+
 const Hazard = memo(({ hazard, open }) => {
-  const { id, severity, blocks, broker, text, evidence, way_out: wayOut, since_ms: since } = hazard;
+  const { id, severity, blocks, broker, text, evidence, way_out: wayOut, since_ms: since, deadline_ms: deadline } = hazard;
   const critical = severity === "critical";
   return html`<li class="hazard" data-severity=${severity}>
     <p class="hazard-head">
@@ -30,7 +33,7 @@ const Hazard = memo(({ hazard, open }) => {
       ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
     </p>
-    <p>${text}</p>
+    <p>${text}${deadline !== null && html` (<${Since} at=${deadline} format=${left} />)`}</p>
     <p class="way-out"><b>Way out:</b> ${wayOut}</p>
     ${evidence.length > 0 &&
     html`<details open=${open}>
