@@ -49,6 +49,17 @@ def _third_party_modules() -> None:
     third_party.ensure()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _as_installed() -> None:
+    """Hide Hypothesis from the processes that tests start.
+
+    kio imports it where it is installed: a fifth of a second in each of hundreds of processes.
+    """
+    hidden = str(Path(__file__).parent / "support" / "not_installed")
+    paths = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([hidden, paths] if paths else [hidden])
+
+
 @pytest.fixture(autouse=True)
 def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
@@ -96,8 +107,21 @@ class _Scheduler(LoadFileScheduling):  # type: ignore[misc]
             self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
         super()._assign_work_unit(node)
 
+    def _split_scope(self, nodeid: str) -> str:
+        """Give the files that use Spark in this process to one worker, as one file."""
+        file: str = super()._split_scope(nodeid)
+        return _IN_ONE_SESSION[0] if file in _IN_ONE_SESSION else file
+
 
 _TESTS_OF_A_LONG_FILE_MAX = 2
+_IN_ONE_SESSION = (
+    "tests/oracle/test_agreement.py",
+    "tests/system/test_replay.py",
+    "tests/fuzz/test_whole_logs.py",
+    "tests/streams/spark/test_shards.py",
+    "tests/system/test_without_controllers.py",
+)
+"""Each would start a session of its own, which takes ten seconds of the processor's time."""
 
 
 @pytest.hookimpl(optionalhook=True)

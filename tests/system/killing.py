@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +13,8 @@ import psutil
 
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
+from orchestrator.errors import ExitCode
+from streams.state.claim import claimed
 from streams.state.store import Store, StoreError
 from tests.support.polling import polls
 
@@ -25,6 +28,7 @@ class Killed:
         self.state = folder / "state"
         self.config = folder / "kraftgate.yaml"
         self._output = folder / "run.log"
+        self._errors = folder / "run.err"
         self.config.write_text(
             f"cluster: {{name: {CLUSTER}, id: {cluster_id}}}\n"
             f'controllers: {{bootstrap: "{bootstrap}"}}\n'
@@ -44,7 +48,7 @@ class Killed:
 
     def start(self, *arguments: str) -> None:
         """Begin to follow, or go on; `arguments`: more of them for `run`."""
-        with self._output.open("ab") as output:
+        with self._output.open("ab") as output, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "orchestrator", "run"),
@@ -52,15 +56,18 @@ class Killed:
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=errors,
                 start_new_session=True,
             )
+
+    def java(self) -> psutil.Process | None:
+        """Its JVM, once there is one."""
+        return next((each for each in self._below() if each.name() == "java"), None)
 
     def kill(self) -> None:
         """kill -9 of the driver and everything it started, at once."""
         assert self._process is not None
-        doomed = [psutil.Process(self._process.pid)]
-        doomed += doomed[0].children(recursive=True)
+        doomed = [psutil.Process(self._process.pid), *self._below()]
         for each in doomed:
             try:
                 each.kill()
@@ -74,6 +81,41 @@ class Killed:
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
         return self._process.wait(180)
+
+    def terminate_each(self) -> None:
+        """What systemd does: KillMode=control-group is its default."""
+        assert self._process is not None
+        for each in [*reversed(self._below()), psutil.Process(self._process.pid)]:
+            with suppress(psutil.NoSuchProcess):
+                each.terminate()
+
+    def terminate_group(self) -> None:
+        """What a shell does that ends a job."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGTERM)
+
+    def interrupt_group(self) -> None:
+        """What a terminal does on Ctrl-C."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGINT)
+
+    def stopped(self, stop: Callable[[], None]) -> None:
+        """Stop it that way: it ends in good order, and leaves a whole store and no process."""
+        below = self._below()
+        stop()
+        code, errors = self.ended()
+        assert (code, "Error" in errors) == (ExitCode.DONE, False), errors
+        assert psutil.wait_procs(below, timeout=120)[1] == []
+        assert not self.leftovers()
+        with claimed(self.state), Store.open_readonly(self.state / "store.db") as store:
+            assert store.clusters() == [CLUSTER]  # the next run can open it
+
+    def ended(self) -> tuple[int, str]:
+        """Wait until it has ended by itself; the exit code and what it printed to stderr."""
+        assert self._process is not None
+        code, errors = self._process.wait(180), self._errors.read_text("utf-8")
+        assert "Traceback" not in self._output.read_text("utf-8") + errors
+        return code, errors
 
     def summary(self) -> ClusterSummary | None:
         """What the store holds now."""
@@ -94,13 +136,11 @@ class Killed:
         """Wait until the store holds a summary of which that is true."""
         for _ in polls(timeout_s):
             assert self._process is not None
-            assert self._process.poll() is None, self._output.read_text("utf-8")[-3000:]
+            assert self._process.poll() is None, self._printed()
             summary = self.summary()
             if summary is not None and holds(summary):
                 return summary
-        raise AssertionError(
-            f"not within {timeout_s} s: {self.summary()}\n{self._output.read_text('utf-8')[-3000:]}"
-        )
+        raise AssertionError(f"not within {timeout_s} s: {self.summary()}\n{self._printed()}")
 
     def wait_for_event(self, holds: Callable[[Event], bool], timeout_s: float = 180.0) -> Event:
         """Wait until an event of which that is true is in the store."""
@@ -112,6 +152,13 @@ class Killed:
 
         self.wait_for(told, timeout_s)
         return found[0]
+
+    def _printed(self) -> str:
+        return self._output.read_text("utf-8")[-3000:] + self._errors.read_text("utf-8")
+
+    def _below(self) -> list[psutil.Process]:
+        assert self._process is not None
+        return psutil.Process(self._process.pid).children(recursive=True)
 
     def leftovers(self) -> list[int]:
         """Processes that still name the state directory."""

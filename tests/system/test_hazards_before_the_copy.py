@@ -1,4 +1,7 @@
-"""A quorum of a metadata.version that knows no directories: found although no broker registers."""
+"""A quorum of a metadata.version that knows no directories: found although no broker registers.
+
+At its end, `kraftgate run` loses its JVM.
+"""
 
 from pathlib import Path
 
@@ -6,6 +9,7 @@ import pytest
 
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import Mode, Phase
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from tests.system.asking import blocked
 from tests.system.killing import Killed
@@ -38,10 +42,19 @@ def test_a_metadata_version_without_directories_is_named_before_the_migration(
             assert now is not None
             assert now.phase is Phase.PRE_MIGRATION
             assert all(each.epoch is None for each in now.brokers)
-            assert run.interrupt() == 0
+            _a_killed_jvm_is_one_line(run)
 
 
 def _is_named(run: Killed) -> None:
     hazard = blocked(run, "migrate", HazardKind.METADATA_VERSION)
     assert "3.6-IV2" in hazard["text"]
     assert hazard["evidence"][1] == "brokers with several log directories: 1"
+
+
+def _a_killed_jvm_is_one_line(run: Killed) -> None:
+    java = run.java()
+    assert java is not None
+    java.kill()
+    code, errors = run.ended()
+    assert code == ExitCode.FAILED
+    assert "kraftgate: Spark's JVM ended or does not answer: spark.log in the state" in errors

@@ -98,7 +98,6 @@ def test_directories_that_fail_at_the_wrong_moment(
     assignments.target = lab.controller_bootstrap
     for broker in lab.spec.broker_ids:
         lab.enter_migration(broker)
-    unasked.start()
     lab.wait_copied()
     lab.wait_in_sync()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
@@ -130,7 +129,6 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None
     all_active(run, 2)
     if "broker" in alert.labels:
         unasked.wait_for(lambda _: not offline_alerts(unasked))
-    unasked.kill()
 
 
 def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
