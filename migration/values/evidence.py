@@ -1,4 +1,4 @@
-"""Bounds the lines of evidence that are shown. No other module does.
+"""Bounds the lines of evidence and the reasons that are shown. No other module does.
 
 A rule passes the lines that it has and the total number, so that a list that was shortened before
 is not counted again.
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 EVIDENCE_MAX: Final = 20
+_JOINED_MAX: Final = 5
 
 
 def total_of(lines: Sequence[str], total: int = 0) -> int:
@@ -26,3 +27,13 @@ def bounded(lines: Sequence[str], total: int = 0) -> tuple[str, ...]:
         return tuple(lines)
     kept = tuple(lines[: EVIDENCE_MAX - 1])
     return (*kept, f"and {total - len(kept)} more")
+
+
+def joined(reasons: Sequence[str], at_most: int = _JOINED_MAX) -> str:
+    """Return the first few reasons as one text; it is empty if there is none.
+
+    >>> joined(["no disk", "no network"], 1)
+    'no disk; and 1 more'
+    """
+    more = len(reasons) - at_most
+    return "; ".join(reasons[:at_most]) + (f"; and {more} more" if more > 0 else "")

@@ -37,6 +37,7 @@ from migration.moves.planner import (
 )
 from migration.moves.verify import Progress, Verified, verify
 from migration.observed.probed import NOT_ASKED, Broker, Maybe, TopicPartition, Topics, Unknown
+from migration.values.evidence import joined
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from migration.what_if import Situation
 from orchestrator.api.moves import Planned, plan_json, verified_json
@@ -77,7 +78,6 @@ from streams.state.files import replace_file
 _POLL_S: Final = 15.0
 _UNLIMITED: Final = INT64_MAX
 """Kafka's default of the throttle."""
-_NAMED_MAX: Final = 5
 _OWN: Final = HazardKind.FUTURE_REPLICA_STUCK
 """A broker copies one replica after the other (ReplicaAlterLogDirsThread), so some of a plan make
 no progress. Another client's move is an obstacle of its own."""
@@ -170,7 +170,7 @@ def plan(
     how = path if measure is None else Measure(measure)
     unknown: tuple[str, ...] = ()
     if file is not None and broker is None:
-        asked, wanted = _ask_about(file, config_path, cluster, "move plan")
+        asked, wanted, _ = _ask_about(file, config_path, cluster, "move plan")
         moves, unknown = requested(wanted, asked.brokers)
     elif how is not None and broker is not None:
         asked = _ask(config_path, cluster, "move plan")
@@ -242,8 +242,8 @@ def apply(
     Example:
       kraftgate move apply plan.json --throttle 50000000 --at-once 2
     """
-    asked, wanted = _ask_about(file, config_path, cluster, "move apply")
-    plan = _plan_of(file, wanted, throttle)
+    asked, wanted, data = _ask_about(file, config_path, cluster, "move apply")
+    plan = _plan_of(file, data, wanted, throttle)
     _show_left(asked, wanted, plan)
     if not yes:
         _confirm(asked.entry.name)
@@ -278,8 +278,8 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     Example:
       kraftgate move cancel plan.json
     """
-    asked, wanted = _ask_about(file, config_path, cluster, "move cancel")
-    with _run(asked, _plan_of(file, wanted, None)) as run:
+    asked, wanted, data = _ask_about(file, config_path, cluster, "move cancel")
+    with _run(asked, _plan_of(file, data, wanted, None)) as run:
         run.cancel()
     echo(f"{asked.entry.name}: no replica of {file} moves")
 
@@ -297,14 +297,13 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
         yield MoveRun(plan, held, requests, stop.wait)
 
 
-def _plan_of(file: Path, wanted: Iterable[Wanted], throttle: int | None) -> Plan:
-    """Return the moves of the file.
+def _plan_of(file: Path, data: bytes, wanted: Iterable[Wanted], throttle: int | None) -> Plan:
+    """Return the moves of the file; `data`: its content.
 
     Raises:
         PlanError: the throttles in it are not those of `move plan`.
     """
     targets = _targets(wanted)
-    data = file.read_bytes()
     try:
         throttles = planned_throttles(data)
     except Unreadable as error:
@@ -386,9 +385,9 @@ def _targets(wanted: Iterable[Wanted]) -> dict[int, dict[TopicPartition, str]]:
 
 def _require_allowed(cluster: str, forbidden: Sequence[str], unknown: Sequence[str]) -> None:
     if forbidden:
-        raise HazardError(f"{cluster}: {_some(forbidden)}")
+        raise HazardError(f"{cluster}: {joined(forbidden)}")
     if unknown:
-        raise NoDataError(f"{cluster}: not known: {_some(unknown)}")
+        raise NoDataError(f"{cluster}: not known: {joined(unknown)}")
 
 
 @move.command("verify")
@@ -409,7 +408,7 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     Example:
       kraftgate move verify plan.json
     """
-    asked, wanted = _ask_about(file, config_path, cluster, "move verify")
+    asked, wanted, _ = _ask_about(file, config_path, cluster, "move verify")
     found = [
         each
         for id_, moves in sorted(_targets(wanted).items())
@@ -433,9 +432,9 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
         for each in open_ or left
     ]
     if open_:
-        raise GateNotMetError(f"{cluster}: {_some(lines)}")
+        raise GateNotMetError(f"{cluster}: {joined(lines)}")
     if left:
-        raise NoDataError(f"{cluster}: {_some(lines)}")
+        raise NoDataError(f"{cluster}: {joined(lines)}")
 
 
 def _require_no_throttle(asked: _Asked, file: Path) -> None:
@@ -455,8 +454,8 @@ def _require_no_throttle(asked: _Asked, file: Path) -> None:
 
 def _ask_about(
     file: Path, config_path: Path, cluster: str | None, command: str
-) -> tuple[_Asked, tuple[Wanted, ...]]:
-    """Return the cluster's answers, and the file, which fits to them.
+) -> tuple[_Asked, tuple[Wanted, ...], bytes]:
+    """Return the cluster's answers, the moves of the file, which fit to them, and its content.
 
     Raises:
         PlanError: the file has problems, with or without the cluster.
@@ -474,7 +473,7 @@ def _ask_about(
         _refuse(file, problems)
         raise
     _refuse(file, sorted((*problems, *problems_with(wanted, asked.topics, asked.brokers))))
-    return asked, wanted
+    return asked, wanted, data
 
 
 def _refuse(file: Path, problems: Sequence[Problem]) -> None:
@@ -608,8 +607,3 @@ def _write(file: Path, found: Planned) -> None:
         replace_file(file, json.dumps(plan_json(found), indent=2) + "\n")
     except OSError as error:
         raise KraftgateError(f"{file}: {error.strerror}") from error
-
-
-def _some(lines: Sequence[str]) -> str:
-    more = len(lines) - _NAMED_MAX
-    return "; ".join(lines[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")

@@ -16,6 +16,7 @@ from typing import Final
 from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
 from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Broker, Maybe, TopicPartition, Unknown
+from migration.values.evidence import joined
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.state import Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -439,11 +440,11 @@ class MoveRun:
         )
         self._held.record(ended)
         if left or why:
+            named = [joined(left, _NAMED_MAX)] if left else []
             state = "in their target" if command == "apply" else "without a move"
-            more = [f"and {len(left) - _NAMED_MAX} more"] if len(left) > _NAMED_MAX else []
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *left[:_NAMED_MAX], *more])}. To resume: kraftgate move"
+                f" {'; '.join([*why, *named])}. To resume: kraftgate move"
                 f" {command} {self._plan.file}"
                 + (f"; to end: kraftgate move cancel {self._plan.file}" * (command == "apply"))
             )

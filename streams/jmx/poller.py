@@ -16,13 +16,13 @@ from typing import Final, NamedTuple, TypeAlias
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
 from migration.observed.source_status import SourceStatus
+from migration.values.evidence import joined
 from streams.jmx.config import JmxConfig
 from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
 from streams.process.background import BackgroundThread
-from streams.state.source_status import joined
 
 _STOP_S: Final = 10.0
 _GRACE_S: Final = 1.0
@@ -172,8 +172,8 @@ class JmxPoller(BackgroundThread):
             observed_ms=now_ms,
             last_reply_ms=max(at for at, _ in readings) if readings else before.last_reply_ms,
             endpoint=readings[0][1].endpoint if readings else before.endpoint,
-            waiting=joined(waits),
-            error=not_stored or joined(refused),
+            waiting=joined(waits) or None,
+            error=not_stored or joined(refused) or None,
         )
 
 

@@ -4,11 +4,11 @@ import threading
 from typing import Final
 
 from migration.observed.source_status import SourceStatus
+from migration.values.evidence import joined
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import NotAuthorized, WrongCluster
 from streams.log_dirs.poll import PollResult
 from streams.net.errors import AuthenticationFailed, LiveError
-from streams.state.source_status import joined
 
 _NEEDS_OPERATOR: Final = (AuthenticationFailed, NotAuthorized, WrongCluster)
 _SHOWN_MAX: Final = 5
@@ -34,8 +34,8 @@ class PollStatus:
                 last_reply_ms=self._last_reply_ms,
                 endpoint=self._endpoint,
                 cluster_id=self._cluster_id,
-                waiting=joined(waits),
-                error=joined(list(self._errors.values())),
+                waiting=joined(waits) or None,
+                error=joined(list(self._errors.values())) or None,
             )
 
     def seen_cluster(self, view: ClusterView) -> None:

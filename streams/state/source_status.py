@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,16 +14,8 @@ from streams.state.files import replace_file
 STATUS_FILE: Final = "source.json"
 """The status file of the metadata log's source, in the directory of the cluster."""
 _EVERY_S: Final = 1.0
-_JOINED_MAX: Final = 5
 
 _log: Final = logging.getLogger(__name__)
-
-
-def joined(reasons: Sequence[str]) -> str | None:
-    """Return the first few reasons as one text; None: there is none."""
-    more = len(reasons) - _JOINED_MAX
-    text = "; ".join(reasons[:_JOINED_MAX]) + (f"; and {more} more" if more > 0 else "")
-    return text or None
 
 
 def now_ms() -> int:
