@@ -17,6 +17,8 @@ from migration.assessment.next_start import Effect, NextStart, Role, next_start,
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
 from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.cluster import properties
+from orchestrator.lab.cluster.layout import Member
 from orchestrator.lab.errors import ProcessDiedError
 from streams.log_dirs.local_host import read_meta
 from tests.migration.assessment.meta_cases import CASES, ID_1, Entries, MetaCase, text
@@ -29,6 +31,7 @@ DIRECTORIES = 13
 CONTROLLER = 3000
 NAME = f"controller-{CONTROLLER}"
 NOT_REGISTERED = "Shutting down because we were unable to register with the controller quorum"
+NO_ELECTION = r"Completed transition to Unattached\(.* electionTimeoutMs=9223372036854775807"
 # A broker that stopped is announced by its session's end only, if no controller was active.
 SHORT_SESSIONS: Final = {"broker.session.timeout.ms": "3000"}
 
@@ -113,6 +116,42 @@ def test_a_controller_and_a_combined_node() -> None:
         broker_settings["initial.broker.registration.timeout.ms"] = "2000"
         wrong += _another_cluster(Node(lab, NAME, CONTROLLER, Role.CONTROLLER, folders), broker)
     assert not wrong, "\n".join(wrong)
+
+
+class LabWithDynamicQuorum(Lab):
+    """A lab whose one controller finds the voters, with their directory ids, in its log."""
+
+    def _write_config(self, member: Member, mode: Mode) -> Path:
+        settings = properties.controller_properties(self, member, mode)
+        del settings["controller.quorum.voters"]
+        settings["controller.quorum.bootstrap.servers"] = member.address
+        return properties.write(self.config_file(member.name, mode.value), settings)
+
+    def start_standalone(self, member: Member) -> None:
+        self._cluster_id = ID_1
+        self._format([member], Mode.KRAFT, ID_1, "--standalone")
+        self._start_controller(member, Mode.KRAFT)
+
+
+def test_a_voter_of_a_dynamic_quorum_without_its_id() -> None:
+    """It starts with another directory.id, and never becomes a candidate."""
+    with LabWithDynamicQuorum(LabSpec(brokers=0)) as lab:
+        member = lab.controllers[CONTROLLER]
+        lab.start_standalone(member)
+        lab.active_controller()
+        lab.stop(NAME)
+        node = Node(lab, NAME, CONTROLLER, Role.CONTROLLER, list(member.directories))
+        (well,) = node.next_start(Mode.KRAFT, ID_1).directories
+        assert well.effect is Effect.KEEPS
+        assert role_of(node.files()) is Role.BROKER, "its quorum-state names no voters"
+        file = member.directories[0] / "meta.properties"
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(each for each in lines if not each.startswith("directory.id")))
+        (harmed,) = node.next_start(Mode.KRAFT, ID_1).directories
+        assert (harmed.effect, "is then no voter" in harmed.text) == (Effect.HARMS, True)
+        lab.start(NAME)
+        lab.wait_for_log(NAME, NO_ELECTION)
+        assert node.files()[0].directory_id is not None
 
 
 @dataclass(frozen=True)
