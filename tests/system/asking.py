@@ -16,7 +16,7 @@ from orchestrator.run import alert_file
 from streams.probe.conditions import ask_settings
 from tests.support.cli import kraftgate
 from tests.support.polling import polls
-from tests.system.killing import CLUSTER, Killed
+from tests.system.killing import Killed
 
 Hazard = dict[str, Any]
 """One of the hazards in what `kraftgate hazards --json` prints."""
@@ -102,9 +102,9 @@ def modes(run: Killed) -> dict[int, Mode]:
     return dict(found.modes)
 
 
-def offline_alerts(run: Killed) -> list[Alert]:
-    """The active alerts that a log directory cannot be used."""
-    file = alert_file.file_of(load_config(run.config), CLUSTER)
+def offline_alerts(run: Killed, cluster: str) -> list[Alert]:
+    """The cluster's active alerts that a log directory cannot be used."""
+    file = alert_file.file_of(load_config(run.config), cluster)
     alerts = (each.alert for each in alert_file.read(file).active())
     return [each for each in alerts if each.name == "KraftgateLogDirOffline"]
 

@@ -117,11 +117,11 @@ class Killed:
         assert "Traceback" not in self._output.read_text("utf-8") + errors
         return code, errors
 
-    def summary(self) -> ClusterSummary | None:
-        """What the store holds now."""
+    def summary(self, cluster: str = CLUSTER) -> ClusterSummary | None:
+        """What the store holds of the cluster now."""
         try:
             with Store.open_readonly(self.state / "store.db") as store:
-                return store.summary(CLUSTER)
+                return store.summary(cluster)
         except StoreError:
             return None
 
@@ -131,16 +131,21 @@ class Killed:
             return [event for _, event in store.events(CLUSTER)]
 
     def wait_for(
-        self, holds: Callable[[ClusterSummary], bool], timeout_s: float = 180.0
+        self,
+        holds: Callable[[ClusterSummary], bool],
+        timeout_s: float = 180.0,
+        cluster: str = CLUSTER,
     ) -> ClusterSummary:
         """Wait until the store holds a summary of which that is true."""
         for _ in polls(timeout_s):
             assert self._process is not None
             assert self._process.poll() is None, self._printed()
-            summary = self.summary()
+            summary = self.summary(cluster)
             if summary is not None and holds(summary):
                 return summary
-        raise AssertionError(f"not within {timeout_s} s: {self.summary()}\n{self._printed()}")
+        raise AssertionError(
+            f"not within {timeout_s} s: {self.summary(cluster)}\n{self._printed()}"
+        )
 
     def wait_for_event(self, holds: Callable[[Event], bool], timeout_s: float = 180.0) -> Event:
         """Wait until an event of which that is true is in the store."""

@@ -5,6 +5,7 @@ replicas that lie in a directory and are not assigned to it yet for as long as a
 broker's AssignReplicasToDirs requests are held back on their way; everything else passes.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from tests.system.asking import (
     on_disk,
     waited,
 )
-from tests.system.killing import Killed
+from tests.system.killing import CLUSTER, Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 
@@ -37,6 +38,7 @@ OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""
 BOTH = [[2, 1]] * 4
 RECORDS = 10
+UNASKED = "unasked"
 MOVED = 4000
 """Records of 1000 bytes: four batches of a fetch."""
 
@@ -67,32 +69,31 @@ def lab(assignments: HeldRequests) -> Iterator[Lab]:
 
 @pytest.fixture
 def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    """It follows the cluster twice: as UNASKED it asks no broker for its disks."""
     sources = (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
         f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
     )
     with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
-        run.start()
+        one = {
+            "id": lab.cluster_id,
+            "controllers": {"bootstrap": lab.controller_bootstrap},
+            "zookeeper": {"connect": lab.zookeeper_connect},
+        }
+        all_of_it = {"name": CLUSTER, **one, "brokers": {"bootstrap": lab.broker_bootstrap}}
+        twice = tmp_path / "twice.yaml"
+        clusters = {"clusters": [all_of_it, {"name": UNASKED, **one}], "state_dir": str(run.state)}
+        twice.write_text(json.dumps(clusters), "utf-8")
+        run.start("--config", str(twice))
         yield run
 
 
-@pytest.fixture
-def unasked(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
-    """A second Kraftgate, not started yet: without `brokers:`, it asks no broker for its disks."""
-    folder = tmp_path / "unasked"
-    folder.mkdir()
-    sources = f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
-    with Killed(folder, lab.controller_bootstrap, lab.cluster_id, sources) as unasked:
-        yield unasked
-
-
 def test_directories_that_fail_at_the_wrong_moment(
-    lab: Lab, run: Killed, unasked: Killed, assignments: HeldRequests
+    lab: Lab, run: Killed, assignments: HeldRequests
 ) -> None:
     """KIP-858, "Test plan": failures of log directories in KRaft mode; KIP-113, "Test Plan"."""
-    unasked.start()
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
-    _one_is_left_under_zookeeper(lab, run, unasked)
+    _one_is_left_under_zookeeper(lab, run)
     _somebody_moves_a_replica(lab, run)
     lab.start_controllers()
     assignments.target = lab.controller_bootstrap
@@ -101,7 +102,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     lab.wait_copied()
     lab.wait_in_sync()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
-    _one_fails_under_pending_replicas(lab, run, unasked, assignments)
+    _one_fails_under_pending_replicas(lab, run, assignments)
     _somebody_edits_the_ids(lab, run, assignments)
     _a_move_waits_for_the_controller(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
@@ -109,16 +110,18 @@ def test_directories_that_fail_at_the_wrong_moment(
     assert not run.leftovers()
 
 
-def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None:
+def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     """KIP-589, "Motivation": the znode names the broker; no request to it is needed."""
-    unasked.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2)
+    run.wait_for(
+        lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 2, cluster=UNASKED
+    )
     lab.fail_directory(2, 1)
     run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
     assert lab.wait_directory_noticed(2, 1)
     left = active(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
     assert str(lab.directory(2, 0)) in left["text"]
-    unasked.wait_for(lambda _: bool(offline_alerts(unasked)))
-    (alert,) = offline_alerts(unasked)
+    run.wait_for(lambda _: bool(offline_alerts(run, UNASKED)))
+    (alert,) = offline_alerts(run, UNASKED)
     # On a busy machine the notification may be missed: then it may be any broker's.
     assert alert.labels.get("broker") == "2" or "brokers 1, 2" in alert.description
     assert not alert.labels.keys() & {"log_dir", "directory"}
@@ -128,7 +131,7 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed, unasked: Killed) -> None
     run.wait_for_event(of("disks_answer_again", 2))
     all_active(run, 2)
     if "broker" in alert.labels:
-        unasked.wait_for(lambda _: not offline_alerts(unasked))
+        run.wait_for(lambda _: not offline_alerts(run, UNASKED))
 
 
 def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
@@ -166,9 +169,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     lab.delete_topic("moved")
 
 
-def _one_fails_under_pending_replicas(
-    lab: Lab, run: Killed, unasked: Killed, assignments: HeldRequests
-) -> None:
+def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
     """As long as the controller has not heard where replicas lie, it does not move their leaders.
 
     Nor does it take them out of the ISR, so that other replicas' leaders wait for them, too.
@@ -176,7 +177,7 @@ def _one_fails_under_pending_replicas(
     doomed = {topic: on_disk(lab, 2, 1, topic) for topic in ("old", "both")}
     assert all(doomed.values())
     failing = directory_id(lab.directory(2, 1))
-    unasked.wait_for(lambda now: any(failing in each.log_dirs for each in now.brokers))
+    run.wait_for(lambda now: any(failing in each.log_dirs for each in now.brokers), cluster=UNASKED)
     assignments.hold()
     lab.move_to_kraft(2)
     run.wait_for(lambda now: unfenced_and_held(now.brokers, 2))
@@ -206,10 +207,9 @@ def _one_fails_under_pending_replicas(
     assert lab.isrs() == before
     # KIP-858, "Handling log directory failures": the registration names its id.
     named = {"broker": "2", "directory": failing}
-    unasked.wait_for(
-        lambda _: any(named.items() <= each.labels.items() for each in offline_alerts(unasked))
+    run.wait_for(
+        lambda _: any(named.items() <= each.labels.items() for each in offline_alerts(run, UNASKED))
     )
-    assert unasked.interrupt() == 0
 
     assignments.let_go()
     run.wait_for_event(of("assignments_complete", 2))
