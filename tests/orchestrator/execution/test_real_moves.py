@@ -1,6 +1,6 @@
 """Moves of a real broker with ACLs, over SASL_SSL: the rights that they need, and its refusals.
 
-KIP-113, "AlterReplicaLogDirsResponse": the errors; ALTER on CLUSTER.
+KIP-113, "Create AlterReplicaDirResponse": the errors.
 """
 
 import socket
