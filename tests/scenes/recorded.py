@@ -106,6 +106,20 @@ def _disks(failed: int, *ids: int) -> DisksImage:
     return all_disks(*(_failed(each) if each == failed else disks(each) for each in ids))
 
 
+def _unreported(failed: int, *ids: int) -> DisksImage:
+    """A directory failed 12 s ago, and no controller knows it."""
+    since_ms, image = NOW_MS - 12_000, _disks(failed, *ids)
+    one = image.brokers[failed]
+    offline = {path: replace(each, since_ms=since_ms) for path, each in one.cut_off.items()}
+    changed = replace(
+        one,
+        cut_off=offline,
+        offline_since_ms=dict.fromkeys(offline, since_ms),
+        failure_timeout_ms=30_000,
+    )
+    return replace(image, brokers={**image.brokers, failed: changed})
+
+
 SETTLED: Final = {"registered_ms": NOW_MS - _SEEN_MS}
 """Of brokers that were restarted long before the scene."""
 HELD: Final = summary(Phase.HYBRID, kraft(1, **SETTLED), migrating(2, **SETTLED), held(3))
@@ -285,6 +299,16 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
         watched_ms=5 * MINUTE_MS,
         configured={"controllers": CONFIGURED["controllers"]},
         statuses={"source": FRESH},
+    ),
+    "failed_directory_unreported": lambda: one(
+        summary(
+            Phase.KRAFT,
+            kraft(1, **SETTLED),
+            kraft(2, log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ", "AgICAgICAgICAgICAgICAg"), **SETTLED),
+            disks=_unreported(2, 1, 2),
+            zookeeper=None,
+        ),
+        watched_ms=5 * MINUTE_MS,
     ),
     "directory_move_stuck": lambda: one(
         summary(

@@ -165,7 +165,7 @@ def broker_shuts_down(
         is_assumed = one.failure_timeout_ms is None
         yield Hazard(
             kind=HazardKind.BROKER_SHUTS_DOWN,
-            severity=Severity.CRITICAL,
+            severity=Severity.WARNING,
             blocks=None,
             broker=broker.id,
             text=(

@@ -29,8 +29,8 @@ _ALL: Final = 1000
 
 
 def hazard_blocks(found: Sequence[Hazard], now_ms: int, width: int) -> Iterator[Block]:
-    """Yield the first critical hazards, and a line that counts the others."""
-    grave = [each for each in found if each.severity is Severity.CRITICAL]
+    """Yield the first hazards that are critical or near, and a line that counts the others."""
+    grave = [e for e in found if e.severity is Severity.CRITICAL or e.deadline_ms is not None]
     for number, each in enumerate(grave[:_HAZARDS_MAX]):
         line = text(f"HAZARD {each.text}{_left(each.deadline_ms, now_ms)}", "bold red")
         yield lines_of([line], width, rank=10 + number, least=2, floor=not number)

@@ -53,6 +53,7 @@ DANGERS: Final = (
     (HazardKind.RESTART_LOSES_REPLICAS, _C, Action.RESTART, 1),
     (HazardKind.ZOOKEEPER_WIPED, _C, Action.RESTART, None),
     (HazardKind.HALTED_IN_MIGRATION, _W, Action.RESTART, 2),
+    (HazardKind.BROKER_SHUTS_DOWN, _W, None, 1),
     (HazardKind.JMX_CONTRADICTS, _W, Action.RESTART, None),
     (HazardKind.UNFENCED_EARLY, _W, Action.RESTART, 1),
     (HazardKind.STALE_MIGRATION_ZNODE, _C, Action.MIGRATE, None),
@@ -60,6 +61,7 @@ DANGERS: Final = (
     (HazardKind.DUAL_WRITE_STUCK, _C, Action.FINALIZE, None),
     (HazardKind.CONTENT_DIFFERS, _C, Action.FINALIZE, None),
     (HazardKind.ASSIGNMENT_QUEUE_FLAT, _W, Action.FINALIZE, 2),
+    (HazardKind.LOG_DIRS_NOT_REGISTERED, _C, Action.FINALIZE, 2),
     (HazardKind.FINALIZE_TOO_EARLY, _W, Action.FINALIZE, None),
     (HazardKind.ONE_DIRECTORY_LEFT, _W, None, 1),
 )
