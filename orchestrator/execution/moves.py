@@ -162,8 +162,9 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
             fence = lock.acquire()
         except LockHeld as error:
             raise LockHeld(
-                f"{error}. A `kraftgate run` with a `runbook` holds the lock: run one without it,"
-                " with the same state directory"
+                f"{error}. A `kraftgate run` with a `runbook` holds the lock, also without"
+                " --execute: until the moves have ended, run one without `runbook` and with the"
+                " same state directory"
             ) from error
         _require_no_hook(config, entry, log, lock)
         yield Orchestrating(

@@ -506,6 +506,6 @@ def test_missing_rights_for_the_throttle_send_nothing(machine: Machine) -> None:
 def test_one_orchestrator_at_a_time(machine: Machine) -> None:
     with (
         machine.run(),
-        pytest.raises(LockHeld, match="A `kraftgate run` with a `runbook` holds the lock"),
+        pytest.raises(LockHeld, match="until the moves have ended, run one without `runbook`"),
     ):
         machine.apply()
