@@ -38,6 +38,7 @@ class Verified(NamedTuple):
         directory: the target's id, if it is known.
         recorded: the directory id of the replica in the metadata log, if it is known.
         why: what is unknown, or wrong.
+        target_error: Kafka's error code of the target directory; 0: it is online.
     """
 
     broker: int
@@ -50,6 +51,7 @@ class Verified(NamedTuple):
     directory: str | None = None
     recorded: str | None = None
     why: str | None = None
+    target_error: int = 0
 
 
 def verify(targets: Mapping[TopicPartition, str], now: Situation) -> tuple[Verified, ...]:
@@ -95,6 +97,7 @@ def _on_disk(
         path=None if here is None else here.path,
         future=None if into is None else into.path,
         lag=None if into is None else into.future_lags.get(at),
+        target_error=next((each.error for each in log_dirs if each.path == target), 0),
     )
     if found.path is None:
         errors = [f"{each.path} (error {each.error})" for each in log_dirs if each.error]
@@ -104,7 +107,16 @@ def _on_disk(
     if found.future is not None:
         progress = Progress.MOVING if found.future == target else Progress.MOVING_ELSEWHERE
         return found._replace(progress=progress)
-    return found if found.path == target else found._replace(progress=Progress.NOT_MOVING)
+    if found.path == target:
+        return found
+    found = found._replace(progress=Progress.NOT_MOVING)
+    if not found.target_error:
+        return found
+    why = (
+        f"it does not move: {target} is not online (error {found.target_error}). A copy in it"
+        " resumes at a start of the broker with the directory back"
+    )
+    return found._replace(why=why)
 
 
 def _recorded(found: Verified, now: Situation, identity: Identity | None) -> Verified:

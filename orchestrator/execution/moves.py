@@ -476,9 +476,12 @@ def _by_broker(found: Iterable[Verified], progress: Progress) -> Mapping[int, li
 
 
 def _is_at_rest(each: Verified) -> bool:
-    """Return whether the replica is where it was, without a copy elsewhere."""
+    """Return whether the replica is where it was, without a copy elsewhere.
+
+    A copy in a directory that is not online is unknown to its broker, and resumes later.
+    """
     is_missing = each.progress is Progress.MISSING and each.future is None
-    return is_missing or each.progress is Progress.NOT_MOVING
+    return not each.target_error and (is_missing or each.progress is Progress.NOT_MOVING)
 
 
 def _left(each: Verified, run: Moving) -> str:

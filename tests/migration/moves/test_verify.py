@@ -62,6 +62,14 @@ def test_an_offline_directory_is_named() -> None:
     assert found.why == "it is in no online directory of broker 1; not online: /d0 (error 56)"
 
 
+def test_a_copy_in_an_offline_target_may_resume() -> None:
+    """KIP-113, "Handle failure that happens ...": a broker resumes the copies that it finds."""
+    found = one(now(broker(1, log_dir(D0, {"t-0": 5}), log_dir(D1, error=56))))
+    assert (found.progress, found.target_error) == (Progress.NOT_MOVING, 56)
+    assert found.why is not None
+    assert found.why.startswith("it does not move: /d1 is not online (error 56)")
+
+
 def test_a_silent_broker_is_unknown() -> None:
     found = one(now(Broker(id=1, log_dirs=Unknown("b1:9092 refused"))))
     assert (found.progress, found.why) == (Progress.UNKNOWN, "b1:9092 refused")

@@ -56,6 +56,13 @@ class Small:
         (path,) = (each.path for each in log_dirs if at in each.replicas)
         return path
 
+    def is_in(self, path: str) -> bool:
+        """Return whether the replica is in a directory; a copy is not."""
+        log_dirs = self.broker.log_dirs
+        if isinstance(log_dirs, Unknown):
+            return False
+        return any(each.path == path and BIG in each.replicas for each in log_dirs)
+
     @contextmanager
     def run(self, target: str) -> Iterator[MoveRun]:
         config: Any = SimpleNamespace(state_dir=self.folder)
@@ -118,9 +125,14 @@ def test_a_destination_that_is_full(small: Small) -> None:
     with small.run(target) as run, pytest.raises(MoveError) as caught:
         run.apply(1, lambda _: None, lambda *_: None)
     assert "0 of 1 replicas are in their target" in str(caught.value)
-    assert "a directory failed" in str(caught.value)
+    assert f"it does not move: {target} is not online" in str(caught.value)
     assert small.place(BIG) == source
-    with small.run(target) as run:
+    with small.run(target) as run, pytest.raises(MoveError, match="A copy in it resumes"):
         run.cancel()
     small.lab.produce(BIG.topic, BIG.number, 1)
+    assert small.lab.watermarks(BIG.topic, BIG.number) == (0, RECORDS + 1)
+    small.lab.stop(1)
+    subprocess.run(["mount", "-o", "remount,size=200m", target], check=True)
+    small.lab.start(1)
+    until(lambda: small.is_in(target), "the copy resumes")
     assert small.lab.watermarks(BIG.topic, BIG.number) == (0, RECORDS + 1)

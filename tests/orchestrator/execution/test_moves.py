@@ -382,9 +382,11 @@ def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
             machine.kafka.offline = {D1}
 
     machine.kafka._go_on = fail  # type: ignore[method-assign]
-    with pytest.raises(MoveError, match="t-0 on broker 1: it no longer moves"):
+    with pytest.raises(MoveError, match="t-0 on broker 1: it does not move: /d1 is not online"):
         machine.apply()
     machine.require_clean()
+    with pytest.raises(MoveError, match="A copy in it resumes at a start of the broker"):
+        machine.cancel()
 
 
 def test_a_source_that_fails_ends_the_run(machine: Machine) -> None:
