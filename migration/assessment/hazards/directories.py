@@ -190,7 +190,11 @@ def broker_shuts_down(
 
 
 def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Yield the brokers that lost directories while replicas had none (H1, H2, H3, after)."""
+    """Yield the brokers that lost directories while replicas had none (H1, H2, H3, after).
+
+    The registration's record alone has the number of pending replicas at that moment, so this and
+    the next hazard read it instead of the failed directories.
+    """
     for broker in summary.brokers:
         gone = broker.gone
         if gone is None:

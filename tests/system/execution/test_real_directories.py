@@ -20,8 +20,6 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import is_bad
 from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.control.channel import ControlServer
-from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.jars import KAFKA_VERSION
 from tests.support import older
 from tests.support.older import LabWithOlderBroker
@@ -55,12 +53,7 @@ def lab() -> Iterator[Lab]:
     with LabWithOlderBroker(spec, older=2) as lab:
         lab.start_kraft()
         lab.create_topic("orders", PARTITIONS, 2)
-        server = ControlServer(lab.home, Operations(lab).handle)
-        try:
-            yield lab
-        finally:
-            lab.end_waits()
-            server.close()
+        yield lab
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from orchestrator.execution.locks.zookeeper_lock import STEP
 from orchestrator.execution.route import checkpoints
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
-from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
 from orchestrator.runbook.load import load
 from tests.support.approving import APPROVERS
@@ -45,12 +44,7 @@ def lab() -> Iterator[Lab]:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})
-        server = ControlServer(lab.home, Operations(lab).handle)
-        try:
-            yield lab
-        finally:
-            lab.end_waits()
-            server.close()
+        yield lab
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.errors import NoDataError
 from orchestrator.lab import Lab
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
 from tests.support.approving import by_login, by_token
@@ -28,6 +30,7 @@ HOOK = Path(__file__).with_name("lab_hook.py")
 class Window(Killed):
     """One window: the lab's hooks, faults on request, and an operator who decides.
 
+    The hooks command the lab through its control server, which ends with the window.
     It executes a bundled runbook with its soaks cut to seconds and otherwise unchanged.
     `more`: configuration keys in addition to those that an execution needs. `timeout`: of a hook,
     which is killed then; it is long enough for every step of the migration. `steps`: further hooks.
@@ -61,11 +64,17 @@ class Window(Killed):
         super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
         self._trail: ExecutionTrail | None = None
+        self._lab = lab
+        self._server = ControlServer(lab.home, Operations(lab).handle)
 
     def __exit__(self, *arguments: object) -> None:
         """Clean up, and release the console's port."""
-        super().__exit__(*arguments)
-        self._ports.close()
+        try:
+            super().__exit__(*arguments)
+        finally:
+            self._lab.end_waits()
+            self._server.close()
+            self._ports.close()
 
     def take(self, book: str) -> None:
         """Take a bundled runbook for the next start."""

@@ -16,8 +16,6 @@ from typing import Final
 from migration.image.summary import Phase
 from orchestrator.audit.execution.state import ExecutionState
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.control.channel import ControlServer
-from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
 from tests.support.alertmanager import Told
@@ -101,12 +99,7 @@ def _lab() -> Iterator[Lab]:
         lab.create_topic("orders", PARTITIONS, BROKERS)
         for partition in range(3):
             lab.produce("orders", partition, 100)
-        server = ControlServer(lab.home, Operations(lab).handle)
-        try:
-            yield lab
-        finally:
-            lab.end_waits()
-            server.close()
+        yield lab
 
 
 def _walked(window: Window, prometheus: str) -> None:
