@@ -115,7 +115,11 @@ def _one_worker(
 def _work(
     find: Callable[[str], Target], name: str, seed: int, first: int, last: int, folder: Path
 ) -> None:
-    """Be the worker: findings go to one file, a traceback to another."""
+    """Be the worker: findings go to one file, a traceback to another.
+
+    Its temporary files go with `folder`: such a process ends without the finalizers of tempfile.
+    """
+    tempfile.tempdir = str(folder)
     for file, descriptor in (("said", 1), ("wrong", 2)):
         os.dup2(os.open(folder / file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
     run(find(name), seed, first, last, folder / "place")
