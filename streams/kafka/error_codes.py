@@ -4,12 +4,13 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """An error code of a FETCH or FETCH_SNAPSHOT reply."""
+    """An error code of a FETCH, FETCH_SNAPSHOT or DESCRIBE_CLUSTER reply."""
 
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
     BROKER_NOT_AVAILABLE = 8
     CLUSTER_AUTHORIZATION_FAILED = 31
+    UNSUPPORTED_VERSION = 35
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     SNAPSHOT_NOT_FOUND = 98

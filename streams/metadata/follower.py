@@ -7,6 +7,7 @@ owner raises it.
 """
 
 import logging
+import math
 import random
 import threading
 import time
@@ -34,6 +35,9 @@ from streams.state.source_status import now_ms
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
 _NOT_REPORTED: Final = "(not reported: that needs ALTER on CLUSTER)"
+_IDENTIFY_S: Final = 1.0
+_IDENTIFY_S_MAX: Final = 600.0
+"""Between two requests for the cluster id; each refused one is an error in the controller's log."""
 _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 """Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
@@ -98,6 +102,8 @@ class Follower(BackgroundThread):
         self._crash: BaseException | None = None
         self._cluster_id = _agreed(config, spool)
         self._foreign_id: str | None = None
+        self._identify_s = _IDENTIFY_S
+        self._identify_at_s = math.inf
         self._cursor = Cursor(
             config.controllers,
             spool.position,
@@ -225,12 +231,20 @@ class Follower(BackgroundThread):
             self._cursor.failed(error, endpoint, time.monotonic())
 
     def _identify(self, connection: Connection) -> None:
-        """Request the cluster id if it is unknown; this needs ALTER on CLUSTER, so it may fail."""
+        """Request the cluster id if it is unknown; this needs ALTER on CLUSTER, so it may fail.
+
+        Below metadata.version 3.7-IV0 a controller refuses it, also one that has just started and
+        has not read the version yet (ControllerRegistrationsPublisher): it is requested again.
+        """
         if self._cluster_id is not None:
             return  # every FETCH contains it, and the controller compares it with its own
         described = _described(connection)
         self._cursor.learned(described.endpoints)
         self._cluster_id = described.cluster_id
+        self._identify_at_s = math.inf
+        if described.error == Code.UNSUPPORTED_VERSION:
+            self._identify_at_s = time.monotonic() + self._identify_s
+            self._identify_s = min(2 * self._identify_s, _IDENTIFY_S_MAX)
 
     def _wrong_cluster(self, connection: Connection) -> WrongCluster:
         """Return the error with both ids, as far as the controller reports its own."""
@@ -267,6 +281,8 @@ class Follower(BackgroundThread):
                 self._progressed()
 
     def _fetch(self, connection: Connection, action: do.Fetch) -> do.Effect:
+        if time.monotonic() >= self._identify_at_s:
+            self._identify(connection)
         sent = time.monotonic()
         request = messages.fetch_request(
             connection.version(messages.FETCH),

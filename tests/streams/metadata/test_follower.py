@@ -174,6 +174,30 @@ def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(
     assert spool.cluster_id is None
 
 
+def test_a_controller_that_has_just_started_is_asked_again(
+    script: Callable[[Script], None], spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It describes the cluster once it has read the metadata.version."""
+    monkeypatch.setattr("streams.metadata.follower._IDENTIFY_S", 0.01)
+    asked: list[int] = []
+
+    def start(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            asked.append(key)
+            if len(asked) < 3:
+                return ClusterReply(error=Code.UNSUPPORTED_VERSION)
+        return serve(key, request)
+
+    script(start)
+    with Follower(UNNAMED, spool) as follower:
+        until(follower, lambda s: s.cluster_id == "a-cluster")
+        deadline = time.monotonic() + 60
+        while spool.cluster_id is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    assert len(asked) == 3
+
+
 def test_a_spool_of_another_cluster_is_refused_before_anything_is_asked(spool: Spool) -> None:
     spool.bind("theirs")
     with pytest.raises(WrongCluster, match="made from cluster theirs, not from mine"):

@@ -46,6 +46,8 @@ def test_follows_from_offset_0_and_mirrors_every_byte(lab: Lab, spool: Spool) ->
     with Follower(config(lab), spool) as follower:
         start = spool.position.next_offset
         assert follower.wait_for(start + 30, PATIENCE_S)
+        # A controller that has just started describes its cluster a moment later.
+        until(follower, lambda _: spool.cluster_id is not None)
         status = until(follower, lambda s: s.high_watermark == s.next_offset)
         assert (status.waiting, status.error) == (None, None)
         assert status.cluster_id == spool.cluster_id == lab.cluster_id
