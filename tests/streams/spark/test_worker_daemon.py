@@ -1,0 +1,33 @@
+"""Spark's workers: they share what their daemon imported, and it is a process that may fork."""
+
+import gc
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.spark.query import replay
+from streams.spark.session import session
+from tests.support.logs import values, write_segment
+
+
+@pytest.mark.spark
+def test_a_worker_imports_nothing_large_and_its_daemon_has_one_thread(tmp_path: Path) -> None:
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(write_segment(values([(0, 0, 0, 0), (3, 0, 0, 3)]), [3]))
+    assert replay(tmp_path).damage is None
+
+    # Within the test, so that the worker need not import the tests.
+    def about_the_worker(_: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        """Return the objects that a collection walks, those exempt, and the daemon's threads."""
+        daemon = Path("/proc", str(os.getppid()), "status").read_text("utf-8")
+        threads = next(each for each in daemon.splitlines() if each.startswith("Threads:"))
+        yield len(gc.get_objects()), gc.get_freeze_count(), int(threads.split()[1])
+
+    spark = session(tmp_path / "spark.log").sparkContext
+    tasks = spark.defaultParallelism
+    workers = spark.parallelize(range(tasks), tasks).mapPartitions(about_the_worker).collect()
+    for walked, exempt, threads in workers:
+        assert walked < exempt / 10
+        assert threads == 1
