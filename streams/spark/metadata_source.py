@@ -149,7 +149,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the end of the next batch; wait briefly for one while the log is live."""
         at = StreamOffset.from_json(dict(start))
         if self._options.absent:
-            self._wait(lambda _: False, WAIT_S)
+            self._wait(_no_data, WAIT_S)
             return at.to_json()
         feed, index, planner = self._open(at)
         deadline = time.monotonic() + WAIT_S
@@ -241,6 +241,12 @@ def _feed(options: SourceOptions) -> "Feed":
 def _below(reach: "Reach | None", log: int) -> int | None:
     """Return the offset before which a log may be read; None: to its end."""
     return reach.offset if reach is not None and reach.log == log else None
+
+
+def _no_data(timeout_s: float) -> bool:
+    """Wait for the data of a source that has none."""
+    time.sleep(timeout_s)
+    return False
 
 
 def _has_data(feed: "Feed", timeout_s: float) -> bool:

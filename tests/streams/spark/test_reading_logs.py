@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
 from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
 from streams.spark.rows import ChunkKind, ClusterChunk, ShardChunk
+from streams.state.doorbell import Doorbell
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
 
@@ -122,8 +124,9 @@ def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
     assert json.dumps(first.to_json())
 
 
-def absent(spool: Path, state: Path) -> KraftMetadataReader:
+def absent(spool: Path, state: Path, **waiting: str) -> KraftMetadataReader:
     options = {"cluster": "lab", "path": str(spool), "state": str(state), "controllers": ""}
+    options |= waiting
     return KraftMetadataReader(SourceOptions.parse(options))
 
 
@@ -135,6 +138,22 @@ def test_without_controllers_there_is_nothing_to_plan(tmp_path: Path) -> None:
     source.commit(START.to_json())
     source.stop()
     assert not list(tmp_path.iterdir()), "an absent source writes nothing"
+
+
+def test_without_controllers_it_waits_for_the_bell_without_spinning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the source that waits on behalf of all: as long as an operator has only ZooKeeper."""
+    looks = count()
+
+    def look(_: Doorbell) -> int:
+        next(looks)
+        return 0
+
+    monkeypatch.setattr(Doorbell, "_rung", look)
+    source = absent(tmp_path / "spool", tmp_path, waits="true", bell=str(tmp_path / "bell"))
+    assert latest(source, START) == START
+    assert next(looks) < 100
 
 
 def test_a_batch_that_was_begun_is_read_after_the_controllers_left_the_configuration(
