@@ -44,8 +44,17 @@ class Small:
 
     @property
     def broker(self) -> Broker:
-        answers = ask_brokers(Endpoint.parse_list(self.lab.broker_bootstrap), Security())
-        (broker,) = answers.brokers
+        found: list[Broker] = []
+
+        def is_named() -> bool:
+            # One that has just started names no broker, not even itself.
+            found[:] = ask_brokers(
+                Endpoint.parse_list(self.lab.broker_bootstrap), Security()
+            ).brokers
+            return bool(found)
+
+        until(is_named)
+        (broker,) = found
         return broker
 
     def place(self, at: TopicPartition) -> str:
