@@ -28,10 +28,6 @@ class Feed:
         """Return the end of the readable data, with earlier logs whole; None: all that exists."""
         return None
 
-    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        """Wait until data after `reach` is available; False: none arrived in time."""
-        return False
-
     def began_ms(self, log: int) -> int:  # noqa: ARG002
         """Return when a log began, by its own timestamps, in ms since 1970; 0: unknown."""
         return 0

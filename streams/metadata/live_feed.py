@@ -3,22 +3,18 @@
 Spark is offered only data that is durable in the spool.
 """
 
-import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from streams.metadata.feed import Damage, Feed, Reach
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.listener import parse_listener
-from streams.state.doorbell import Doorbell
 from streams.state.source_status import STATUS_FILE, StatusWriter
-
-_WAIT_S: Final = 1.0
 
 
 class DueOffset:
@@ -45,10 +41,12 @@ class DueOffset:
 class LiveFeed(Feed):
     """The follower of one cluster, its spool and its status file.
 
-    `bell`: rung when new data arrives, for the source that waits on behalf of this one.
+    `ring`: the follower calls it when new data is available.
     """
 
-    def __init__(self, controllers: str, spool: Path, state: Path, bell: Path | None) -> None:
+    def __init__(
+        self, controllers: str, spool: Path, state: Path, ring: Callable[[], None]
+    ) -> None:
         self._damage: str | None = None
         self._due = DueOffset()
         listener = parse_listener(controllers)
@@ -58,21 +56,11 @@ class LiveFeed(Feed):
             security=listener.security,
         )
         self._spool = Spool(spool)
-        self._follower = Follower(config, self._spool).start()
-        self._stopping = threading.Event()
+        self._follower = Follower(config, self._spool, lambda _: ring()).start()
         self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
-        if bell is not None:
-            ringer = threading.Thread(
-                target=self._ring, args=[Doorbell(bell)], name="ringer", daemon=True
-            )
-            ringer.start()
 
     def available(self) -> Reach | None:
         return Reach(*self._follower.position.reach)
-
-    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
-        log, offset = reach or Reach(1, 0)
-        return self._follower.wait_for(offset, timeout_s, log)
 
     def began_ms(self, log: int) -> int:
         return self._spool.began_ms(log)
@@ -85,17 +73,9 @@ class LiveFeed(Feed):
             self._damage = str(damage)
 
     def stop(self) -> None:
-        self._stopping.set()
         self._follower.stop()
         self._status_writer.stop()
         self._spool.close()
-
-    def _ring(self, bell: Doorbell) -> None:
-        known = self.available()
-        while not self._stopping.is_set():
-            if self.wait_beyond(known, _WAIT_S):
-                known = self.available()
-                bell.ring()
 
     def _status(self) -> SourceStatus:
         status = self._follower.status()

@@ -1,6 +1,7 @@
 """The stream offset: the position of a query in a cluster's metadata log."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 NONE = -1
 """No transaction is open. The offsets of Spark are JSON without null, hence a number."""
@@ -27,7 +28,7 @@ class StreamOffset(NamedTuple):
         return self._asdict()
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "StreamOffset":
+    def from_json(cls, data: Mapping[str, int]) -> "StreamOffset":
         return cls(*(int(data[name]) for name in cls._fields))
 
 

@@ -5,15 +5,13 @@ Both build the same query. Content of the state directory: `checkpoint/` (Spark'
 `spark.log` (the output of the JVM and its workers).
 """
 
-import json
 import logging
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +26,8 @@ from migration.observed.source_status import from_json
 from migration.values.foreign import load
 from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
+from streams.spark.checkpoint import ForeignCheckpoint, join_sources, query_id
+from streams.spark.data_source import KraftgateDataSource, source_name
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import session, why_no_jvm
 from streams.spark.settings import ClusterSources
@@ -107,8 +107,6 @@ class Job:
 def follow(clusters: Sequence[ClusterSources], state_dir: Path) -> Job:
     """Follow clusters until stopped; the caller has claimed the state directory.
 
-    `clusters`: always in the same order.
-
     Raises:
         JobFailed: the query could not be started.
         StoreError: the store is damaged or of another query.
@@ -116,9 +114,10 @@ def follow(clusters: Sequence[ClusterSources], state_dir: Path) -> Job:
     held = ExitStack()
     try:
         spark = _session(state_dir)
-        streams = _live(spark, clusters, state_dir)
+        sources = [each for cluster in clusters for each in cluster.options(state_dir)]
+        stream = _stream(spark, sources, state_dir, waits=True)
         request_poll = _poll_requests(clusters, state_dir, held)
-        return _start(streams, state_dir, held, request_poll, available_now=False)
+        return _start(stream, state_dir, held, request_poll, available_now=False)
     except (PySparkException, Py4JError) as error:
         held.close()
         raise JobFailed(_cause(error)) from error
@@ -164,8 +163,8 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     }
     if until is not None:
         options["until"] = str(until)
-    stream = spark.readStream.format("kraft_metadata").options(**options).load()
-    job = _start([stream], state_dir, held, available_now=True)
+    stream = _stream(spark, [("kraft_metadata", options)], state_dir, waits=False)
+    job = _start(stream, state_dir, held, available_now=True)
     try:
         job.wait_finished(None)
     finally:
@@ -187,16 +186,19 @@ def _session(state_dir: Path) -> SparkSession:
         raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
 
 
-def _live(
-    spark: SparkSession, clusters: Sequence[ClusterSources], state_dir: Path
-) -> list[DataFrame]:
-    sources = [each for cluster in clusters for each in cluster.options(state_dir)]
-    # Spark asks one source after the other: the first one waits for new data on behalf of all.
-    waits = ("true", *("false" for _ in sources[1:]))
-    return [
-        spark.readStream.format(name).options(**options, waits=each).load()
-        for (name, options), each in zip(sources, waits, strict=True)
-    ]
+def _stream(
+    spark: SparkSession,
+    sources: Sequence[tuple[str, Mapping[str, str]]],
+    state_dir: Path,
+    *,
+    waits: bool,
+) -> DataFrame:
+    try:
+        join_sources(state_dir / "checkpoint", [source_name(*each) for each in sources])
+    except ForeignCheckpoint as error:
+        raise JobFailed(str(error)) from error
+    options = KraftgateDataSource.options_of(sources, state_dir, waits=waits)
+    return spark.readStream.format(KraftgateDataSource.name()).options(**options).load()
 
 
 def _poll_requests(
@@ -219,7 +221,7 @@ def _poll_requests(
 
 
 def _start(
-    streams: Sequence[DataFrame],
+    stream: DataFrame,
     state_dir: Path,
     held: ExitStack,
     request_poll: RequestPoll | None = None,
@@ -229,11 +231,10 @@ def _start(
     store = held.enter_context(Store.open(state_dir / "store.db"))
     transitions = state_dir.absolute() / "transitions"
     checkpoint = state_dir.absolute() / "checkpoint"
-    together = reduce(DataFrame.union, streams)
     # One more task costs a small batch 100 ms (measured: `make bench`), and speeds up a large one.
     tasks = min(os.cpu_count() or 1, 8) if available_now else 1
-    together.sparkSession.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    tracked = together.groupBy("cluster", "shard").transformWithState(
+    stream.sparkSession.conf.set("spark.sql.shuffle.partitions", str(tasks))
+    tracked = stream.groupBy("cluster", "shard").transformWithState(
         ReplicaTracker(str(transitions)), OUTPUT, "Update", "None"
     )
     writer = (
@@ -241,8 +242,9 @@ def _start(
         .option("checkpointLocation", str(checkpoint))
         .foreachBatch(StoreSink(store, now_ms, request_poll))
     )
-    if (checkpoint / "metadata").is_file():
-        store.claim(_query_id(checkpoint))
+    known = query_id(checkpoint)
+    if known is not None:
+        store.claim(known)
     elif store.clusters():
         held.close()
         raise JobFailed(
@@ -252,10 +254,6 @@ def _start(
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
     store.claim(str(query.id))
     return Job(query, held)
-
-
-def _query_id(checkpoint: Path) -> str:
-    return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
 
 
 def _cause(error: Exception) -> str:

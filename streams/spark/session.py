@@ -27,8 +27,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
-from streams.spark.metadata_source import KraftMetadataSource
+from streams.spark.data_source import KraftgateDataSource
 from streams.state.directory import check_way, create_private
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
@@ -100,7 +99,7 @@ def _cache() -> Path:
 
 
 def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
-    """Return the session, with Kraftgate's sources registered; start it first if necessary.
+    """Return the session, with Kraftgate's data source registered; start it first if necessary.
 
     `log`: the file for the output of the JVM and its Python workers.
     """
@@ -122,8 +121,7 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
         _ask_for_token(spark)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
-    for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource, JmxSource):
-        spark.dataSource.register(source)
+    spark.dataSource.register(KraftgateDataSource)
     return spark
 
 

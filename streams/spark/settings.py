@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NOT_CONFIGURED = ""
-"""The option of a source that is not configured (yet).
-
-It still belongs to the query: Spark numbers the sources in its checkpoint, and cannot resume with
-another number of them.
-"""
+"""The option of a source that is not configured (yet); what it observed earlier is still read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +30,9 @@ class ClusterSources:
     jmx: Mapping[str, object] | None = None
 
     def options(self, state_dir: Path) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield each source's format and options, in the order of the checkpoint."""
+        """Yield each source's format and options."""
         state = (state_dir / "clusters" / self.cluster).absolute()
-        common = {
-            "cluster": self.cluster,
-            "state": str(state),
-            "bell": str((state_dir / "bell").absolute()),
-        }
+        common = {"cluster": self.cluster, "state": str(state)}
         log = {"path": str(state / "__cluster_metadata-0")}
         yield "kraft_metadata", common | log | {"controllers": self._listener(self.controllers)}
         yield "zookeeper", common | {"ensemble": _option(self.zookeeper)}

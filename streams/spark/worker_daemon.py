@@ -28,7 +28,7 @@ if sys.argv[1:] == ["pyspark.worker"]:
     import pyspark.sql.worker.plan_data_source_read
     import pyspark.worker  # noqa: F401
 
-    import streams.spark.journal_source
+    import streams.spark.data_source
     import streams.spark.rows
     import streams.spark.shard_batch
     import streams.state.fact_codec

@@ -7,14 +7,13 @@ last fact of each key remains, because a source that restarts must know what it 
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from migration.observed.facts import Observation, ReplicasBack, ShardFact, ZnodeGone
 from migration.observed.znodes import NOTIFICATIONS, parent
-from streams.state.doorbell import Doorbell
 from streams.state.fact_codec import keepable, key, unpack
 from streams.state.sqlite import (
     Connection,
@@ -53,16 +52,16 @@ class JournalError(Exception):
 class Journal:
     """One source's journal. Thread-safe."""
 
-    def __init__(self, path: Path, doorbell: Doorbell | None = None) -> None:
+    def __init__(self, path: Path, ring: Callable[[], None] | None = None) -> None:
         """Open the journal for appending; create it if it is missing.
 
-        `doorbell`: rung after each append.
+        `ring`: called after each append.
 
         Raises:
             JournalError: the file is not a journal, or cannot be created.
         """
         self.path = path
-        self._doorbell = doorbell
+        self._ring = ring
         self._news = threading.Condition()
         self._compacted = 0
         with errors_as(JournalError, f"{path} cannot be opened as a journal"):
@@ -90,8 +89,8 @@ class Journal:
                 last = _last(self._db)
             self._last = last
             self._news.notify_all()
-        if self._doorbell is not None:
-            self._doorbell.ring()
+        if self._ring is not None:
+            self._ring()
         return self._last
 
     @property

@@ -5,6 +5,7 @@ the sink, the store, the assessor and the picture. Of Spark and of the connectio
 they pass on.
 """
 
+import json
 import re
 import sys
 import threading
@@ -29,7 +30,7 @@ from orchestrator.run.reader import STORE_FILE, Reader
 from orchestrator.views.terminal.table import Picture
 from streams.kafka import messages
 from streams.kafka.messages import ClusterReply, FetchReply, Leader
-from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
+from streams.spark.data_source import JobReader
 from streams.spark.processor import ReplicaTracker
 from streams.spark.sink import StoreSink
 from streams.state.store import Store
@@ -61,12 +62,13 @@ _OFF_THE_WAY: Final = {
     "streams/metadata/rounds.py",
     "streams/metadata/spool_info.py",
     "streams/net/endpoint.py",
+    "streams/spark/data_source.py",
+    "streams/spark/settings.py",
     "migration/metadata/transactions.py",
     "migration/shard/placement.py",
     # files and processes
     "streams/process/background.py",
     "streams/process/garbage.py",
-    "streams/state/doorbell.py",
     "streams/state/files.py",
     "streams/state/source_status.py",
     "streams/state/sqlite.py",
@@ -199,10 +201,9 @@ class Pipeline:
             "path": str(home / "spool"),
             "state": str(home),
             "controllers": '{"bootstrap": "c1:9093", "cluster_id": null, "security": {}}',
-            "bell": str(folder / "bell"),
-            "waits": "true",
         }
-        self._source = KraftMetadataReader(SourceOptions.parse(options))
+        sources = json.dumps([["kraft_metadata", options]])
+        self._source = JobReader({"sources": sources, "state": str(home), "waits": "true"})
         held.callback(self._source.stop)
         self._at = self._source.initialOffset()
         self._transitions = str(folder / "transitions")
@@ -215,7 +216,10 @@ class Pipeline:
     def until(self, offset: int) -> str:
         """Process the log up to an offset in one batch; return what the terminal shows."""
         deadline = time.monotonic() + 60
-        while (end := self._source.latestOffset(self._at, _no_limit()))["offset"] < offset:
+        while True:
+            end = self._source.latestOffset(self._at, _no_limit())
+            if end["prod/kraft_metadata"]["offset"] >= offset:
+                break
             assert time.monotonic() < deadline
         by_shard: dict[int, list[Row]] = {}
         for part in self._source.partitions(self._at, end):

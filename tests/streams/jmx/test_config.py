@@ -50,7 +50,7 @@ def test_prometheus(tmp_path: Path) -> None:
 
 
 def test_a_cluster_without_it_has_the_source_all_the_same(tmp_path: Path) -> None:
-    """Spark numbers the sources in its checkpoint, and cannot go on with another number."""
+    """What an earlier run observed, which had it, is still read."""
     config = parse_config("cluster: {name: a}\n", tmp_path / "kraftgate.yaml")
     (cluster,) = job_sources(config)
     names = [name for name, _ in cluster.options(tmp_path)]

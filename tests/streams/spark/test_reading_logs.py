@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from streams.metadata.batches import mark_at
 from streams.metadata.feed import Damage, Reach
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
-from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
+from streams.spark.metadata_source import KraftMetadata
 from streams.spark.rows import ChunkKind, ClusterChunk, ShardChunk
-from streams.state.doorbell import Doorbell
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
 
@@ -33,9 +31,6 @@ class SpoolFeed:
 
     def available(self) -> Reach:
         return Reach(*self.spool.position.reach)
-
-    def wait_beyond(self, reach: Reach | None, _timeout_s: float) -> bool:
-        return self.available() > (reach or Reach(1, 0))
 
     def began_ms(self, log: int) -> int:
         return self.spool.began_ms(log)
@@ -58,9 +53,13 @@ def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spool]:
         yield made
 
 
-def reader(spool: Spool) -> KraftMetadataReader:
+def _silent() -> None:
+    """Nobody waits for news: each test asks when there are some."""
+
+
+def reader(spool: Spool) -> KraftMetadata:
     options = {"cluster": "lab", "path": str(spool.directory), "state": "any", "controllers": "c1"}
-    return KraftMetadataReader(SourceOptions.parse(options))
+    return KraftMetadata(options, _silent)
 
 
 def append(spool: Spool, drawn: list[Action], log: int = 1) -> None:
@@ -75,8 +74,8 @@ def restart(spool: Spool, drawn: list[Action]) -> None:
     spool.restart(head)
 
 
-def latest(of: KraftMetadataReader, at: StreamOffset) -> StreamOffset:
-    return StreamOffset.from_json(of.latestOffset(at.to_json(), None))  # type: ignore[arg-type]
+def latest(of: KraftMetadata, at: StreamOffset) -> StreamOffset:
+    return StreamOffset.from_json(of.latest(at.to_json()))
 
 
 def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) -> None:
@@ -94,7 +93,7 @@ def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) ->
     assert latest(source, end) == end
     # Spark asks again after a crash, of another process.
     for again in (source, reader(spool)):
-        parts = again.partitions(first.to_json(), step.to_json())
+        parts = again.plan(first.to_json(), step.to_json())
         assert len(parts) == 1
         found = list(again.read(parts[0]))
         assert [ShardChunk.unpack(row[3]).kind for row in found if row[1] != CLUSTER] == [
@@ -103,7 +102,7 @@ def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) ->
         (about,) = (ClusterChunk.unpack(row[3]) for row in found if row[1] == CLUSTER)
         assert (about.log, about.end_offset, len(about.records)) == (2, -1, 0)
         assert about.timestamp_ms == spool.began_ms(2) > 0
-        assert [part.value.path for part in again.partitions(step.to_json(), end.to_json())] == [
+        assert [part.path for part in again.plan(step.to_json(), end.to_json())] == [
             spool.directory / "log-2" / f"{0:020d}.log"
         ]
     again.commit(end.to_json())
@@ -124,36 +123,17 @@ def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
     assert json.dumps(first.to_json())
 
 
-def absent(spool: Path, state: Path, **waiting: str) -> KraftMetadataReader:
+def absent(spool: Path, state: Path) -> KraftMetadata:
     options = {"cluster": "lab", "path": str(spool), "state": str(state), "controllers": ""}
-    options |= waiting
-    return KraftMetadataReader(SourceOptions.parse(options))
+    return KraftMetadata(options, _silent)
 
 
-def test_without_controllers_there_is_nothing_to_plan(tmp_path: Path) -> None:
-    """Spark plans the first batch of every source, as soon as another one has news."""
+def test_without_controllers_there_is_nothing_to_read(tmp_path: Path) -> None:
     source = absent(tmp_path / "spool", tmp_path)
     assert latest(source, START) == START
-    assert source.partitions(START.to_json(), START.to_json()) == []
     source.commit(START.to_json())
     source.stop()
     assert not list(tmp_path.iterdir()), "an absent source writes nothing"
-
-
-def test_without_controllers_it_waits_for_the_bell_without_spinning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is the source that waits on behalf of all: as long as an operator has only ZooKeeper."""
-    looks = count()
-
-    def look(_: Doorbell) -> int:
-        next(looks)
-        return 0
-
-    monkeypatch.setattr(Doorbell, "_rung", look)
-    source = absent(tmp_path / "spool", tmp_path, waits="true", bell=str(tmp_path / "bell"))
-    assert latest(source, START) == START
-    assert next(looks) < 100
 
 
 def test_a_batch_that_was_begun_is_read_after_the_controllers_left_the_configuration(
@@ -169,7 +149,7 @@ def test_a_batch_that_was_begun_is_read_after_the_controllers_left_the_configura
     after = absent(spool.directory, spool.directory)
     for one, next_ in ((START, first), (first, step), (step, end)):
         asked = one.to_json(), next_.to_json()
-        planned = [part.value for part in after.partitions(*asked)]
-        assert planned == [part.value for part in before.partitions(*asked)] != []
+        planned = after.plan(*asked)
+        assert planned == before.plan(*asked) != []
     after.commit(end.to_json())
     assert latest(after, end) == end

@@ -253,8 +253,6 @@ def test_the_source_reads_it_once_kraft_writes_to_zookeeper(
     options = JournalOptions(
         cluster=CLUSTER,
         state=tmp_path,
-        bell=tmp_path / "bell",
-        waits=True,
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")

@@ -145,8 +145,6 @@ def test_the_source_reads_what_its_watch_told_it(
     options = JournalOptions(
         cluster=CLUSTER,
         state=tmp_path,
-        bell=tmp_path / "bell",
-        waits=True,
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")

@@ -1,0 +1,187 @@
+"""The job's PySpark Python Data Source: all sources of all clusters, in one process.
+
+Spark asks one long-lived process for offsets and partitions (`JobReader`), and the executors for
+rows. It pickles the data source and the reader for other processes, so nothing is opened before the
+first call. One data source instead of one for each source saves a process of about 100 MB each, and
+the time in which Spark plans and starts it.
+
+The offset is an object with the offset of each source, named `CLUSTER/FORMAT`. A source that is
+added to the configuration begins at its own start; the offset of one that was removed is kept.
+
+Options: `sources` (JSON: a list of format and options of each source), `state` (the state
+directory, of removed sources), `waits` ("true": `latestOffset` waits briefly for something new).
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
+from streams.spark.metadata_source import KraftMetadata
+from streams.spark.settings import ClusterSources
+from streams.spark.source import Offset, Source
+
+if TYPE_CHECKING:
+    from streams.spark.rows import Row
+
+SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
+"""The rows of `streams.spark.rows`."""
+_WAIT_S: Final = 0.8
+"""How long one call for the latest offset waits, instead of spinning."""
+_FORMATS: Final[Mapping[str, type[Source]]] = {
+    each.format: each for each in (KraftMetadata, ZooKeeperSource, LogDirsSource, JmxSource)
+}
+
+
+def source_name(format_: str, options: Mapping[str, str]) -> str:
+    """Return the name of a source in the offsets."""
+    return f"{options['cluster']}/{format_}"
+
+
+class KraftgateDataSource(DataSource):
+    """The data source with the format `kraftgate`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = dict(options)
+
+    @staticmethod
+    def options_of(
+        sources: Sequence[tuple[str, Mapping[str, str]]], state_dir: Path, *, waits: bool
+    ) -> dict[str, str]:
+        """Return the options for sources, each with its format and its own options."""
+        return {
+            "sources": json.dumps(sources),
+            "state": str(state_dir.absolute()),
+            "waits": "true" if waits else "false",
+        }
+
+    @classmethod
+    def name(cls) -> str:
+        return "kraftgate"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "JobReader":  # noqa: ARG002, N802
+        return JobReader(self._options)
+
+
+class _Part(InputPartition):
+    """A part of one source for one task."""
+
+    def __init__(self, source: str, part: Any) -> None:  # noqa: ANN401
+        super().__init__((source, part))
+
+
+class _Bell:
+    """Which sources have something new."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Condition()
+        self._sources: set[str] = set()
+
+    def ring(self, source: str) -> None:
+        with self._rung:
+            self._sources.add(source)
+            self._rung.notify()
+
+    def wait(self, timeout_s: float) -> set[str]:
+        """Wait for a ring; return which sources rang since the last call."""
+        with self._rung:
+            self._rung.wait_for(lambda: self._sources, timeout_s)
+            rang, self._sources = self._sources, set()
+        return rang
+
+
+class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offers offsets, plans partitions, reads rows."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._configured: dict[str, tuple[str, Mapping[str, str]]] = {
+            source_name(format_, of): (format_, of)
+            for format_, of in json.loads(options["sources"])
+        }
+        self._state = Path(options["state"])
+        self._waits = options["waits"] == "true"
+        self._open: dict[str, Source] = {}
+        self._bell: _Bell | None = None
+
+    def initialOffset(self) -> dict[str, Offset]:  # noqa: N802
+        return {name: self._source(name).initial() for name in self._configured}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Do nothing: a file source ends where its files end."""
+
+    def latestOffset(  # noqa: N802
+        self,
+        start: Mapping[str, Any],
+        limit: ReadLimit,  # noqa: ARG002
+    ) -> dict[str, Offset]:
+        """Return the end of the next batch; wait briefly for one if the option says so."""
+        deadline = time.monotonic() + _WAIT_S
+        begin = {
+            name: dict(start[name]) if name in start else self._source(name).initial()
+            for name in self._configured
+        }
+        latest = {name: self._source(name).latest(at) for name, at in begin.items()}
+        while self._waits and latest == begin:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            for name in self._ringing().wait(left):
+                latest[name] = self._source(name).latest(begin[name])
+        return {**start, **latest}
+
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Part]:
+        """Return the parts between two offsets; the same ones again after a crash."""
+        parts = []
+        for name, until in end.items():
+            source = self._source(name)
+            begin = start.get(name, source.initial())
+            # Spark plans the first batch even if there is nothing new.
+            if begin != until:
+                parts += [_Part(name, each) for each in source.plan(begin, until)]
+        return parts
+
+    def read(self, partition: InputPartition) -> "Iterator[Row]":
+        """Yield the rows of one part; runs on an executor."""
+        name, part = partition.value
+        return self._source(name).read(part)
+
+    def commit(self, end: Mapping[str, Any]) -> None:
+        """Release everything before `end`."""
+        for name, source in self._open.items():
+            if name in end:
+                source.commit(end[name])
+
+    def stop(self) -> None:
+        for source in self._open.values():
+            source.stop()
+
+    def _ringing(self) -> _Bell:
+        # Not in the constructor: Spark pickles the reader, and a lock cannot be pickled.
+        if self._bell is None:
+            self._bell = _Bell()
+        return self._bell
+
+    def _source(self, name: str) -> Source:
+        if name not in self._open:
+            format_, options = self._configured.get(name) or self._removed(name)
+            ring = partial(self._ringing().ring, name)
+            self._open[name] = _FORMATS[format_](options, ring)
+        return self._open[name]
+
+    def _removed(self, name: str) -> tuple[str, Mapping[str, str]]:
+        """Return a source that is no longer configured, to read a batch that was begun."""
+        cluster, _, format_ = name.rpartition("/")
+        options = dict(ClusterSources(cluster=cluster).options(self._state))
+        return format_, options[format_]

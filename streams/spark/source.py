@@ -1,0 +1,56 @@
+"""What the job asks of one source of one cluster (`streams.spark.data_source`).
+
+One thread of one process calls all methods except `read`, which runs on an executor with another
+object.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from streams.spark.rows import Row
+
+Offset: TypeAlias = dict[str, int]
+"""A source's offset: the JSON object in the checkpoint."""
+
+
+class Source(ABC):
+    """One source of one cluster.
+
+    Attributes:
+        format: its name in the checkpoint and in file names.
+    """
+
+    format: ClassVar[str]
+
+    @abstractmethod
+    def __init__(self, options: Mapping[str, str], ring: Callable[[], None]) -> None:
+        """Prepare the source; open nothing.
+
+        `ring`: the source's threads call it when there is something new. It does not block.
+        """
+
+    @abstractmethod
+    def initial(self) -> Offset:
+        """Return the start of a new query."""
+
+    @abstractmethod
+    def latest(self, start: Mapping[str, int]) -> Offset:
+        """Return the end of the next batch, without waiting; `start`: there is nothing new."""
+
+    @abstractmethod
+    def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[Any]:
+        """Return picklable parts of what lies between two offsets; the same ones after a crash."""
+
+    @abstractmethod
+    def read(self, part: Any) -> "Iterator[Row]":  # noqa: ANN401
+        """Yield the rows of a part."""
+
+    @abstractmethod
+    def commit(self, end: Mapping[str, int]) -> None:
+        """Release everything before `end`, which has been processed."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop all threads, and close all files."""

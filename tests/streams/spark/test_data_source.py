@@ -1,0 +1,125 @@
+"""All sources in one process: their offsets side by side, and who is asked when one has news."""
+
+import pickle
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.observed.facts import ZooKeeperSeen
+from migration.observed.source_status import SourceStatus
+from migration.shard.placement import ZOOKEEPER
+from streams.spark.data_source import JobReader, KraftgateDataSource, source_name
+from streams.spark.journal_source import ZooKeeperSource
+from streams.spark.settings import ClusterSources
+from streams.state.fact_codec import unpack_row
+from streams.state.journal import Journal
+from tests.support.polling import PATIENCE_S
+
+NO_LIMIT: Any = None
+SEEN = ZooKeeperSeen(1000, "zk1:2181", 1, None, 7)
+
+
+def reader(state: Path, *clusters: str, waits: bool = False) -> JobReader:
+    every = [ClusterSources(cluster=each) for each in clusters]
+    sources = [one for each in every for one in each.options(state)]
+    return JobReader(KraftgateDataSource.options_of(sources, state, waits=waits))
+
+
+def journal(state: Path, cluster: str) -> Path:
+    return state / "clusters" / cluster / "zookeeper.db"
+
+
+def write(state: Path, cluster: str, count: int) -> None:
+    """Leave facts in the journal, as a process that was stopped does."""
+    with closing(Journal(journal(state, cluster))) as kept:
+        kept.append([SEEN] * count)
+
+
+@contextmanager
+def stopped(source: JobReader) -> Iterator[JobReader]:
+    try:
+        yield source
+    finally:
+        source.stop()
+
+
+def test_an_offset_has_each_source_of_each_cluster(tmp_path: Path) -> None:
+    with stopped(reader(tmp_path, "a", "b")) as source:
+        start = source.initialOffset()
+        formats = ("kraft_metadata", "zookeeper", "log_dirs", "jmx")
+        assert list(start) == [
+            source_name(format_, {"cluster": cluster}) for cluster in "ab" for format_ in formats
+        ]
+        assert source.latestOffset(start, NO_LIMIT) == start
+        assert source.partitions(start, start) == []
+
+
+def test_only_what_moved_is_planned_and_read(tmp_path: Path) -> None:
+    write(tmp_path, "b", 2)
+    with stopped(reader(tmp_path, "a", "b")) as source:
+        start = source.initialOffset()
+        end = source.latestOffset(start, NO_LIMIT)
+        assert end == {**start, "b/zookeeper": {"sequence": 2}}
+        (part,) = source.partitions(start, end)
+        # An executor has only what Spark pickles: the reader before its first call, and the part.
+        pickled = pickle.dumps((reader(tmp_path, "a", "b"), part))
+        unopened, same_part = pickle.loads(pickled)  # noqa: S301  # it is this test's own
+        ((cluster, shard, ordinal, packed),) = unopened.read(same_part)
+        assert (cluster, shard, ordinal) == ("b", ZOOKEEPER, 1)
+        assert unpack_row(packed).facts == (SEEN, SEEN)
+        source.commit(end)
+        assert source.latestOffset(end, NO_LIMIT) == end
+
+
+def test_a_cluster_that_is_added_begins_at_its_start(tmp_path: Path) -> None:
+    write(tmp_path, "a", 1)
+    write(tmp_path, "b", 1)
+    with stopped(reader(tmp_path, "a")) as alone:
+        start = alone.latestOffset(alone.initialOffset(), NO_LIMIT)
+    with stopped(reader(tmp_path, "b", "a")) as source:
+        end = source.latestOffset(start, NO_LIMIT)
+        assert end["a/zookeeper"] == end["b/zookeeper"] == {"sequence": 1}
+        assert [part.value[0] for part in source.partitions(start, end)] == ["b/zookeeper"]
+
+
+def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path: Path) -> None:
+    write(tmp_path, "a", 3)
+    with stopped(reader(tmp_path, "a")) as alone:
+        start = alone.initialOffset()
+        begun = alone.latestOffset(start, NO_LIMIT)
+    with stopped(reader(tmp_path, "b")) as source:
+        (part,) = source.partitions(start, begun)
+        ((cluster, *_, packed),) = source.read(part)
+        assert (cluster, len(unpack_row(packed).facts)) == ("a", 3)
+        later = source.latestOffset(begun, NO_LIMIT)
+        assert {name: later[name] for name in begun} == begun
+
+
+def test_news_of_any_source_end_the_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is made endless: only the news can end it."""
+    monkeypatch.setattr("streams.spark.data_source._WAIT_S", PATIENCE_S)
+    opened: list[Journal] = []
+    waiting = threading.Event()
+
+    def watch(_options: object, journal: Journal, _held: object) -> Any:
+        opened.append(journal)
+        waiting.set()
+        return lambda: SourceStatus(observed_ms=1)
+
+    monkeypatch.setattr(ZooKeeperSource, "watch", staticmethod(watch))
+    sources = list(ClusterSources(cluster="a", zookeeper={}).options(tmp_path))
+    source = JobReader(KraftgateDataSource.options_of(sources, tmp_path, waits=True))
+    ends: list[Any] = []
+    asked = threading.Thread(
+        target=lambda: ends.append(source.latestOffset(source.initialOffset(), NO_LIMIT))
+    )
+    asked.start()
+    assert waiting.wait(PATIENCE_S)
+    opened[0].append([SEEN])
+    asked.join(PATIENCE_S)
+    source.stop()
+    assert ends[0]["a/zookeeper"] == {"sequence": 1}
