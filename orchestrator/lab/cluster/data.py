@@ -183,11 +183,13 @@ class LabData(LabMembers):
     def wait_in_sync(self, *, timeout_s: float = _SYNC_S_MAX) -> None:
         """Wait until every replica of every partition is in sync and every partition has a leader.
 
-        The WaitTimedOutError names the leaders of the partitions with a replica out of sync.
+        The replicas of a new partition are in sync before their brokers have made the folders; this
+        waits for these, too. The WaitTimedOutError names the leaders of the partitions with a
+        replica out of sync.
         """
         self._waiter.until(
             "every replica to be in sync",
-            lambda: not self.out_of_sync(),
+            lambda: not self.out_of_sync() and self._has_folders(),
             timeout_s=timeout_s,
             where=self.broker_bootstrap,
             tail=lambda: ", ".join(
@@ -203,6 +205,20 @@ class LabData(LabMembers):
             for key, (replicas, isr, leader) in self.isrs().items()
             if leader < 0 or set(replicas) != set(isr)
         }
+
+    def _has_folders(self) -> bool:
+        """Whether each replica has a folder, as far as the broker's directories have not failed."""
+        made: dict[int, set[tuple[str, int]]] = {}
+        for broker, member in self.brokers.items():
+            if not any(map(directories.is_failed, member.directories)):
+                found = (directories.replicas(path) for path in member.directories)
+                made[broker] = {replica for each in found for replica in each}
+        return all(
+            key in made[broker]
+            for key, (replicas, _, _) in self.isrs().items()
+            for broker in replicas
+            if broker in made
+        )
 
     def failed_directories(self, name: str) -> tuple[int, ...]:
         """Return the indexes of the process's directories that were failed and not healed."""

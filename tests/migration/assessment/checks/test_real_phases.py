@@ -25,7 +25,6 @@ from orchestrator.lab import Lab, LabSpec
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
-from tests.support.polling import until
 from tests.system.asking import directory_id
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
@@ -131,8 +130,6 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrated]:
         lab.create_topic("placed", assignments=[[1], [2]])
         lab.produce("placed", 0, 100)
         lab.wait_in_sync()
-        # A leader without followers is in sync before its broker has made the folder.
-        until(lambda: any((lab.directory(2, n) / "placed-1").is_dir() for n in (0, 1)))
         made = Migrated(lab, configured(tmp_path_factory.mktemp("preflight"), lab))
         _what_conditions_ask_for(made)
         made.look_before()
