@@ -62,7 +62,12 @@ class Killed:
 
     def java(self) -> psutil.Process | None:
         """Its JVM, once there is one."""
-        return next((each for each in self._below() if each.name() == "java"), None)
+        for each in self._below():
+            # What the shell started on the way may be gone.
+            with suppress(psutil.NoSuchProcess):
+                if each.name() == "java":
+                    return each
+        return None
 
     def kill(self) -> None:
         """kill -9 of the driver and everything it started, at once."""
