@@ -11,7 +11,10 @@ them, so the report groups movements by the next barrier of the broker.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from migration.comparison.differences import Comparisons
 from migration.comparison.log_dirs import against_disks
@@ -23,19 +26,39 @@ from migration.metadata.partitions import (
     Numbers,
     Replicas,
     merge,
+    moves,
     register,
 )
-from migration.metadata.records import Config, Partition, PartitionChange, RemoveTopic, Topic
+from migration.metadata.records import Config, Partition, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
-from migration.shard.records import Barrier, ShardRecord, TopicName
+from migration.shard.fold import Placed, fold, replica_changes
+from migration.shard.lists import Integers, Lists, integers
+from migration.shard.partition_records import (
+    NO_NUMBER,
+    IdIndex,
+    Ids,
+    PartitionRecords,
+    distinct,
+    id_at,
+)
+from migration.shard.partition_table import (
+    KEY_BITS,
+    PartitionTable,
+    keys_of,
+    partition_of,
+    topic_of,
+)
+from migration.shard.records import Barrier, OtherRecord, TopicName
 from migration.shard.report import Note, ShardReport
-from migration.shard.transitions import Numbers as Table
 from migration.shard.transitions import (
+    ABSENT,
+    COLUMNS,
     PendingSteps,
     Transitions,
     directory_changes,
     last_assignments,
 )
+from migration.shard.transitions import Numbers as Table
 
 Settings: TypeAlias = dict[tuple[int, str], dict[str, bytes]]
 """By type and name of the resource: key -> digest of the value."""
@@ -63,14 +86,14 @@ def take_name(names: dict[bytes, str], settings: Settings, record: TopicName) ->
 
 
 NOT_REGISTERED: Final[frozenset[int]] = frozenset()
+_EVER: Final = np.iinfo(np.int64).min
 
 
-@dataclass(slots=True)
-class ShardTopic:
-    """A topic's name and its partitions by id."""
+class ShardTopic(NamedTuple):
+    """A topic's name, and its number in the shard, which no other topic ever gets."""
 
     name: str
-    partitions: dict[int, Replicas] = field(default_factory=dict)
+    number: int
 
 
 @dataclass(slots=True)
@@ -80,6 +103,8 @@ class Shard:
     Attributes:
         numbers: of the directories.
         topics: by topic id.
+        next_topic: the number of the next topic.
+        partitions: of all topics.
         registered: directories of each broker's latest registration, by number.
         pending: number of pending replicas by broker; without zeros.
         compared: results of the last comparisons.
@@ -89,11 +114,50 @@ class Shard:
 
     numbers: Numbers = field(default_factory=Numbers)
     topics: dict[bytes, ShardTopic] = field(default_factory=dict)
+    next_topic: int = 0
+    partitions: PartitionTable = field(default_factory=PartitionTable.empty)
     registered: dict[int, frozenset[int]] = field(default_factory=dict)
     pending: dict[int, int] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons)
     configs: Settings = field(default_factory=dict)
     names: dict[bytes, str] = field(default_factory=dict)
+
+    def add(self, topic_id: bytes, name: str) -> ShardTopic:
+        """Add a topic without partitions."""
+        topic = self.topics[topic_id] = ShardTopic(name, self.next_topic)
+        self.next_topic += 1
+        return topic
+
+    def logged(self) -> dict[bytes, "LoggedTopic"]:
+        """Return the topics with their partitions as objects."""
+        return {
+            topic_id: LoggedTopic(topic.name, self.partitions, topic.number)
+            for topic_id, topic in self.topics.items()
+        }
+
+
+class LoggedTopic:
+    """A topic and its partitions as objects, which are made when they are asked for."""
+
+    def __init__(self, name: str, table: PartitionTable, number: int) -> None:
+        self.name = name
+        self._table = table
+        self._number = number
+
+    @cached_property
+    def partitions(self) -> dict[int, Replicas]:
+        """The partitions by id."""
+        objects = self._table.of_topic(self._number).objects()
+        return {partition_of(key): replicas for key, replicas in objects.items()}
+
+
+class _Registration(NamedTuple):
+    """A broker's new directories, by number."""
+
+    offset: int
+    timestamp_ms: int
+    broker: int
+    log_dirs: frozenset[int]
 
 
 class ShardBatch:
@@ -106,82 +170,239 @@ class ShardBatch:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.table: Table | None = None
-        self.transitions = Transitions(shard.registered, shard.numbers)
+        self.topics: list[tuple[bytes, str]] = []
+        self._transitions = Transitions(shard.registered, shard.numbers)
+        self._named = {each.number: (of, each.name) for of, each in shard.topics.items()}
+        self._created_at: dict[int, int] = {}
+        self._removed: set[int] = set()
+        self._registrations: list[_Registration] = []
+        self._topic_index: IdIndex | None = None
         self._barriers: dict[int, list[int]] = {}
         self._ends: list[int] = []
         self._report = ShardReport()
 
-    def apply(self, records: Iterable[tuple[int, int, ShardRecord]], until: int) -> None:
-        """Apply (offset, timestamp in ms, record) in order.
+    def apply(
+        self,
+        partitions: PartitionRecords,
+        others: Iterable[tuple[int, int, OtherRecord]],
+        until: int,
+    ) -> None:
+        """Apply the records of one part of the log.
 
-        A record that contradicts the state is reported and changes nothing. `until`: the end offset
-        of the part of the log that the records are from; it is a barrier, too.
+        A record that contradicts the state is reported and changes nothing.
+
+        Args:
+            partitions: Records of partitions, in order.
+            others: Offset, timestamp in ms and record of the others, in order.
+            until: The end offset of the part of the log; it is a barrier, too.
         """
-        for offset, timestamp_ms, record in records:
-            kind = type(record)
-            if kind is PartitionChange:
-                self._change(offset, timestamp_ms, record)  # type: ignore[arg-type]
-            elif kind is Partition:
-                self._partition(offset, timestamp_ms, record)  # type: ignore[arg-type]
-            else:
-                self._seldom(offset, timestamp_ms, record)
+        directories = partitions.directories
+        numbers = self._numbers_of(partitions.directory_ids)[directories.values]
+        numbered = directories._replace(values=numbers)
+        done = 0
+        for offset, timestamp_ms, record in others:
+            if isinstance(record, RemoveTopic):
+                end = int(np.searchsorted(partitions.offsets, offset))
+                self._partitions(partitions.take(slice(done, end)), numbered.take(slice(done, end)))
+                done = end
+            self._other(offset, timestamp_ms, record)
+        self._partitions(partitions.take(slice(done, None)), numbered.take(slice(done, None)))
+        self._forget_removed()
+        self._created_at = {}
         self._ends.append(until)
 
-    def replace(self, offset: int, timestamp_ms: int, records: Iterable[ShardRecord]) -> None:
-        """Replace the state by a snapshot; only the differences are reported."""
-        loaded = Shard(numbers=self.shard.numbers)
+    def replace(
+        self,
+        offset: int,
+        timestamp_ms: int,
+        partitions: PartitionRecords,
+        others: Iterable[tuple[int, int, OtherRecord]],
+    ) -> None:
+        """Replace the state by a snapshot's records; only the differences are reported."""
+        shard = self.shard
+        loaded = Shard(numbers=shard.numbers)
         scratch = ShardBatch(loaded)
-        scratch.apply(((offset, timestamp_ms, each) for each in records), offset + 1)
-        before, self.shard.topics = self.shard.topics, loaded.topics
-        self.shard.registered = loaded.registered
-        self.shard.configs, self.shard.names = loaded.configs, loaded.names
+        scratch.apply(partitions, others, offset + 1)
+        self._report.notes.extend(
+            each._replace(offset=offset, timestamp_ms=timestamp_ms)
+            for each in scratch.finish().notes
+        )
+        self._report.topics += len(loaded.topics) - len(shard.topics)
+        self._report.partitions += len(loaded.partitions.keys) - len(shard.partitions.keys)
+        numbers = np.zeros(loaded.next_topic, dtype=np.int64)
+        topics = {}
+        for topic_id, topic in loaded.topics.items():
+            known = shard.topics.get(topic_id) or shard.add(topic_id, topic.name)
+            numbers[topic.number] = known.number
+            topics[topic_id] = ShardTopic(topic.name, known.number)
+            self._named[known.number] = (topic_id, topic.name)
+        before, after = shard.partitions, loaded.partitions
+        after = after._replace(keys=keys_of(numbers[after.topics()], after.partitions()))
+        after = after.take(np.argsort(after.keys, kind="stable"))
+        shard.topics, shard.partitions = topics, after
+        self._topic_index = None
+        shard.registered, shard.configs, shard.names = (
+            loaded.registered,
+            loaded.configs,
+            loaded.names,
+        )
         if loaded.topics:
-            self.transitions.reload(loaded.registered)
-        self._report.notes.extend(scratch._report.notes)
-        self._report.topics += len(loaded.topics) - len(before)
-        for topic_id in before.keys() | loaded.topics.keys():
-            old, new = before.get(topic_id), loaded.topics.get(topic_id)
-            was = old.partitions if old is not None else {}
-            now = new.partitions if new is not None else {}
-            name = (new or old or ShardTopic("")).name
-            topic = self.transitions.topic(topic_id, name)
-            self._report.partitions += len(now) - len(was)
-            for partition_id in was.keys() | now.keys():
-                at = (offset, timestamp_ms, topic, partition_id)
-                self.transitions.moved(at, was.get(partition_id), now.get(partition_id))
-                self._report.replication.take(was.get(partition_id), now.get(partition_id))
+            self._transitions.reload(loaded.registered)
+        keys = np.union1d(before.keys, after.keys)
+        self._tell(offset, timestamp_ms, before.looked_up(keys), after.looked_up(keys))
         if not loaded.topics:
             # The state of a removed replica follows from its broker's old directories.
-            self.transitions.all_gone(loaded.registered)
+            self._transitions.reload(loaded.registered)
         self._ends.append(offset + 1)
 
     def restart(self, timestamp_ms: int) -> None:
         """Clear the state: another metadata log begins, before its offset 0."""
-        self.replace(-1, timestamp_ms, ())
+        self.replace(-1, timestamp_ms, PartitionRecords.of(()), ())
         self.shard.compared = Comparisons()
 
     def compare(self, seen: ShardFact) -> None:
         """Compare the shard, after the records so far, with what another source reports."""
         shard = self.shard
         if isinstance(seen, ZkContentSeen):
-            found = against_zookeeper(shard.topics, shard.configs, shard.compared, seen)
+            found = against_zookeeper(shard.logged(), shard.configs, shard.compared, seen)
         else:
-            found = against_disks(shard.topics, shard.numbers, shard.compared, seen)
+            found = against_disks(shard.logged(), shard.numbers, shard.compared, seen)
         self._report.comparisons.append(found)
 
     def finish(self) -> ShardReport:
-        """Return what the batch changed; call it once, at the end. Then `table` is complete."""
-        report, table = self._report, self.transitions.table()
+        """Return what the batch changed; call it once, at the end.
+
+        Then `table` is complete, and the number of a topic in it is a position in `topics`.
+        """
+        report, table = self._report, self._transitions.table()
+        report.notes.sort(key=lambda note: note.offset)
         if table is not None:
             report.directories = directory_changes(table, self.shard.numbers.ids())
             report.assigned_ms = last_assignments(table)
             steps = PendingSteps(table)
             report.movements = steps.movements(self._barriers, self._ends)
             report.crossings = steps.crossings(self.shard.pending)
+            numbers, table[:, 2] = np.unique(table[:, 2], return_inverse=True)
+            self.topics = [self._named[each] for each in numbers.tolist()]
         self.table = table
         return report
 
-    def _seldom(self, offset: int, timestamp_ms: int, record: ShardRecord) -> None:
+    def _partitions(self, records: PartitionRecords, directories: Lists) -> None:
+        """Apply records between which no topic is removed, and the registrations among them.
+
+        `directories`: of the records, with the directories' numbers.
+        """
+        registrations, self._registrations = self._registrations, []
+        topics = self._topics_of(records)
+        known = topics != NO_NUMBER
+        if not known.all():
+            for row in np.flatnonzero(~known).tolist():
+                self._contradicts(records, row, None)
+            rows = np.flatnonzero(known)
+            topics, records, directories = topics[rows], records.take(rows), directories.take(rows)
+        self._forget_removed()
+        table = self.shard.partitions
+        changes = np.empty((0, 4), dtype=np.int64)
+        if len(topics):
+            changes = self._changes(topics, records, directories)
+        at = changes[:, 0]
+        rows = np.empty((len(changes), COLUMNS), dtype=np.int64)
+        rows[:, 0] = records.offsets[at]
+        rows[:, 1] = records.timestamps[at]
+        rows[:, 2] = topics[at]
+        rows[:, 3] = records.partitions[at]
+        rows[:, 4:] = changes[:, 1:]
+        if registrations:
+            rows = self._register(registrations, table, rows)
+        self._transitions.extend(rows)
+
+    def _changes(self, topics: Integers, records: PartitionRecords, directories: Lists) -> Integers:
+        """Apply records of existing topics; return the replicas that may have moved, as `fold`."""
+        shard = self.shard
+        keys = keys_of(topics, records.partitions)
+        found = fold(shard.partitions, keys, records._replace(directories=directories))
+        before, after, changes = found.before, found.after, found.changes
+        if len(found.odd):
+            odd_before, odd_after, odd_changes = self._one_by_one(keys, records, found.odd)
+            before = PartitionTable.joined([before, odd_before])
+            after = PartitionTable.joined([after, odd_after])
+            after = after.take(np.argsort(after.keys, kind="stable"))
+            changes = np.concatenate([changes, odd_changes])
+            changes = changes[np.argsort(changes[:, 0], kind="stable")]
+        shard.partitions = shard.partitions.replaced(after)
+        self._report.replication.take(before, after)
+        self._report.partitions += _count(after) - _count(before)
+        return changes
+
+    def _topics_of(self, records: PartitionRecords) -> Integers:
+        """Return the number of each record's topic; NO_NUMBER: there is none at its offset."""
+        if self._topic_index is None:
+            topics = self.shard.topics
+            self._topic_index = IdIndex(list(topics), [each.number for each in topics.values()])
+        found = self._topic_index.find(records.topic_ids)
+        if self._created_at:
+            created_at = np.full(self.shard.next_topic + 1, _EVER, dtype=np.int64)
+            created_at[list(self._created_at)] = list(self._created_at.values())
+            found[created_at[found] > records.offsets] = NO_NUMBER
+        return found
+
+    def _numbers_of(self, directories: Ids) -> Integers:
+        """Return the number of each directory; an unknown one gets the next number."""
+        numbers = self.shard.numbers
+        found = IdIndex(list(numbers), list(numbers.values())).find(directories)
+        if (found == NO_NUMBER).any():
+            for each in distinct(directories[found == NO_NUMBER]):
+                numbers[DirectoryId(each)]
+            found = IdIndex(list(numbers), list(numbers.values())).find(directories)
+        return found
+
+    def _one_by_one(
+        self, keys: Integers, records: PartitionRecords, rows: Integers
+    ) -> tuple[PartitionTable, PartitionTable, Integers]:
+        """Apply these rows; return their partitions before and after, and the changes."""
+        shard = self.shard
+        before = shard.partitions.looked_up(np.unique(keys[rows]))
+        partitions: dict[int, Replicas] = before.objects()
+        changes: list[tuple[int, int, int, int]] = []
+        for row in rows.tolist():
+            key, record = int(keys[row]), records.record(row)
+            was = partitions.get(key)
+            try:
+                if isinstance(record, Partition):
+                    now = register(record, shard.numbers)
+                elif was is not None:
+                    now = merge(was, record, shard.numbers)
+                else:
+                    self._contradicts(records, row, None)
+                    continue
+            except InvalidReplicaDirectories as error:
+                self._contradicts(records, row, str(error))
+                continue
+            partitions[key] = now
+            changes += [
+                (row, broker, *(ABSENT if each is None else each for each in places))
+                for broker, *places in moves(was, now)
+            ]
+        after = PartitionTable.of(partitions).looked_up(before.keys)
+        return before, after, np.array(changes, dtype=np.int64).reshape(-1, 4)
+
+    def _tell(
+        self, offset: int, timestamp_ms: int, before: PartitionTable, after: PartitionTable
+    ) -> None:
+        """Report that these partitions changed at one offset."""
+        self._report.replication.take(before, after)
+        changes = replica_changes(
+            Placed(before.brokers, before.directories), Placed(after.brokers, after.directories)
+        )
+        rows = np.empty((len(changes), COLUMNS), dtype=np.int64)
+        rows[:, 0] = offset
+        rows[:, 1] = timestamp_ms
+        rows[:, 2] = before.topics()[changes[:, 0]]
+        rows[:, 3] = before.partitions()[changes[:, 0]]
+        rows[:, 4:] = changes[:, 1:]
+        self._transitions.extend(rows)
+
+    def _other(self, offset: int, timestamp_ms: int, record: OtherRecord) -> None:
         match record:
             case Topic():
                 self._topic(offset, timestamp_ms, record)
@@ -190,7 +411,9 @@ class ShardBatch:
             case Barrier():
                 self._barriers.setdefault(record.broker_id, []).append(offset)
                 if record.log_dirs is not None:
-                    self._registered(offset, timestamp_ms, record.broker_id, record.log_dirs)
+                    log_dirs = frozenset(map(self.shard.numbers.__getitem__, record.log_dirs))
+                    found = _Registration(offset, timestamp_ms, record.broker_id, log_dirs)
+                    self._registrations.append(found)
             case Config():
                 take_config(self.shard.configs, record)
             case TopicName():
@@ -198,9 +421,14 @@ class ShardBatch:
 
     def _topic(self, offset: int, timestamp_ms: int, record: Topic) -> None:
         if record.topic_id in self.shard.topics:
-            self._contradicts(offset, timestamp_ms, record.topic_id, "the topic exists already")
+            self._note_contradiction(
+                offset, timestamp_ms, record.topic_id, "the topic exists already"
+            )
             return
-        self.shard.topics[record.topic_id] = ShardTopic(record.name)
+        topic = self.shard.add(record.topic_id, record.name)
+        self._named[topic.number] = (record.topic_id, record.name)
+        self._created_at[topic.number] = offset
+        self._topic_index = None
         self._report.topics += 1
         fields: dict[str, str | int] = {"topic": record.name, "topic_id": to_text(record.topic_id)}
         self._report.notes.append(Note(offset, timestamp_ms, EventKind.TOPIC_CREATED, fields))
@@ -208,82 +436,102 @@ class ShardBatch:
     def _remove(self, offset: int, timestamp_ms: int, record: RemoveTopic) -> None:
         topic = self.shard.topics.pop(record.topic_id, None)
         if topic is None:
-            self._contradicts(offset, timestamp_ms, record.topic_id, "no such topic to remove")
+            self._note_contradiction(
+                offset, timestamp_ms, record.topic_id, "no such topic to remove"
+            )
             return
-        number = self.transitions.topic(record.topic_id, topic.name)
-        for partition_id, replicas in topic.partitions.items():
-            self.transitions.moved((offset, timestamp_ms, number, partition_id), replicas, None)
-            self._report.replication.take(replicas, None)
+        self._topic_index = None
+        self._removed.add(topic.number)
+        before = self.shard.partitions.of_topic(topic.number)
+        self._tell(
+            offset,
+            timestamp_ms,
+            before,
+            PartitionTable.absent(len(before.keys))._replace(keys=before.keys),
+        )
         self._report.topics -= 1
-        self._report.partitions -= len(topic.partitions)
+        self._report.partitions -= len(before.keys)
         fields: dict[str, str | int] = {
             "topic": topic.name,
             "topic_id": to_text(record.topic_id),
-            "partitions": len(topic.partitions),
+            "partitions": len(before.keys),
         }
         self._report.notes.append(Note(offset, timestamp_ms, EventKind.TOPIC_DELETED, fields))
 
-    def _partition(self, offset: int, timestamp_ms: int, record: Partition) -> None:
-        topic_id, partition_id = record.topic_id, record.partition_id
-        topic = self.shard.topics.get(topic_id)
-        if topic is None:
-            self._contradicts(offset, timestamp_ms, topic_id, "a partition without a topic")
-            return
-        try:
-            after = register(record, self.shard.numbers)
-        except InvalidReplicaDirectories as error:
-            self._contradicts(offset, timestamp_ms, topic_id, str(error))
-            return
-        before = topic.partitions.get(partition_id)
-        if before is None:
-            self._report.partitions += 1
-        topic.partitions[partition_id] = after
-        number = self.transitions.topic(topic_id, topic.name)
-        self.transitions.moved((offset, timestamp_ms, number, partition_id), before, after)
-        self._report.replication.take(before, after)
+    def _forget_removed(self) -> None:
+        """Drop the rows of removed topics: once, since each time copies the table."""
+        if self._removed:
+            self.shard.partitions = self.shard.partitions.without_topics(self._removed)
+            self._removed = set()
 
-    def _change(self, offset: int, timestamp_ms: int, record: PartitionChange) -> None:
-        topic_id, partition_id = record.topic_id, record.partition_id
-        topic = self.shard.topics.get(topic_id)
-        before = topic.partitions.get(partition_id) if topic is not None else None
-        if topic is None or before is None:
+    def _register(
+        self, registrations: "list[_Registration]", table: PartitionTable, rows: Integers
+    ) -> Integers:
+        """Apply registrations: replicas in other directories go offline, or online again.
+
+        Nearly every registration leaves each replica's state as it is; then the rows around it need
+        not be separated.
+
+        Args:
+            registrations: In order.
+            table: The partitions before the rows.
+            rows: Of `Transitions.extend`. Those that precede a change of states are reported.
+
+        Returns:
+            The rows that are left to be reported.
+        """
+        flat = table.brokers.flat(), table.directories.flat()
+        used = np.unique(np.append(keys_of(*flat), keys_of(rows[:, 4], rows[:, 6])))
+        registered, done = self.shard.registered, 0
+        for offset, timestamp_ms, broker, after in registrations:
+            before = registered.get(broker, NOT_REGISTERED)
+            start, end = np.searchsorted(used, integers([broker, broker + 1]) << KEY_BITS)
+            directories = {partition_of(each) for each in used[start:end].tolist()}
+            changed = self._transitions.changed(directories, before, after)
+            if changed:
+                end = int(np.searchsorted(rows[:, 0], offset))
+                self._transitions.extend(rows[done:end].copy())
+                done = end
+                hosted = _hosted(table, rows[:end], broker)
+                restated = [
+                    (offset, timestamp_ms, topic_of(key), partition_of(key), broker, each, each)
+                    for key, each in hosted.items()
+                    if each in changed
+                ]
+                block = np.array(restated, dtype=np.int64).reshape(-1, COLUMNS)
+                self._transitions.restated(block, before, after)
+            if after:
+                registered[broker] = after
+            else:
+                registered.pop(broker, None)
+            self._transitions.registered(broker, after)
+        return rows[done:]
+
+    def _contradicts(self, records: PartitionRecords, row: int, why: str | None) -> None:
+        if why is None:
             why = "a change of a partition that does not exist"
-            self._contradicts(offset, timestamp_ms, topic_id, why)
-            return
-        try:
-            after = merge(before, record, self.shard.numbers)
-        except InvalidReplicaDirectories as error:
-            self._contradicts(offset, timestamp_ms, topic_id, str(error))
-            return
-        topic.partitions[partition_id] = after
-        if after[:2] != before[:2]:
-            number = self.transitions.topic(topic_id, topic.name)
-            self.transitions.moved((offset, timestamp_ms, number, partition_id), before, after)
-        if after[2:] != before[2:] or after.brokers != before.brokers:
-            self._report.replication.take(before, after)
+            if records.created[row]:
+                why = "a partition without a topic"
+        offset, timestamp_ms = int(records.offsets[row]), int(records.timestamps[row])
+        self._note_contradiction(offset, timestamp_ms, id_at(records.topic_ids, row), why)
 
-    def _registered(
-        self, offset: int, timestamp_ms: int, broker: int, log_dirs: tuple[DirectoryId, ...]
+    def _note_contradiction(
+        self, offset: int, timestamp_ms: int, topic_id: bytes, why: str
     ) -> None:
-        """Apply a broker's directories: replicas in others go offline, or online again."""
-        registered = self.shard.registered
-        before = registered.get(broker, NOT_REGISTERED)
-        directories = frozenset(map(self.shard.numbers.__getitem__, log_dirs))
-        if directories == before:
-            return
-        if directories:
-            registered[broker] = directories
-        else:
-            registered.pop(broker, None)
-        self.transitions.registered(broker, directories)
-        for topic_id, topic in self.shard.topics.items():
-            number = self.transitions.topic(topic_id, topic.name)
-            for partition_id, replicas in topic.partitions.items():
-                if broker in replicas.brokers:
-                    directory = replicas.directories[replicas.brokers.index(broker)]
-                    at = (offset, timestamp_ms, number, partition_id)
-                    self.transitions.restated(at, broker, directory, before, directories)
-
-    def _contradicts(self, offset: int, timestamp_ms: int, topic_id: bytes, why: str) -> None:
         fields: dict[str, str | int] = {"topic_id": to_text(topic_id), "reason": why}
         self._report.notes.append(Note(offset, timestamp_ms, EventKind.RECORD_CONTRADICTS, fields))
+
+
+def _hosted(table: PartitionTable, rows: Integers, broker: int) -> dict[int, int]:
+    """Return the directories of a broker's replicas, by the partition's key, after these rows."""
+    values = np.flatnonzero(table.brokers.flat() == broker)
+    keys = table.keys[table.brokers.owners()[values]]
+    found = dict(zip(keys.tolist(), table.directories.flat()[values].tolist(), strict=True))
+    moved = rows[rows[:, 4] == broker]
+    keys = keys_of(moved[:, 2], moved[:, 3])
+    found.update(zip(keys.tolist(), moved[:, 6].tolist(), strict=True))
+    return {key: directory for key, directory in found.items() if directory != ABSENT}
+
+
+def _count(table: PartitionTable) -> int:
+    return int((table.brokers.lengths >= 0).sum())

@@ -7,8 +7,6 @@ from migration.metadata.records import (
     BrokerRegistrationChange,
     Config,
     FenceBroker,
-    Partition,
-    PartitionChange,
     Record,
     RegisterBroker,
     RemoveTopic,
@@ -47,6 +45,5 @@ def barrier(record: Record) -> Barrier | None:
             return None
 
 
-ShardRecord: TypeAlias = (
-    Topic | RemoveTopic | Partition | PartitionChange | Barrier | Config | TopicName
-)
+OtherRecord: TypeAlias = Topic | RemoveTopic | Barrier | Config | TopicName
+"""All of them but those of partitions (`migration.shard.partition_records`)."""

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from migration.comparison.differences import ShardComparison
 from migration.metadata.directory_ids import DirectoryId
-from migration.metadata.partitions import Replicas
+from migration.shard.partition_table import PartitionTable, keys_of
 
 STEPS_MAX: Final = 32
 """The number of latest steps that are kept; older ones do not help an estimate."""
@@ -119,26 +121,22 @@ class ReplicationChange:
     reassigning: int = 0
     missing: dict[int, int] = field(default_factory=dict)
 
-    def take(self, before: Replicas | None, after: Replicas | None) -> None:
-        """Add the change of one partition; None: it did not exist before, or does not after."""
-        if before is not None:
-            self._count(before, -1)
-        if after is not None:
-            self._count(after, 1)
+    def take(self, before: PartitionTable, after: PartitionTable) -> None:
+        """Add the change of these partitions."""
+        self._count(before, -1)
+        self._count(after, 1)
 
-    def _count(self, replicas: Replicas, sign: int) -> None:
-        brokers, isr = replicas.brokers, replicas.isr
-        if replicas.leader < 0:
-            self.leaderless += sign
-        if replicas.moving:
-            self.reassigning += sign
-        if brokers == isr:
-            return
-        out = [each for each in brokers if each not in isr]
-        if out:
-            self.under_replicated += sign
-            for broker in out:
-                self.missing[broker] = self.missing.get(broker, 0) + sign
+    def _count(self, table: PartitionTable, sign: int) -> None:
+        there = table.brokers.lengths >= 0
+        self.leaderless += sign * int((there & (table.leaders < 0)).sum())
+        self.reassigning += sign * int((there & (table.moving != 0)).sum())
+        rows = table.take(there & ~table.brokers.equals(table.isr))
+        owners, brokers = rows.brokers.owners(), rows.brokers.flat()
+        out = ~np.isin(keys_of(owners, brokers), keys_of(rows.isr.owners(), rows.isr.flat()))
+        self.under_replicated += sign * len(np.unique(owners[out]))
+        missing, counts = np.unique(brokers[out], return_counts=True)
+        for broker, count in zip(missing.tolist(), counts.tolist(), strict=True):
+            self.missing[broker] = self.missing.get(broker, 0) + sign * count
 
 
 class Note(NamedTuple):

@@ -1,18 +1,18 @@
 """Changes of replicas' directory states, in columns: one row for each replica and record.
 
-A large migration has millions of them, so they are rows of numbers, processed with numpy; `topics`
-and the directories' `Numbers` map the numbers to ids. `report` has what the image needs of them.
+A large migration has millions of them, so they are rows of numbers, processed with numpy. The
+shard's topics and the directories' `Numbers` map the numbers to ids. `report` has what the image
+needs of them.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.partitions import Numbers as Directories
-from migration.metadata.partitions import Replicas, moves
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.shard.report import STEPS_MAX, Crossing, Movement, Step
 
@@ -37,158 +37,113 @@ _IS_PENDING: Final = np.array([state in PENDING_STATES for state in (*STATES, No
 """Whether a state's number is one of a pending replica; the state of ABSENT is the last one."""
 _NEVER: Final = np.iinfo(np.int64).max
 COLUMNS: Final = 7
-"""Metadata offset, timestamp (ms), number of the topic, partition, broker, place before, after."""
+"""Metadata offset, timestamp (ms), the topic's number, partition, broker, place before, after."""
 
 
-def place(directory: int, state: int) -> int:
+Places = TypeVar("Places", int, Numbers)
+
+
+def place(directory: Places, state: Places) -> Places:
     """Return a directory's number and the replica's state, in one number."""
     return (directory << _STATE_BITS) | state
 
 
 class Transitions:
-    """Changes in log order, as flat lists that are only extended.
+    """Changes in the order of the log, in blocks of rows.
 
-    A record changes `count` replicas; each adds one element to `_brokers`, `_was` and `_now`.
-    `table` leaves out replicas that did not move.
-
-    Attributes:
-        topics: id and name by number.
+    The state of a replica in a directory follows from its broker's registration at that time.
     """
 
     def __init__(self, registered: Mapping[int, frozenset[int]], directories: Directories) -> None:
         """Begin a batch; `registered`: the directories of each broker before it."""
         self._directories = directories
-        self.topics: list[tuple[bytes, str]] = []
-        self._topic_numbers: dict[bytes, int] = {}
-        # Metadata offset, timestamp, topic's number, partition and count, record by record.
-        self._heads: list[int] = []
-        self._brokers: list[int] = []
-        self._was: list[int] = []
-        self._now: list[int] = []
-        # Rows of COLUMNS, for replicas that kept their directory.
-        self._restated: list[int] = []
+        self._blocks: list[Numbers] = []
         self.reload(registered)
 
-    def topic(self, topic_id: bytes, name: str) -> int:
-        """Return the topic's number in this batch."""
-        number = self._topic_numbers.get(topic_id)
-        if number is None:
-            number = self._topic_numbers[topic_id] = len(self._topic_numbers)
-            self.topics.append((topic_id, name))
-        return number
-
-    def moved(
-        self, at: tuple[int, int, int, int], before: Replicas | None, after: Replicas | None
-    ) -> None:
-        """Record that replicas of a partition changed directory, were added or removed.
-
-        `at`: metadata offset, timestamp (ms), the topic's number, partition.
-        """
-        if before is None and after is not None:
-            count = len(after.brokers)
-            self._heads += (*at, count)
-            self._brokers += after.brokers
-            self._was += (ABSENT,) * count
-            self._now += after.directories
-        elif before is not None and after is not None and before.brokers == after.brokers:
-            self._heads += (*at, len(after.brokers))
-            self._brokers += after.brokers
-            self._was += before.directories
-            self._now += after.directories
-        else:
-            for broker, was, now in moves(before, after):
-                self._heads += (*at, 1)
-                self._brokers.append(broker)
-                self._was.append(ABSENT if was is None else was)
-                self._now.append(ABSENT if now is None else now)
-
     def reload(self, registered: Mapping[int, frozenset[int]]) -> None:
-        """Set the directories of all brokers, from a snapshot."""
-        self._registered: dict[int, list[tuple[int, frozenset[int]]]] = {
-            broker: [(0, directories)] for broker, directories in registered.items()
-        }
-
-    def all_gone(self, registered: Mapping[int, frozenset[int]]) -> None:
-        """Drop all moves so far, and set the directories of all brokers."""
-        for versions in self._registered.values():
-            versions.append((len(self._brokers), frozenset()))
-        for broker, directories in registered.items():
-            self.registered(broker, directories)
+        """Set the directories of all brokers from here on."""
+        self._online = dict(registered)
+        self._owners: Numbers | None = None
 
     def registered(self, broker: int, directories: frozenset[int]) -> None:
         """Set a broker's directories from here on; none: it is not registered."""
-        versions = self._registered.setdefault(broker, [(0, frozenset())])
-        versions.append((len(self._brokers), directories))
+        self._online[broker] = directories
+        self._owners = None
 
-    def restated(
-        self,
-        at: tuple[int, int, int, int],
-        broker: int,
-        directory: int,
-        before: frozenset[int],
-        after: frozenset[int],
-    ) -> None:
-        """Record that a replica keeps its directory while its broker's registration changes."""
-        was, now = self._place_in(directory, before), self._place_in(directory, after)
-        if was != now:
-            self._restated += (*at, broker, was, now)
+    def changed(
+        self, directories: Collection[int], before: frozenset[int], after: frozenset[int]
+    ) -> set[int]:
+        """Return those of a broker's directories whose state its registration changes."""
+        reserved = self._directories.reserved
+        return {
+            each
+            for each in directories
+            if each >= len(_RESERVED_STATES)
+            and each not in reserved
+            and bool(before and each not in before) != bool(after and each not in after)
+        }
 
-    def _place_in(self, directory: int, online: frozenset[int]) -> int:
-        """As `migration.metadata.partitions.classify`, in numbers."""
-        if directory < len(_RESERVED_STATES):
-            return place(directory, int(_RESERVED_STATES[directory]))
-        if directory in self._directories.reserved:
-            return place(directory, RESERVED_STATE)
-        if online and directory not in online:
-            return place(directory, OFFLINE_STATE)
-        return place(directory, ASSIGNED_STATE)
+    def extend(self, rows: Numbers) -> None:
+        """Add rows of COLUMNS with directories, or ABSENT, in the place of places."""
+        if len(rows):
+            for column in (5, 6):
+                rows[:, column] = self._places(rows[:, 4], rows[:, column])
+            self._blocks.append(rows[rows[:, 5] != rows[:, 6]])
+
+    def restated(self, rows: Numbers, before: frozenset[int], after: frozenset[int]) -> None:
+        """Add replicas that keep their directory while their broker's registration changes.
+
+        `rows`: of COLUMNS, with the directory in the place of both places.
+        """
+        states = self._states()[rows[:, 5]]
+        known = states == ASSIGNED_STATE
+        for column, online in ((5, before), (6, after)):
+            directories, found = rows[:, column], states
+            if online:
+                found = np.where(known & ~np.isin(directories, list(online)), OFFLINE_STATE, states)
+            rows[:, column] = place(directories, found)
+        self._blocks.append(rows[rows[:, 5] != rows[:, 6]])
 
     def table(self) -> Numbers | None:
         """Return a table of COLUMNS, a row for each change; None: nothing moved."""
-        if not self._brokers and not self._restated:
-            return None
-        heads = np.array(self._heads, dtype=np.int64).reshape(-1, 5)
-        table = np.empty((len(self._brokers), COLUMNS), dtype=np.int64)
-        table[:, :4] = np.repeat(heads[:, :4], heads[:, 4], axis=0)
-        table[:, 4] = self._brokers
-        table[:, 5] = self._was
-        table[:, 6] = self._now
-        self._place(table)
-        table = table[table[:, 5] != table[:, 6]]
-        if self._restated:
-            restated = np.array(self._restated, dtype=np.int64).reshape(-1, COLUMNS)
-            table = np.concatenate([table, restated])
-            table = table[np.argsort(table[:, 0], kind="stable")]
-        return table
+        return np.concatenate(self._blocks) if self._blocks else None
 
-    def _place(self, table: Numbers) -> None:
-        """Replace directories by places in the two last columns of the table."""
-        if not len(table):
-            return
-        order = np.argsort(table[:, 4], kind="stable")
-        brokers = table[order, 4]
-        starts = np.flatnonzero(np.r_[True, brokers[1:] != brokers[:-1]])
-        ends = np.r_[starts[1:], len(brokers)]
-        states = np.full((len(table), 2), ASSIGNED_STATE, dtype=np.int64)
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            rows = order[start:end]
-            versions = self._registered.get(int(brokers[start]), [])
-            bounds = [*np.searchsorted(rows, [row for row, _ in versions]), len(rows)]
-            for number, (_, online) in enumerate(versions):
-                part = rows[bounds[number] : bounds[number + 1]]
-                if online and len(part):
-                    known = np.isin(table[part, 5:7], list(online))
-                    states[part] = np.where(known, ASSIGNED_STATE, OFFLINE_STATE)
-        directories = table[:, 5:7]
-        reserved = directories < len(_RESERVED_STATES)
-        states = np.where(
-            reserved, np.take(_RESERVED_STATES, np.maximum(directories, 0) % 3), states
+    def _places(self, brokers: Numbers, directories: Numbers) -> Numbers:
+        """As `migration.metadata.partitions.classify`, in numbers."""
+        states = np.append(self._states(), ASSIGNED_STATE)[directories]
+        # Nearly every directory is its broker's.
+        others = np.flatnonzero(
+            (states == ASSIGNED_STATE)
+            & (directories != ABSENT)
+            & (self._owner_of(directories) != brokers)
         )
-        if self._directories.reserved:
-            others = np.isin(directories, list(self._directories.reserved))
-            states = np.where(others, RESERVED_STATE, states)
-        there = directories != ABSENT
-        table[:, 5:7] = np.where(there, (directories << _STATE_BITS) | states, ABSENT)
+        pairs, inverse = np.unique(
+            (brokers[others] << 32) | directories[others], return_inverse=True
+        )
+        found = [self._state(each >> 32, each & 0xFFFFFFFF) for each in pairs.tolist()]
+        states[others] = np.array(found, dtype=np.int64)[inverse]
+        return np.where(directories == ABSENT, ABSENT, place(directories, states))
+
+    def _state(self, broker: int, directory: int) -> int:
+        online = self._online.get(broker)
+        return OFFLINE_STATE if online and directory not in online else ASSIGNED_STATE
+
+    def _states(self) -> Numbers:
+        """Return by directory the state of a replica in it while it is online."""
+        states = np.full(len(self._directories), ASSIGNED_STATE, dtype=np.int64)
+        states[: len(_RESERVED_STATES)] = _RESERVED_STATES
+        states[list(self._directories.reserved)] = RESERVED_STATE
+        return states
+
+    def _owner_of(self, directories: Numbers) -> Numbers:
+        """Return by directory a broker that has registered it, or -1."""
+        count = len(self._directories)
+        if self._owners is None or len(self._owners) != count:
+            owners = np.full(count, -1, dtype=np.int64)
+            for broker, online in self._online.items():
+                owners[list(online)] = broker
+            self._owners = owners
+        return self._owners[directories]
 
 
 def directory_of(places: Numbers) -> Numbers:

@@ -162,9 +162,10 @@ class LogIndex:
         if batch.is_control:
             return False
         if any(batch.mentions(mark) for mark in _TRANSACTION_MARKS):
-            for offset, _, value in batch.records():
-                if len(value) > 1 and value[1] in _TRANSACTION_MARKS:
-                    record = read_record(value)
+            _, starts, ends = batch.places()
+            for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
+                if end - start > 1 and batch.buffer[start + 1] in _TRANSACTION_MARKS:
+                    record, offset = read_record(batch.buffer[start:end]), batch.base_offset + row
                     if isinstance(record, BeginTransaction | EndTransaction | AbortTransaction):
                         self._transaction, _ = admit(self._transaction, offset, record)
             return False

@@ -1,8 +1,9 @@
 """Converts the bytes of a slice to rows: each record's shard, and whether it is committed yet.
 
-Runs on the executors. A record is routed by the bytes that have a fixed position in every version
-(the topic id), so that no record is decoded twice. Records about brokers go to the cluster's row
-and, as barriers, to the shards.
+Runs on the executors. A record of a partition is routed by the bytes that have a fixed position in
+every version (the topic id), so that no record is decoded twice; these records stay columns from
+here to the shard's state. Records about brokers go to the cluster's row and, as barriers, to the
+shards.
 
 Rows are few and large, since Spark's cost is per row: the records of a slice for one shard, or
 about the cluster, are transferred together as a chunk, with their offsets and timestamps, packed by
@@ -10,20 +11,36 @@ msgpack, and decoded where they are used.
 """
 
 import enum
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 import msgpack
+import numpy as np
 
-from migration.metadata.records import Config, LeaderChange, Record, RemoveTopic, Stamped, Topic
+from migration.metadata.records import (
+    Config,
+    LeaderChange,
+    Partition,
+    PartitionChange,
+    Record,
+    RemoveTopic,
+    Stamped,
+    Topic,
+)
 from migration.metadata.transactions import Admission, Transaction, admit
+from migration.shard.lists import Integers, integers
+from migration.shard.partition_records import PartitionRecords
 from migration.shard.placement import CLUSTER, SHARDS, place_of_name, shard_numbers
-from migration.shard.records import Barrier, ShardRecord, TopicName, barrier
+from migration.shard.records import Barrier, OtherRecord, TopicName, barrier
 from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
 from streams.metadata.offsets import NONE
 from streams.metadata.plan import Slice
 from streams.process.garbage import without_garbage_collection
 from streams.wire.batches import Batch, read_file
+from streams.wire.columns import CHANGE_KEY, PARTITION_KEY, Values, read_columns
 from streams.wire.control import (
     LeaderChangeMessageV0,
     LeaderChangeMessageV1,
@@ -36,7 +53,6 @@ Row = tuple[str, int, int, bytes]
 """cluster, shard, ordinal (the order of one shard's rows in a batch), chunk."""
 
 _ROWS_A_SLICE: Final = 10**6
-_PARTITION_KEYS: Final = (3, 5)
 _NO_OP_KEY: Final = 20
 _TRANSACTION_KEYS: Final = (23, 24, 25)
 _TOPIC_ID_END_PARTITION: Final = 22
@@ -51,6 +67,10 @@ RawName = tuple[bytes, str | None]
 """The fields of a `migration.shard.records.TopicName`."""
 RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
+
+
+RawValueAt = tuple[int, int, bytes]
+"""A RawRecord with bytes."""
 
 
 class ChunkKind(enum.IntEnum):
@@ -68,17 +88,30 @@ class ChunkKind(enum.IntEnum):
     RESTART = 6
 
 
+PackedValues = tuple[int, bytes, bytes, bytes]
+"""Values of partition records with equal lengths: the length, then their offsets, timestamps and
+bytes, each one after the other; numbers have 64 bits."""
+DecodedRecord = tuple[int, int, OtherRecord]
+"""Metadata offset, timestamp in ms, record."""
+
+
 class ShardChunk(NamedTuple):
     """Records of one shard from one slice; `until`: the offset after that part of the log.
 
-    `log`: the number of the cluster's metadata log; 0: the records are facts of a journal.
+    Offsets are those in the file, for snapshots too.
+
+    Attributes:
+        log: the number of the cluster's metadata log; 0: the records are facts of a journal.
+        records: all but `partitions`, ordered by offset.
+        partitions: PartitionRecords and PartitionChangeRecords.
     """
 
     kind: ChunkKind
     log: int
     until: int
     timestamp_ms: int
-    records: list[RawRecord]
+    records: Sequence[RawRecord]
+    partitions: Sequence[PackedValues] = ()
 
     def pack(self) -> bytes:
         return cast(bytes, msgpack.packb(self))
@@ -91,6 +124,29 @@ class ShardChunk(NamedTuple):
     def facts(self) -> list[bytes]:
         """Return the packed facts of a chunk that is SEEN."""
         return [raw for _, _, raw in self.records if isinstance(raw, bytes)]
+
+    def decoded(self) -> tuple[PartitionRecords, list[DecodedRecord]]:
+        """Return the chunk's decoded records: those of partitions, and the others.
+
+        Raises:
+            WireError: a value is damaged or of a version that this Kraftgate does not know.
+        """
+        parts = [read_columns([_unpacked(each) for each in self.partitions])]
+        others: list[DecodedRecord] = []
+        for offset, timestamp_ms, raw in self.records:
+            if isinstance(raw, bytes):
+                record = read_record(raw)
+                if isinstance(record, Partition | PartitionChange):
+                    # The state of a release without columns held it.
+                    parts.append(PartitionRecords.of([(offset, timestamp_ms, record)]))
+                    continue
+                # The router sends a shard no other type of record.
+                others.append((offset, timestamp_ms, cast(OtherRecord, record)))
+            elif isinstance(raw[0], bytes):
+                others.append((offset, timestamp_ms, TopicName(*raw)))
+            else:
+                others.append((offset, timestamp_ms, Barrier(*cast(tuple[int, Any], raw))))
+        return PartitionRecords.joined(parts), others
 
 
 class ClusterChunk(NamedTuple):
@@ -125,22 +181,6 @@ class ClusterChunk(NamedTuple):
             yield Stamped(offset, timestamp_ms, record), Admission[admission]
 
 
-def decoded(records: list[RawRecord]) -> Iterator[tuple[int, int, ShardRecord]]:
-    """Yield a shard's decoded records: offset, timestamp in ms, record.
-
-    Raises:
-        WireError: a value is damaged or of a version that this Kraftgate does not know.
-    """
-    for offset, timestamp_ms, raw in records:
-        if type(raw) is bytes:
-            # The router sends a shard no other type of record.
-            yield offset, timestamp_ms, cast(ShardRecord, read_record(raw))
-        elif type(raw[0]) is bytes:
-            yield offset, timestamp_ms, TopicName(*cast(RawName, raw))
-        else:
-            yield offset, timestamp_ms, Barrier(*cast(tuple[int, Any], raw))
-
-
 def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """Read a slice to its end.
 
@@ -153,11 +193,31 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
             try:
                 router.take(batch)
             except WireError as error:
-                if error.file is None:
-                    at = batch.position
-                    error.locate(file=str(part.path), position=at, offset=batch.base_offset)
-                raise
+                raise _located(error, batch, part) from error.__cause__
+        router.route()
         yield from router.finish()
+
+
+def _located(error: WireError, batch: Batch, part: Slice) -> WireError:
+    if error.file is None:
+        error.locate(file=str(part.path), position=batch.position, offset=batch.base_offset)
+    return error
+
+
+class _Records:
+    """Records that have the same effect: of partitions, by row in the slice, and others."""
+
+    def __init__(self) -> None:
+        self.rows: list[Integers] = []
+        self.others: dict[int, list[RawRecord]] = {}
+
+    def add(self, shard: int, record: RawRecord) -> None:
+        self.others.setdefault(shard, []).append(record)
+
+    def add_all(self, records: "_Records") -> None:
+        self.rows += records.rows
+        for shard, others in records.others.items():
+            self.others.setdefault(shard, []).extend(others)
 
 
 class _Router:
@@ -171,41 +231,79 @@ class _Router:
         self._transaction = None if begin == NONE else Transaction(begin)
         self._timestamp_ms = within(part.timestamp_ms)
         self._began_here = False
-        self._now: dict[int, list[RawRecord]] = {}
-        self._held: dict[int, list[RawRecord]] = {}
+        self._now = _Records()
+        self._held = _Records()
         self._barriers: list[RawRecord] = []
         self._everywhere = False
         self._about_cluster: list[tuple[int, int, RawValue, str]] = []
         self._rows: list[Row] = []
 
+        # All data records of the slice; `route` makes arrays of the lists.
+        self._batches: list[Batch] = []
+        self._first_rows: list[int] = []
+        self._offsets: list[int] = []
+        self._timestamps: list[int] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
     def take(self, batch: Batch) -> None:
+        """Take a batch; `route` processes what was taken."""
         if batch.is_control:
             self._control(batch)
             return
-        snapshot = self._part.snapshot
-        fixed_offset = self._part.end.offset - 1
-        target = self._now if self._transaction is None or snapshot else self._held
-        shards = self._shards
-        for offset, timestamp, value in batch.records():
-            at = fixed_offset if snapshot else offset
-            if not EARLIEST_MS <= timestamp <= LATEST_MS:
-                timestamp = within(timestamp)
-            key = value[1] if len(value) > _TOPIC_ID_END_PARTITION and value[0] == 1 else None
-            if key in _PARTITION_KEYS:
-                shard = shards[value[_TOPIC_ID_END_PARTITION] % SHARDS]
-            else:
-                target = self._other(at, timestamp, value, target)
-                continue
-            records = target.get(shard)
-            if records is None:
-                records = target[shard] = []
-            records.append((at, timestamp, value))
+        timestamps, starts, ends = batch.places()
+        self._batches.append(batch)
+        self._first_rows.append(len(self._starts))
+        self._offsets += range(batch.base_offset, batch.base_offset + len(starts))
+        self._timestamps += timestamps
+        self._starts += starts
+        self._ends += ends
+
+    def route(self) -> None:
+        """Route all records.
+
+        Raises:
+            WireError: one of them is damaged.
+        """
+        if not self._batches:
+            return
+        buffer = self._batches[0].buffer
+        self._bytes = np.frombuffer(buffer, dtype=np.uint8)
+        self._offset_of = integers(self._offsets)
+        self._timestamp_of = np.clip(integers(self._timestamps), EARLIEST_MS, LATEST_MS)
+        self._starts_at, self._ends_at = integers(self._starts), integers(self._ends)
+        # Positions beyond short values are within the buffer, and not used.
+        head, key, place = (
+            self._bytes[np.minimum(self._starts_at + at, len(buffer) - 1)]
+            for at in (0, 1, _TOPIC_ID_END_PARTITION)
+        )
+        self._shard_of = integers(self._shards)[place % SHARDS]
+        partitions = self._ends_at - self._starts_at > _TOPIC_ID_END_PARTITION
+        partitions &= (head == 1) & np.isin(key, (PARTITION_KEY, CHANGE_KEY))
+        self._partitions = np.flatnonzero(partitions)
+        target = self._held
+        if self._transaction is None or self._part.snapshot:
+            target = self._now
+        for row in np.flatnonzero(~partitions).tolist():
+            value = buffer[self._starts[row] : self._ends[row]]
+            try:
+                target = self._other(
+                    row, (self._offsets[row], int(self._timestamp_of[row]), value), target
+                )
+            except WireError as error:
+                batch = self._batches[bisect_right(self._first_rows, row) - 1]
+                raise _located(error, batch, self._part) from error.__cause__
+        self._assign(target, len(self._starts))
+
+    def _assign(self, target: "_Records", row: int) -> None:
+        """Give the records of partitions before a row, which are not yet given, to a target."""
+        count = int(np.searchsorted(self._partitions, row))
+        target.rows.append(self._partitions[:count])
+        self._partitions = self._partitions[count:]
 
     def finish(self) -> Iterator[Row]:
         part = self._part
         if part.snapshot:
-            for shard in self._shards:
-                self._now.setdefault(shard, [])
             restart = part.start.log != part.end.log
             self._flush(ChunkKind.RESTART if restart else ChunkKind.SNAPSHOT, self._now)
         else:
@@ -220,57 +318,55 @@ class _Router:
             end_offset=part.end.offset - 1,
             end_epoch=part.end.epoch,
             timestamp_ms=self._timestamp_ms,
-            records=self._about_cluster,
+            records=sorted(self._about_cluster, key=lambda record: record[0]),
         )
         yield self._cluster, CLUSTER, self._ordinal(), chunk.pack()
 
-    def _other(
-        self, offset: int, timestamp: int, value: bytes, target: dict[int, list[RawRecord]]
-    ) -> dict[int, list[RawRecord]]:
+    def _other(self, row: int, raw: RawValueAt, target: "_Records") -> "_Records":
         """Route a record of a rare type; return the target for the next ones."""
+        offset, timestamp, value = raw
         record = read_record(value)
         key = value[1]
         if isinstance(record, Topic | RemoveTopic):
-            self._topic(record, (offset, timestamp, value), target)
+            self._topic(record, raw, target)
         elif isinstance(record, Config):
-            shard = self._shards[place_of_name(record.resource_name)]
-            target.setdefault(shard, []).append((offset, timestamp, value))
+            target.add(self._shards[place_of_name(record.resource_name)], raw)
         elif key in _TRANSACTION_KEYS and not self._part.snapshot:
+            self._assign(target, row)
             return self._mark(offset, timestamp, value)
         elif key != _NO_OP_KEY:
             what = Admission.NOW if target is self._now else Admission.HELD
-            self._about_cluster.append((offset, timestamp, value, what.name))
+            at = self._part.end.offset - 1 if self._part.snapshot else offset
+            self._about_cluster.append((at, timestamp, value, what.name))
             found = barrier(record)
             if found is not None:
                 self._add_barrier((offset, timestamp, (found.broker_id, found.log_dirs)), target)
         return target
 
-    def _topic(
-        self, record: Topic | RemoveTopic, raw: RawRecord, target: dict[int, list[RawRecord]]
-    ) -> None:
+    def _topic(self, record: Topic | RemoveTopic, raw: RawRecord, target: "_Records") -> None:
         """Route the record to the topic's shard, and its id to those that may have its settings."""
         offset, timestamp, _ = raw
         shards: tuple[int, ...]
         named: RawName
-        target.setdefault(self._shards[record.topic_id[-1] % SHARDS], []).append(raw)
+        target.add(self._shards[record.topic_id[-1] % SHARDS], raw)
         shards, named = self._shards, (record.topic_id, None)
         if isinstance(record, Topic):
             shards = (self._shards[place_of_name(record.name)],)
             named = (record.topic_id, record.name)
         for shard in shards:
-            target.setdefault(shard, []).append((offset, timestamp, named))
+            target.add(shard, (offset, timestamp, named))
 
-    def _add_barrier(self, raw: RawRecord, target: dict[int, list[RawRecord]]) -> None:
+    def _add_barrier(self, raw: RawRecord, target: "_Records") -> None:
         if target is self._held:
             # Rare enough to be sent to every shard.
             for shard in self._shards:
-                self._held.setdefault(shard, []).append(raw)
+                self._held.add(shard, raw)
             return
         self._barriers.append(raw)
         _, log_dirs = cast("RawBarrier", raw[2])
         self._everywhere = self._everywhere or log_dirs is not None
 
-    def _mark(self, offset: int, timestamp: int, value: bytes) -> dict[int, list[RawRecord]]:
+    def _mark(self, offset: int, timestamp: int, value: bytes) -> "_Records":
         """Process Begin, End or Abort; a transaction within one slice is not visible to shards."""
         was_open = self._transaction
         self._transaction, what = admit(was_open, offset, read_record(value))
@@ -285,10 +381,10 @@ class _Router:
             for shard in self._shards:
                 chunk = ShardChunk(kind, self._part.end.log, offset + 1, timestamp, [])
                 self._row(shard, chunk)
+            self._now = _Records()
         elif what is Admission.RELEASE:
-            for shard, records in self._held.items():
-                self._now.setdefault(shard, []).extend(records)
-        self._held = {}
+            self._now.add_all(self._held)
+        self._held = _Records()
         self._began_here = False
         return self._now
 
@@ -304,25 +400,66 @@ class _Router:
             elif isinstance(record, SnapshotHeaderRecord):
                 self._timestamp_ms = within(record.last_contained_log_timestamp)
 
-    def _flush(self, kind: ChunkKind, by_shard: dict[int, list[RawRecord]]) -> None:
-        barriers = self._barriers
-        if kind in (ChunkKind.COMMITTED, ChunkKind.SNAPSHOT) and barriers:
+    def _flush(self, kind: ChunkKind, collected: "_Records") -> None:
+        others = collected.others
+        values = self._packed_values(collected.rows)
+        shards = values.keys() | others.keys()
+        barriers: list[RawRecord] = []
+        if kind in (ChunkKind.SNAPSHOT, ChunkKind.RESTART):
+            shards |= set(self._shards)
+        if kind in (ChunkKind.COMMITTED, ChunkKind.SNAPSHOT):
+            barriers, self._barriers = self._barriers, []
             if self._everywhere:
-                for shard in self._shards:
-                    by_shard.setdefault(shard, [])
-            for records in by_shard.values():
-                records.extend(barriers)
-                records.sort(key=lambda record: record[0])
-            self._barriers = []
+                shards |= set(self._shards)
             self._everywhere = False
-        for shard, records in by_shard.items():
-            end = self._part.end
-            chunk = ShardChunk(kind, end.log, end.offset, self._timestamp_ms, records)
+        end = self._part.end
+        for shard in sorted(shards):
+            records = sorted([*others.get(shard, ()), *barriers], key=itemgetter(0))
+            chunk = ShardChunk(
+                kind, end.log, end.offset, self._timestamp_ms, records, values.get(shard, ())
+            )
             self._row(shard, chunk)
-        by_shard.clear()
+
+    def _packed_values(self, rows: list[Integers]) -> dict[int, list[PackedValues]]:
+        """Return by shard the values of these records of partitions."""
+        found: dict[int, list[PackedValues]] = {}
+        some = np.concatenate(rows) if rows else integers([])
+        if not len(some):
+            return found
+        shards, lengths = self._shard_of[some], (self._ends_at - self._starts_at)[some]
+        groups = np.lexsort((lengths, shards))
+        some, shards, lengths = some[groups], shards[groups], lengths[groups]
+        begins = np.flatnonzero(
+            np.r_[True, (shards[1:] != shards[:-1]) | (lengths[1:] != lengths[:-1])]
+        )
+        for begin, end in pairwise([*begins.tolist(), len(some)]):
+            rows_of, length = some[begin:end], int(lengths[begin])
+            # An element for each position at which such a value could start: to pick elements
+            # copies whole values.
+            windows = np.ndarray(
+                (len(self._bytes) - length + 1,), f"V{length}", self._bytes, strides=(1,)
+            )
+            found.setdefault(int(shards[begin]), []).append(
+                (
+                    length,
+                    self._offset_of[rows_of].tobytes(),
+                    self._timestamp_of[rows_of].tobytes(),
+                    windows[self._starts_at[rows_of]].tobytes(),
+                )
+            )
+        return found
 
     def _row(self, shard: int, chunk: ShardChunk) -> None:
         self._rows.append((self._cluster, shard, self._ordinal(), chunk.pack()))
 
     def _ordinal(self) -> int:
         return self._part.ordinal * _ROWS_A_SLICE + len(self._rows)
+
+
+def _unpacked(packed: PackedValues) -> Values:
+    length, offsets, timestamps, values = packed
+    return Values(
+        np.frombuffer(offsets, dtype=np.int64),
+        np.frombuffer(timestamps, dtype=np.int64),
+        np.frombuffer(values, dtype=np.uint8).reshape(-1, length),
+    )

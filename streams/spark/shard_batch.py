@@ -7,25 +7,31 @@ element of a state is the format's version.
 """
 
 from collections.abc import Sequence
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import msgpack
+import numpy as np
 from pydantic import TypeAdapter
 
 from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
 from migration.metadata.partitions import LOST_NUMBER, Numbers, Replicas
 from migration.observed.facts import ShardFact
 from migration.shard.apply import Shard, ShardBatch, ShardTopic
+from migration.shard.lists import Integers, Lists, integers
+from migration.shard.partition_records import PartitionRecords
+from migration.shard.partition_table import PartitionTable, keys_of
 from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport, Step
 from streams.process.garbage import without_garbage_collection
-from streams.spark.rows import ChunkKind, ShardChunk, decoded
+from streams.spark.rows import ChunkKind, ShardChunk
 from streams.state.fact_codec import unpack
 
-STATE_FORMAT: Final = 9
+STATE_FORMAT: Final = 10
+_WITH_OBJECTS: Final = 9
+"""Its partitions are a list for each topic, not columns; else it is the same."""
 _WITHOUT_LOST: Final = 8
-"""Its `pending` leaves out the replicas whose id is LOST or reserved; else it is the same."""
+"""As `_WITH_OBJECTS`, and `pending` leaves out the replicas whose id is LOST or reserved."""
 _COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
@@ -74,7 +80,7 @@ def track(
                 shard,
                 (log, until),
                 table,
-                batch.transitions.topics,
+                batch.topics,
                 state.numbers.ids(),
             )
         return Tracked(
@@ -94,38 +100,39 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
         WireError: a record cannot be decoded.
     """
     waiting = list(held)
+    snapshot: list[ShardChunk] = []
     for chunk in chunks:
         if chunk.kind is ChunkKind.COMMITTED:
-            batch.apply(decoded(chunk.records), chunk.until)
+            batch.apply(*chunk.decoded(), chunk.until)
         elif chunk.kind is ChunkKind.HELD:
             waiting.append(chunk)
         elif chunk.kind is ChunkKind.RELEASE:
             for each in waiting:
                 # They take effect at the transaction's end, with all earlier records.
-                batch.apply(decoded(each.records), chunk.until)
+                batch.apply(*each.decoded(), chunk.until)
             waiting = []
         elif chunk.kind is ChunkKind.DROP:
             waiting = []
         elif chunk.kind is ChunkKind.RESTART:
             waiting = []
             batch.restart(chunk.timestamp_ms)
-    snapshot = [chunk for chunk in chunks if chunk.kind is ChunkKind.SNAPSHOT]
+        elif chunk.kind is ChunkKind.SNAPSHOT:
+            snapshot.append(chunk)
     if snapshot:
         waiting = []
+        parts, others = zip(*(each.decoded() for each in snapshot), strict=True)
         batch.replace(
             snapshot[0].until - 1,
             snapshot[0].timestamp_ms,
-            (record for chunk in snapshot for _, _, record in decoded(chunk.records)),
+            PartitionRecords.joined(parts),
+            chain.from_iterable(others),
         )
     return waiting
 
 
 def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
     """Return a shard as bytes, with the chunks that wait for their transaction's end."""
-    topics = [
-        (topic_id, topic.name, list(topic.partitions), list(topic.partitions.values()))
-        for topic_id, topic in shard.topics.items()
-    ]
+    topics = [(topic_id, *topic) for topic_id, topic in shard.topics.items()]
     registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
     compared = [
         (
@@ -142,6 +149,8 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
         STATE_FORMAT,
         shard.numbers.ids(),
         topics,
+        shard.next_topic,
+        _pack_table(shard.partitions),
         registered,
         shard.pending,
         held,
@@ -159,17 +168,21 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         UnknownStateFormat: the checkpoint is another version's.
     """
     content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
-    if content[0] not in (STATE_FORMAT, _WITHOUT_LOST):
-        raise _unknown(content[0], "")
-    written, ids, topics, registered, pending, held, compared, configs, names = content
+    written, ids, topics, *rest = content
+    if written == STATE_FORMAT:
+        next_topic, columns, *rest = rest
+        partitions = _unpack_table(columns)
+    elif written in (_WITH_OBJECTS, _WITHOUT_LOST):
+        next_topic, partitions = len(topics), _table_of(topics)
+        topics = [(topic_id, name, at) for at, (topic_id, name, *_) in enumerate(topics)]
+    else:
+        raise _unknown(written, "")
+    registered, pending, held, compared, configs, names = rest
     shard = Shard(
         numbers=Numbers(ids),
-        topics={
-            topic_id: ShardTopic(
-                name, dict(zip(numbers, starmap(Replicas, partitions), strict=True))
-            )
-            for topic_id, name, numbers, partitions in topics
-        },
+        topics={topic_id: ShardTopic(name, number) for topic_id, name, number in topics},
+        next_topic=next_topic,
+        partitions=partitions,
         registered={broker: frozenset(each) for broker, each in registered},
         pending=pending,
         configs={tuple(of): settings for of, settings in configs},
@@ -181,6 +194,47 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
     return shard, [ShardChunk(ChunkKind(kind), *rest) for kind, *rest in held]
 
 
+def _pack_table(table: PartitionTable) -> tuple[object, ...]:
+    lists = (table.brokers, table.directories, table.isr)
+    return (
+        _pack_column(table.keys),
+        _pack_column(table.leaders),
+        _pack_column(table.moving),
+        [(_pack_column(each.flat()), _pack_column(each.lengths)) for each in lists],
+    )
+
+
+def _unpack_table(packed: Any) -> PartitionTable:  # noqa: ANN401  # as msgpack gives it
+    *columns, lists = packed
+    keys, leaders, moving = map(_unpack_column, columns)
+    brokers, directories, isr = (
+        Lists.in_line(_unpack_column(flat), _unpack_column(lengths)) for flat, lengths in lists
+    )
+    return PartitionTable(keys, leaders, moving, brokers, directories, isr)
+
+
+def _pack_column(column: Integers) -> tuple[str, bytes]:
+    """Return the column in the smallest type that has all its values."""
+    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    small = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
+    return small.str, column.astype(small).tobytes()
+
+
+def _unpack_column(packed: tuple[str, bytes]) -> Integers:
+    kind, content = packed
+    return np.frombuffer(content, dtype=kind).astype(np.int64)
+
+
+def _table_of(topics: Any) -> PartitionTable:  # noqa: ANN401  # as msgpack gives it
+    """Return the partitions of a state of a release without columns."""
+    partitions = {
+        int(keys_of(integers([topic]), integers([partition]))[0]): Replicas(*replicas)
+        for topic, (_, _, numbers, rows) in enumerate(topics)
+        for partition, replicas in zip(numbers, rows, strict=True)
+    }
+    return PartitionTable.of(partitions)
+
+
 def _unknown(found: int, what: str) -> UnknownStateFormat:
     return UnknownStateFormat(
         f"the checkpoint has state format {found}{what}, this Kraftgate reads {STATE_FORMAT}: "
@@ -190,12 +244,8 @@ def _unknown(found: int, what: str) -> UnknownStateFormat:
 
 def _has_uncounted(shard: Shard) -> bool:
     """Return whether the format without LOST counted too few pending replicas of a shard."""
-    uncounted = shard.numbers.reserved | {LOST_NUMBER}
-    return any(
-        not uncounted.isdisjoint(replicas.directories)
-        for topic in shard.topics.values()
-        for replicas in topic.partitions.values()
-    )
+    uncounted = [*shard.numbers.reserved, LOST_NUMBER]
+    return bool(np.isin(shard.partitions.directories.flat(), uncounted).any())
 
 
 def _last(

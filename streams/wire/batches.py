@@ -48,8 +48,8 @@ _BASE_TIMESTAMP_AT: Final = 27
 _OFFSET_MAX: Final = 2**63 - 2
 """The next offset must fit 64 bits too."""
 
-Entry: TypeAlias = tuple[int, int, bytes | None, bytes | None]
-"""Metadata offset, timestamp in ms, key, value."""
+Entry: TypeAlias = tuple[int, int, bytes | None, bytes | None, int]
+"""Metadata offset, timestamp in ms, key, value, position of the value after the batch's header."""
 
 _ONE_BYTE: Final = 0x80
 """Varints below this value are one byte long."""
@@ -79,12 +79,13 @@ class Batch:
         count: Number of records that the header announces.
         compression: Number of the codec; 0, none, in every batch that `read_batches` yields.
         is_control: Whether it holds control records (`control_records`) instead of data records.
+        buffer: The bytes that it was read from, with other batches.
     """
 
     __slots__ = (
-        "_buffer",
         "_start",
         "base_offset",
+        "buffer",
         "compression",
         "count",
         "file",
@@ -109,7 +110,7 @@ class Batch:
         self.last_offset = base_offset + last_delta
         self.is_control = attributes & CONTROL_BIT != 0
         self.compression = attributes & _COMPRESSION_MASK
-        self._buffer = buffer
+        self.buffer = buffer
         self._start = start
 
     def __repr__(self) -> str:
@@ -119,7 +120,7 @@ class Batch:
 
     def raw(self) -> bytes:
         """Return a copy of the bytes of the batch."""
-        return self._buffer[self._start : self._start + self.size]
+        return self.buffer[self._start : self._start + self.size]
 
     def mentions(self, api_key: int, version: int = 0) -> bool:
         """Whether the batch may contain a record of this type and version.
@@ -129,7 +130,7 @@ class Batch:
         """
         frame = bytes((1, api_key, version))
         records, end = self._start + HEADER.size, self._start + self.size
-        return self._buffer.find(frame, records, end) >= 0
+        return self.buffer.find(frame, records, end) >= 0
 
     def records(self) -> list[tuple[int, int, bytes]]:
         """Return the data records, [] for a control batch: metadata offset, timestamp in ms, value.
@@ -152,11 +153,8 @@ class Batch:
             return []
         found: list[tuple[int, int, T]] = []
         try:
-            for offset, timestamp, key, value in self._entries():
-                if value is None or key is not None:
-                    # Kafka's RecordsIterator (raft) rejects both, too.
-                    raise DamagedBatch("a record has a key or no value, unlike metadata records")
-                found.append((offset, timestamp, reader(value)))
+            for offset, timestamp, key, value, _ in self._entries():
+                found.append((offset, timestamp, reader(_value(key, value))))
         except WireError as error:
             raise self._located(error, len(found)) from error.__cause__
         return found
@@ -173,20 +171,52 @@ class Batch:
             return []
         found: list[tuple[int, int, ControlRecord]] = []
         try:
-            for offset, timestamp, key, value in self._entries():
+            for offset, timestamp, key, value, _ in self._entries():
                 found.append((offset, timestamp, read_control(key or b"", value or b"")))
         except WireError as error:
             raise self._located(error, len(found)) from error.__cause__
         return found
 
+    def places(self) -> tuple[list[int], list[int], list[int]]:
+        """Return by data record, [] for a control batch: timestamp in ms, start, end of its value.
+
+        Start and end are positions in `buffer`; the offset of a record is one more than that of the
+        record before. Returns all records or raises; never a part of them.
+
+        Raises:
+            DamagedBatch: the records are inconsistent although the CRC is correct.
+        """
+        if self.is_control:
+            return [], [], []
+        begin = self._start + HEADER.size
+        starts, ends = _plain_places(self.buffer[begin : self._start + self.size], self.count)
+        if len(starts) == self.count and begin + ends[-1] + 1 == self._start + self.size:
+            return (
+                [self._base_timestamp()] * self.count,
+                [begin + each for each in starts],
+                [begin + each for each in ends],
+            )
+        timestamps, starts, ends = [], [], []
+        try:
+            for _, timestamp, key, value, start in self._entries():
+                timestamps.append(timestamp)
+                starts.append(begin + start)
+                ends.append(begin + start + len(_value(key, value)))
+        except WireError as error:
+            raise self._located(error, len(ends)) from error.__cause__
+        return timestamps, starts, ends
+
     def _entries(self) -> Iterator[Entry]:
-        base_at = self._start + _BASE_TIMESTAMP_AT
         return _read_entries(
-            self._buffer[self._start + HEADER.size : self._start + self.size],
+            self.buffer[self._start + HEADER.size : self._start + self.size],
             base_offset=self.base_offset,
-            base_timestamp=int.from_bytes(self._buffer[base_at : base_at + 8], signed=True),
+            base_timestamp=self._base_timestamp(),
             count=self.count,
         )
+
+    def _base_timestamp(self) -> int:
+        base_at = self._start + _BASE_TIMESTAMP_AT
+        return int.from_bytes(self.buffer[base_at : base_at + 8], signed=True)
 
     def _located(self, error: WireError, done: int) -> WireError:
         """Add this batch's place, and the offset after its first `done` records, to an error."""
@@ -254,6 +284,13 @@ def read_batches(
         start = stop
 
 
+def _value(key: bytes | None, value: bytes | None) -> bytes:
+    """Return the value of a data record; Kafka's RecordsIterator (raft) rejects others, too."""
+    if value is None or key is not None:
+        raise DamagedBatch("a record has a key or no value, unlike metadata records")
+    return value
+
+
 def _flaw_of_frame(head: bytes, left: int) -> str | None:
     """Return the flaw of the magic or the length, as far as present; None: the batch is cut."""
     if left > MAGIC_AT and head[MAGIC_AT] != MAGIC:
@@ -297,30 +334,33 @@ def _read_entries(
     Raises:
         DamagedBatch: a record is damaged; the records before it were yielded.
     """
-    position, offset = 0, base_offset
-    for plain, position in _read_plain(records, count):  # noqa: B007 used after the loop
-        yield offset, base_timestamp, None, plain
-        offset += 1
-    for index in range(offset - base_offset, count):
-        (delta, key, value), position = _read_entry(records, position, index)
+    starts, ends = _plain_places(records, count)
+    for offset, (start, end) in enumerate(zip(starts, ends, strict=True), base_offset):
+        yield offset, base_timestamp, None, records[start:end], start
+    # After the value of a plain record there is one byte, the number of its headers.
+    position = ends[-1] + 1 if ends else 0
+    for index in range(len(starts), count):
+        (delta, key, value, start), position = _read_entry(records, position, index)
         if not -_INT64_MAX - 1 <= base_timestamp + delta <= _INT64_MAX:
             _damaged(f"timestamp {base_timestamp + delta} does not fit 64 bits")
-        yield base_offset + index, base_timestamp + delta, key, value
+        yield base_offset + index, base_timestamp + delta, key, value, start
     if position != len(records):
         _damaged(f"{len(records) - position} bytes are left behind the last record")
 
 
-def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the value and the end of each record, up to the first record that is not plain.
+def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
+    """Return start and end of each record's value, up to the first record that is not plain.
 
     Nearly all records are plain: no key, no timestamp delta, lengths of one or two bytes.
     `_read_entry` reads any record, and only it reports damage.
     """
+    starts: list[int] = []
+    ends: list[int] = []
     position, size = 0, len(records)
-    begins = records.startswith
+    begins, add_start, add_end = records.startswith, starts.append, ends.append
     for head in _plain_heads()[:count]:
         if position >= size - 2:
-            return
+            break
         length = records[position]
         position += 1
         if length >= _ONE_BYTE:
@@ -330,7 +370,7 @@ def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
         start = position + len(head)
         # After the head there are at least a length and the number of headers.
         if length > _TWO_BYTES or end > size or start + 1 >= end or not begins(head, position):
-            return
+            break
         length = records[start]
         start += 1
         if length >= _ONE_BYTE:
@@ -339,9 +379,11 @@ def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
         stop = start + (length >> 1)
         # An odd length is negative; after the value there is only the number of headers.
         if length > _TWO_BYTES or stop + 1 != end or length & 1 or records[stop]:
-            return
-        yield records[start:stop], end
+            break
+        add_start(start)
+        add_end(stop)
         position = end
+    return starts, ends
 
 
 @cache
@@ -354,8 +396,8 @@ def _plain_heads() -> tuple[bytes, ...]:
 
 def _read_entry(
     records: bytes, position: int, index: int
-) -> tuple[tuple[int, bytes | None, bytes | None], int]:
-    """Return timestamp delta, key and value of any record, and the position after it.
+) -> tuple[tuple[int, bytes | None, bytes | None, int], int]:
+    """Return timestamp delta, key, value and its start of any record, and the position after it.
 
     Raises:
         DamagedBatch: the record is inconsistent, or its offset delta is not `index`.
@@ -369,6 +411,7 @@ def _read_entry(
         offset, position = _varint(records, position)
         key, position = _read_bytes(records, position, end)
         value, position = _read_bytes(records, position, end)
+        start = position - len(value or b"")
         headers, position = _varint(records, position)
     except (IndexError, DamagedValue):
         _damaged("a record is cut, or has a varint without an end")
@@ -376,7 +419,7 @@ def _read_entry(
         _damaged(f"a record has {headers} headers, and {end - position} bytes behind them")
     if offset != index:
         _damaged(f"offset delta {offset} is where {index} should be")
-    return (timestamp, key, value), end
+    return (timestamp, key, value, start), end
 
 
 def _read_bytes(records: bytes, position: int, end: int) -> tuple[bytes | None, int]:

@@ -87,7 +87,7 @@ class Run:
         held = take(batch, held, [ShardChunk.unpack(each) for each in chunks])
         report = batch.finish()
         self.states[shard] = pack_shard(state, held)
-        ids, topics = state.numbers.ids(), batch.transitions.topics
+        ids, topics = state.numbers.ids(), batch.topics
         for (
             offset,
             moment,

@@ -122,7 +122,7 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
         state, _ = unpack_shard(packed)
         ids = state.numbers.ids()
         pending: dict[int, int] = {}
-        for topic in state.topics.values():
+        for topic in state.logged().values():
             partitions += len(topic.partitions)
             for replicas in topic.partitions.values():
                 for broker, number in zip(*replicas[:2], strict=True):
@@ -168,7 +168,7 @@ def test_counts_of_isr_leaders_and_reassignments_are_those_of_the_partitions(
     partitions = [
         replicas
         for packed in run.states.values()
-        for topic in unpack_shard(packed)[0].topics.values()
+        for topic in unpack_shard(packed)[0].logged().values()
         for replicas in topic.partitions.values()
     ]
     out = Counter(

@@ -1,0 +1,207 @@
+"""Applies many partition records at once: columns instead of one object after the other.
+
+The records are ordered by partition, then offset, and in front of each partition's records stands
+its row of the table. Then the state after a record has, for each field, the value of the last row
+that sets it (PartitionRegistration's constructor and `merge`), and the state before it is that
+after the row in front.
+
+What this rule cannot say, `odd` names: the records of a partition of which one contradicts the
+state, or replaces the replicas without their directories. They are applied one by one
+(`migration.metadata.partitions`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from migration.metadata.partitions import ADDING, MIGRATING_NUMBER, REMOVING, Replicas, moves
+from migration.shard.lists import Flags, Integers, Lists
+from migration.shard.partition_records import UNCHANGED, PartitionRecords, unchanged
+from migration.shard.partition_table import PartitionTable
+from migration.shard.transitions import ABSENT
+
+
+class Fold(NamedTuple):
+    """The result.
+
+    Attributes:
+        before: the rows of the partitions with records, except the odd ones.
+        after: the rows after all records, with the same keys.
+        changes: rows of `Transitions.extend`, ordered by record: row in the records, broker,
+            directory before, directory after.
+        odd: rows of the records that have to be applied one by one, ascending.
+    """
+
+    before: PartitionTable
+    after: PartitionTable
+    changes: Integers
+    odd: Integers
+
+
+def fold(table: PartitionTable, keys: Integers, records: PartitionRecords) -> Fold:
+    """Apply records to a table.
+
+    Args:
+        table: The state before.
+        keys: Of the records' partitions.
+        records: In the order of the log; `directories` has the directories' numbers.
+    """
+    touched, group = np.unique(keys, return_inverse=True)
+    before = table.looked_up(touched)
+    ordered = _Ordered(before, group, records)
+    odd = ordered.odd()
+    regular = ~odd
+    return Fold(
+        before.take(regular),
+        ordered.after().take(regular),
+        ordered.changes(regular),
+        np.flatnonzero(odd[group]),
+    )
+
+
+class _Ordered:
+    """The rows of the table and the records, ordered; all columns are in this order.
+
+    `_..._of` has, by row, the row that sets the field.
+    """
+
+    def __init__(self, before: PartitionTable, group: Integers, records: PartitionRecords) -> None:
+        count = len(before.keys)
+        groups = np.concatenate([np.arange(count, dtype=np.int64), group])
+        order = np.argsort(groups, kind="stable")
+        self._keys = before.keys
+        self._groups = groups[order]
+        self._records = order - count
+        self._is_record = order >= count
+        self._last = np.flatnonzero(np.append(self._groups[1:] != self._groups[:-1], True))
+        self._created = np.append(np.zeros(count, dtype=np.bool_), records.created)[order]
+        directories = _directories(records)
+
+        self._brokers = Lists.joined([before.brokers, records.brokers]).take(order)
+        self._isr = Lists.joined([before.isr, records.isr]).take(order)
+        self._directories = Lists.joined([before.directories, directories]).take(order)
+        self._leaders = np.append(before.leaders, records.leaders)[order]
+        self._adding = np.append((before.moving & ADDING) != 0, records.adding)[order]
+        self._removing = np.append((before.moving & REMOVING) != 0, records.removing)[order]
+
+        of_table = ~self._is_record
+        self._sets_brokers = of_table | (self._brokers.lengths >= 0)
+        self._sets_directories = of_table | self._created | (self._directories.lengths > 0)
+        self._brokers_of = _last(self._sets_brokers)
+        self._directories_of = _last(self._sets_directories)
+        self._isr_of = _last(of_table | (self._isr.lengths >= 0))
+        keeps = np.append(np.zeros(count, dtype=np.bool_), unchanged(records))[order]
+        self._leader_of = _last(~keeps)
+        self._adding_of = _last(of_table | (self._adding != UNCHANGED))
+        self._removing_of = _last(of_table | (self._removing != UNCHANGED))
+
+    def odd(self) -> Flags:
+        """Return by partition whether its records have to be applied one by one."""
+        brokers = self._brokers.lengths
+        uneven = brokers[self._brokers_of] != self._directories.lengths[self._directories_of]
+        derived = self._sets_brokers & ~self._sets_directories
+        missing = np.append(False, (~self._is_record & (brokers < 0))[:-1])
+        bad = self._is_record & (uneven | derived | (missing & ~self._created))
+        found = np.zeros(len(self._keys), dtype=np.bool_)
+        found[self._groups[bad]] = True
+        return found
+
+    def after(self) -> PartitionTable:
+        """Return the partitions after all records."""
+        last = self._last
+        return PartitionTable(
+            keys=self._keys,
+            leaders=self._leaders[self._leader_of[last]],
+            moving=self._adding[self._adding_of[last]] * ADDING
+            + self._removing[self._removing_of[last]] * REMOVING,
+            brokers=self._brokers.take(self._brokers_of[last]),
+            directories=self._directories.take(self._directories_of[last]),
+            isr=self._isr.take(self._isr_of[last]),
+        )
+
+    def changes(self, regular: Flags) -> Integers:
+        """Return the replicas that may have moved, of the partitions that are regular."""
+        rows = np.flatnonzero(self._is_record & regular[self._groups])
+        brokers_of, directories_of = self._brokers_of, self._directories_of
+        same = directories_of[rows] == directories_of[rows - 1]
+        same &= brokers_of[rows] == brokers_of[rows - 1]
+        rows = rows[~same]
+        was, now = self._placed(rows - 1), self._placed(rows)
+        found = replica_changes(was, now)
+        found[:, 0] = self._records[rows][found[:, 0]]
+        return found[np.argsort(found[:, 0], kind="stable")]
+
+    def _placed(self, rows: Integers) -> "Placed":
+        """Return the replicas after these rows."""
+        return Placed(
+            self._brokers.take(self._brokers_of[rows]),
+            self._directories.take(self._directories_of[rows]),
+        )
+
+
+class Placed(NamedTuple):
+    """The replicas of partitions: brokers, absent where there is no partition, and directories."""
+
+    brokers: Lists
+    directories: Lists
+
+    def at(self, row: int) -> Replicas | None:
+        """Return one partition, without leader and ISR; None: there is none."""
+        brokers = self.brokers.at(row)
+        if brokers is None:
+            return None
+        return Replicas(brokers, self.directories.at(row) or (), -1, ())
+
+
+def replica_changes(was: Placed, now: Placed) -> Integers:
+    """Return row, broker, directory before and after, or ABSENT; also of replicas that stay."""
+    fresh, gone = was.brokers.lengths < 0, now.brokers.lengths < 0
+    others = np.flatnonzero(~(fresh | gone))
+    uniform = fresh | gone
+    uniform[others] = was.brokers.take(others).equals(now.brokers.take(others))
+    rows = np.flatnonzero(uniform)
+    brokers = Lists(
+        np.append(was.brokers.values, now.brokers.values),
+        np.where(fresh, now.brokers.starts + len(was.brokers.values), was.brokers.starts),
+        np.where(fresh, now.brokers.lengths, was.brokers.lengths),
+    ).take(rows)
+    found = np.full((int(np.maximum(brokers.lengths, 0).sum()), 4), ABSENT, dtype=np.int64)
+    lengths = np.maximum(brokers.lengths, 0)
+    found[:, 0] = np.repeat(rows, lengths)
+    found[:, 1] = brokers.flat()
+    found[np.repeat(~fresh[rows], lengths), 2] = was.directories.take(rows[~fresh[rows]]).flat()
+    found[np.repeat(~gone[rows], lengths), 3] = now.directories.take(rows[~gone[rows]]).flat()
+    parts = [found]
+    for row in np.flatnonzero(~uniform).tolist():
+        moved = [
+            (row, broker, _or_absent(before), _or_absent(after))
+            for broker, before, after in moves(was.at(row), now.at(row))
+        ]
+        parts.append(np.array(moved, dtype=np.int64).reshape(-1, 4))
+    return np.concatenate(parts)
+
+
+def _directories(records: PartitionRecords) -> Lists:
+    """Return the directories' numbers, all MIGRATING where a PartitionRecord has none.
+
+    See `defaultToMigrating` of DirectoryId.
+    """
+    column, brokers = records.directories, records.brokers.lengths
+    default = records.created & (column.lengths <= 0)
+    if not default.any():
+        return column
+    zeros = np.full(int(brokers[default].max()), MIGRATING_NUMBER, dtype=np.int64)
+    return Lists(
+        np.append(column.values, zeros),
+        np.where(default, len(column.values), column.starts),
+        np.where(default, brokers, column.lengths),
+    )
+
+
+def _last(sets: Flags) -> Integers:
+    """Return by row the last row up to it that sets the field; each partition's first one does."""
+    return np.maximum.accumulate(np.where(sets, np.arange(len(sets)), 0))
+
+
+def _or_absent(directory: int | None) -> int:
+    return ABSENT if directory is None else directory

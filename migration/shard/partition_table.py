@@ -1,0 +1,166 @@
+"""The partitions of a shard as columns, ordered by the topic's number and the partition's id."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from migration.metadata.partitions import Replicas
+from migration.shard.lists import Flags, Integers, Lists, integers
+
+NO_KEY: Final = -1
+KEY_BITS: Final = 32
+_PARTITION_MASK: Final = (1 << KEY_BITS) - 1
+_SIGN: Final = 1 << (KEY_BITS - 1)
+
+
+def keys_of(topics: Integers, partitions: Integers) -> Integers:
+    """Return the keys of partitions; `topics`: the topics' numbers in the shard."""
+    return (topics << KEY_BITS) | (partitions & _PARTITION_MASK)
+
+
+Keys = TypeVar("Keys", int, Integers)
+
+
+def partition_of(key: Keys) -> Keys:
+    """Return the partition's id of a key."""
+    return ((key & _PARTITION_MASK) ^ _SIGN) - _SIGN
+
+
+def topic_of(key: Keys) -> Keys:
+    """Return the number of a key's topic."""
+    return key >> KEY_BITS
+
+
+class PartitionTable(NamedTuple):
+    """A row for each partition, with ascending keys.
+
+    Attributes:
+        keys: as `keys_of`.
+        leaders: -1: none.
+        moving: `migration.metadata.partitions.ADDING` and `REMOVING`, or 0.
+        brokers: of the replicas, in order of preference; absent: the partition does not exist.
+        directories: for each broker, the number of the directory of its replica.
+        isr: brokers.
+    """
+
+    keys: Integers
+    leaders: Integers
+    moving: Integers
+    brokers: Lists
+    directories: Lists
+    isr: Lists
+
+    @classmethod
+    def empty(cls) -> "PartitionTable":
+        """Return a table without rows."""
+        none, lists = np.empty(0, dtype=np.int64), Lists.absent(0)
+        return cls(none, none, none, lists, lists, lists)
+
+    @classmethod
+    def of(cls, partitions: Mapping[int, Replicas]) -> "PartitionTable":
+        """Return the table of these partitions, by key."""
+        keys = sorted(partitions)
+        rows = [partitions[key] for key in keys]
+        return cls(
+            integers(keys),
+            integers([each.leader for each in rows]),
+            integers([each.moving for each in rows]),
+            Lists.of(each.brokers for each in rows),
+            Lists.of(each.directories for each in rows),
+            Lists.of(each.isr for each in rows),
+        )
+
+    def partitions(self) -> Integers:
+        """Return the partitions' ids."""
+        return partition_of(self.keys)
+
+    def topics(self) -> Integers:
+        """Return the topics' numbers."""
+        return topic_of(self.keys)
+
+    def objects(self) -> dict[int, Replicas]:
+        """Return the partitions by key."""
+        rows = zip(
+            self.keys.tolist(),
+            self.brokers.all(),
+            self.directories.all(),
+            self.leaders.tolist(),
+            self.isr.all(),
+            self.moving.tolist(),
+            strict=True,
+        )
+        return {
+            key: Replicas(brokers, directories or (), leader, isr or (), moving)
+            for key, brokers, directories, leader, isr, moving in rows
+            if brokers is not None
+        }
+
+    def take(self, rows: Integers | Flags) -> "PartitionTable":
+        """Return the table of these rows."""
+        return self._rows(np.arange(len(self.keys), dtype=np.int64)[rows])
+
+    def _rows(self, rows: Integers | slice) -> "PartitionTable":
+        return PartitionTable(
+            self.keys[rows],
+            self.leaders[rows],
+            self.moving[rows],
+            self.brokers.take(rows),
+            self.directories.take(rows),
+            self.isr.take(rows),
+        )
+
+    def of_topic(self, number: int) -> "PartitionTable":
+        """Return the rows of one topic."""
+        start, end = np.searchsorted(self.keys, integers([number, number + 1]) << KEY_BITS)
+        return self._rows(slice(int(start), int(end)))
+
+    def without_topics(self, numbers: Collection[int]) -> "PartitionTable":
+        """Return the table without the rows of these topics."""
+        return self.take(~np.isin(self.topics(), list(numbers))) if numbers else self
+
+    def looked_up(self, keys: Integers) -> "PartitionTable":
+        """Return a row for each of these keys; where there is none, one without a partition."""
+        rows = np.searchsorted(self.keys, keys)
+        there = np.append(self.keys, NO_KEY)[rows] == keys
+        known = self.take(rows[there])
+        where = np.cumsum(there) - 1
+        where[~there] = len(known.keys)
+        return (
+            PartitionTable.joined([known.packed(), PartitionTable.absent(1)])
+            .take(where)
+            ._replace(keys=keys)
+        )
+
+    @classmethod
+    def absent(cls, rows: int) -> "PartitionTable":
+        """Return rows without a partition."""
+        none, lists = np.zeros(rows, dtype=np.int64), Lists.absent(rows)
+        return cls(none, none - 1, none, lists, lists, lists)
+
+    @classmethod
+    def joined(cls, parts: "list[PartitionTable]") -> "PartitionTable":
+        """Return the rows of all parts; the caller sees to their order."""
+        return cls(
+            np.concatenate([each.keys for each in parts]),
+            np.concatenate([each.leaders for each in parts]),
+            np.concatenate([each.moving for each in parts]),
+            Lists.joined([each.brokers for each in parts]),
+            Lists.joined([each.directories for each in parts]),
+            Lists.joined([each.isr for each in parts]),
+        )
+
+    def replaced(self, rows: "PartitionTable") -> "PartitionTable":
+        """Return the table with these rows in place of those with the same keys; absent: none."""
+        there = np.append(rows.keys, NO_KEY)[np.searchsorted(rows.keys, self.keys)] == self.keys
+        kept = self.take(~there)
+        both = PartitionTable.joined([kept, rows.take(rows.brokers.lengths >= 0)])
+        return both.take(np.argsort(both.keys, kind="stable"))
+
+    def packed(self) -> "PartitionTable":
+        """Return the table without values that no row uses."""
+        return self._replace(
+            brokers=self.brokers.packed(),
+            directories=self.directories.packed(),
+            isr=self.isr.packed(),
+        )

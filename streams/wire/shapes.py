@@ -1,0 +1,157 @@
+"""The shapes of PartitionRecords and PartitionChangeRecords: where each field is in the bytes.
+
+Nearly all values of a large metadata log have one of a few dozen shapes: no replicas being added or
+removed when a partition is created, lists shorter than 127 elements, no unknown tag. Values of one
+shape have the same size and the same bytes at some positions, `fixed`; everything else is fields.
+So one prepared `struct` reads such a value (`streams.wire.records`), and one matrix reads many
+(`streams.wire.columns`).
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+FIRST_LENGTH_AT: Final = 23
+"""After the frame (3 bytes), the partition id (4) and the topic id (16)."""
+ONE_BYTE: Final = 0x80
+"""Varints below this value are one byte long."""
+_ID: Final = "16s"
+_BYTES: Final[Mapping[str, int]] = {"i": 4, "b": 1, _ID: 16}
+
+
+class Field(NamedTuple):
+    """Where a field is.
+
+    Attributes:
+        start: position of its first byte.
+        code: of `struct`: of the number, or of each element.
+        elements: of the list; None: it is one number or id.
+    """
+
+    start: int
+    code: str
+    elements: int | None = None
+
+
+class Default(NamedTuple):
+    """The value of a field that values of this shape do not have."""
+
+    value: object
+
+
+class Shape(NamedTuple):
+    """A shape.
+
+    Attributes:
+        size: bytes of a value.
+        fixed: position and value of the bytes that all values of the shape share, without those
+            by which the shape was found.
+        fields: of the record of `migration.metadata.records`, in its order.
+    """
+
+    size: int
+    fixed: tuple[tuple[int, int], ...]
+    fields: tuple[Field | Default, ...]
+
+
+PartitionKey: TypeAlias = tuple[int, int, int]
+"""Bytes of the value, number of replicas plus one, number of in-sync replicas plus one."""
+_NO_REPLICAS, _RECOVERED, _NO_DIRECTORIES = Default(()), Default(0), Default(None)
+PARTITION_ID: Final = Field(3, "i")
+TOPIC_ID: Final = Field(7, _ID)
+
+
+def partition_key(value: bytes) -> PartitionKey:
+    """Return what finds the shape of a PartitionRecord.
+
+    Raises:
+        IndexError: the value is cut.
+    """
+    replicas = value[FIRST_LENGTH_AT]
+    return len(value), replicas, value[20 + 4 * replicas]
+
+
+def partition_shape(version: int, key: PartitionKey) -> Shape | None:
+    """Return the shape of such PartitionRecords; None: they have none."""
+    size, replicas, isr = key
+    if not (0 < replicas < ONE_BYTE and 0 < isr < ONE_BYTE):
+        return None
+    isr_at = 21 + 4 * replicas
+    # Replicas that are removed and added, both none; leader; leader epoch; partition epoch.
+    empties_at = isr_at + 4 * (isr - 1)
+    leader_at = empties_at + 2
+    directories_at = leader_at + 12
+    fixed = [(empties_at, 1), (empties_at + 1, 1), (size - 1, 0)]
+    count, odd = 0, size - directories_at - 1
+    if version > 0:
+        count, odd = divmod(size - directories_at - 2, _BYTES[_ID])
+        fixed.append((directories_at, count + 1))
+    if odd or not 0 <= count < ONE_BYTE - 1:
+        return None
+    fields = (
+        PARTITION_ID,
+        TOPIC_ID,
+        Field(24, "i", replicas - 1),
+        Field(isr_at, "i", isr - 1),
+        _NO_REPLICAS,
+        _NO_REPLICAS,
+        *(Field(leader_at + each, "i") for each in (0, 4, 8)),
+        _RECOVERED,
+        Field(directories_at + 1, _ID, count) if count else _NO_DIRECTORIES,
+    )
+    return Shape(size, tuple(fixed), fields)
+
+
+_NO_CHANGE: Final = tuple(map(Default, (None, -2, None, None, None, -1, None)))
+"""The fields from isr to directories: the field did not change."""
+_CHANGE_TAGS: Final[Mapping[int, tuple[int, str]]] = {
+    0: (0, "i"),
+    1: (1, "i"),
+    2: (2, "i"),
+    3: (3, "i"),
+    4: (4, "i"),
+    5: (5, "b"),
+    8: (6, _ID),
+}
+"""By tag: the index of the field in `_NO_CHANGE`, and the struct code of its elements."""
+_DIRECTORIES_TAG: Final = 8
+_SINGLE: Final = (1, 5)
+"""The tags of fields that are one number instead of an array."""
+
+
+def change_heads(value: bytes) -> bytes | None:
+    """Return the number of tags, then tag and size of each, which find a PartitionChange's shape.
+
+    None: the value does not end with the last tag.
+
+    Raises:
+        IndexError: the value is cut.
+    """
+    heads = value[FIRST_LENGTH_AT : FIRST_LENGTH_AT + 3]
+    position = FIRST_LENGTH_AT + 3 + heads[2]
+    for _ in range(heads[0] - 1):
+        heads += value[position : position + 2]
+        position += 2 + value[position + 1]
+    return heads if position == len(value) else None
+
+
+def change_shape(version: int, heads: bytes) -> Shape | None:
+    """Return the shape of PartitionChangeRecords with these tags; None: they have none."""
+    tags, sizes = heads[1::2], heads[2::2]
+    if heads[0] != len(tags) or len(tags) != len(set(tags)) or max(sizes) >= ONE_BYTE:
+        return None
+    position = FIRST_LENGTH_AT + 1
+    fixed = []
+    fields: list[Field | Default] = list(_NO_CHANGE)
+    for tag, size in zip(tags, sizes, strict=True):
+        if tag not in _CHANGE_TAGS or (tag == _DIRECTORIES_TAG and version == 0):
+            return None
+        field, code = _CHANGE_TAGS[tag]
+        own = 0 if tag in _SINGLE else 1
+        count, odd = divmod(size - own, _BYTES[code])
+        if odd or count < 0 or (not own and count != 1):
+            return None
+        # A number has no length field; the size of its tag is checked instead.
+        fixed.append((position + 1 + own, count + 1 if own else size))
+        fields[field] = Field(position + 2 + own, code, count if own else None)
+        position += 2 + size
+    return Shape(position, tuple(fixed), (PARTITION_ID, TOPIC_ID, *fields))

@@ -1,0 +1,78 @@
+"""Columns have what the records have, read one by one."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.metadata.records import Partition, PartitionChange
+from migration.shard.partition_records import PartitionRecords
+from streams.wire.columns import Values, read_columns
+from streams.wire.errors import WireError
+from streams.wire.records import read_record
+from streams.wire.schema import MetadataRecord
+from streams.wire.values import write_value
+from tests.streams.wire.strategies import records
+from tests.support.examples import examples
+
+
+def grouped(values: Iterable[bytes]) -> list[Values]:
+    """The values as the router groups them; offset and timestamp tell their order."""
+    by_length: dict[int, list[tuple[int, bytes]]] = {}
+    for offset, value in enumerate(values):
+        by_length.setdefault(len(value), []).append((offset, value))
+    return [
+        Values(
+            np.array([offset for offset, _ in some], dtype=np.int64),
+            np.array([1000 + offset for offset, _ in some], dtype=np.int64),
+            np.frombuffer(b"".join(value for _, value in some), dtype=np.uint8).reshape(-1, length),
+        )
+        for length, some in by_length.items()
+    ]
+
+
+def one_by_one(values: Iterable[bytes]) -> PartitionRecords:
+    found = []
+    for offset, value in enumerate(values):
+        record = read_record(value)
+        assert isinstance(record, Partition | PartitionChange)
+        found.append((offset, 1000 + offset, record))
+    return PartitionRecords.of(found)
+
+
+def objects(columns: PartitionRecords) -> list[tuple[int, int, Partition | PartitionChange]]:
+    return [
+        (int(columns.offsets[row]), int(columns.timestamps[row]), columns.record(row))
+        for row in range(len(columns.offsets))
+    ]
+
+
+_lists = st.lists(records(3, 5), max_size=12)
+
+
+@examples(300)
+@given(_lists, st.integers(1, 4))
+def test_columns_equal_records(drawn: list[MetadataRecord], times: int) -> None:
+    values = [write_value(each) for each in drawn] * times
+    assert objects(read_columns(grouped(values))) == objects(one_by_one(values))
+
+
+@examples(200)
+@given(_lists.filter(bool), st.data())
+def test_damage_is_an_error_of_the_same_class(
+    drawn: list[MetadataRecord], data: st.DataObject
+) -> None:
+    values = [write_value(each) for each in drawn]
+    row = data.draw(st.integers(0, len(values) - 1))
+    at = data.draw(st.integers(2, len(values[row]) - 1))
+    byte = data.draw(st.integers(0, 255))
+    values[row] = values[row][:at] + bytes([byte]) + values[row][at + 1 :]
+    try:
+        expected = objects(one_by_one(values))
+    except WireError as error:
+        with pytest.raises(type(error)):
+            read_columns(grouped(values))
+    else:
+        assert objects(read_columns(grouped(values))) == expected
