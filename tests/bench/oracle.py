@@ -28,7 +28,10 @@ class ExpectedBroker:
             since, until = self.early_ms
             duration = None if until is None else until - since
             early = {"pending": self.early_pending, "duration_ms": duration}
-        states = {"migrating": self.pending, "unassigned": 0, "offline": 0, "lost": 0}
+        states = {
+            "migrating": self.pending,
+            **dict.fromkeys(("unassigned", "offline", "lost", "reserved"), 0),
+        }
         return {
             "id": self.id,
             "epoch": self.registered,

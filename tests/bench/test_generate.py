@@ -1,5 +1,6 @@
 """The generated log is what Kafka would write, and comes to what its oracle says."""
 
+import json
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -10,12 +11,15 @@ from kio.static.primitive import i32
 
 from migration.metadata.directory_ids import MIGRATING
 from migration.metadata.records import Partition, PartitionChange, Topic, ZkMigrationState
+from orchestrator.api.status import cluster_json
 from streams.wire import schema
 from streams.wire.batches import read_batches
 from streams.wire.records import read_records
 from streams.wire.values import write_value
 from tests.bench.generate import LOG_NAME, Changes, Shape, generate
+from tests.bench.oracle import differences
 from tests.bench.values import assignment_v1, leadership_v1, partition_v0
+from tests.support.pipeline import Run
 
 TOPIC = bytes(range(16))
 IDS = [bytes([one]) * 16 for one in (1, 2, 3)]
@@ -107,6 +111,14 @@ def test_the_oracle_tells_every_replica_assigned(changes: Changes, tmp_path: Pat
         assert (early is not None) == (
             each["unfenced_offset"] < each["assignments_complete_offset"]
         )
+
+
+@pytest.mark.parametrize("changes", ["partition", "replica"])
+def test_the_oracle_tells_what_replay_prints(changes: Changes, tmp_path: Path) -> None:
+    path, oracle, last = generate(small(changes), tmp_path)
+    run = Run().follow(path.parent, 2**40)
+    said = cluster_json(run.summary, run.events, complete=True)
+    assert differences(oracle.told(last), json.loads(json.dumps(said))) == []
 
 
 @pytest.mark.lab
