@@ -128,7 +128,7 @@ class PartitionRecords(NamedTuple):
         )
 
     def record(self, row: int) -> Partition | PartitionChange:
-        """Return one record as an object; of what it adds and removes it tells only whether."""
+        """Return one record as an object; of what it adds and removes only whether."""
         places = self.directories.at(row)
         directories = None if places is None else tuple(map(self._directory, places))
         partition, leader = int(self.partitions[row]), int(self.leaders[row])

@@ -30,7 +30,7 @@ Key = tuple[bytes, int]
 
 @dataclass
 class ObjectShard:
-    """The state, and what the last batch told."""
+    """The state, and what the last batch reported."""
 
     numbers: Numbers = field(default_factory=Numbers)
     topics: dict[bytes, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class ObjectShard:
         self.topics, self.partitions = loaded.topics, loaded.partitions
         self.numbers = loaded.numbers
         if loaded.topics:
-            # The old places are told by the new registrations; see `ShardBatch.replace`.
+            # The old places follow from the new registrations; see `ShardBatch.replace`.
             self.registered = loaded.registered
             was = {key: self._replaced(key[2], place) for key, place in before.items()}
         self._tell((offset, timestamp_ms), was, names)

@@ -19,7 +19,7 @@ from tests.support.examples import examples
 
 
 def grouped(values: Iterable[bytes]) -> list[Values]:
-    """The values as the router groups them; offset and timestamp tell their order."""
+    """The values as the router groups them; offset and timestamp show their order."""
     by_length: dict[int, list[tuple[int, bytes]]] = {}
     for offset, value in enumerate(values):
         by_length.setdefault(len(value), []).append((offset, value))
