@@ -32,7 +32,7 @@ from migration.metadata.partitions import (
 from migration.metadata.records import Config, Partition, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
 from migration.shard.fold import Placed, fold, replica_changes
-from migration.shard.lists import Integers, Lists, integers
+from migration.shard.lists import Integers, Lists, integers, ranked
 from migration.shard.partition_records import (
     NO_NUMBER,
     IdIndex,
@@ -282,7 +282,7 @@ class ShardBatch:
             steps = PendingSteps(table)
             report.movements = steps.movements(self._barriers, self._ends)
             report.crossings = steps.crossings(self.shard.pending)
-            numbers, table[:, 2] = np.unique(table[:, 2], return_inverse=True)
+            numbers, table[:, 2] = ranked(table[:, 2])
             self.topics = [self._named[each] for each in numbers.tolist()]
         self.table = table
         return report

@@ -17,6 +17,10 @@ ABSENT_LIST: Final = -1
 """The length of a list that is not there, which differs from an empty one."""
 
 
+_EXTENT_MIN: Final = 1 << 16
+_EXTENT_TIMES: Final = 4
+
+
 class Lists(NamedTuple):
     """Arrays: the values of all lists, and by row the position of its list and its length."""
 
@@ -108,6 +112,20 @@ class Lists(NamedTuple):
 def integers(values: Sequence[int]) -> Integers:
     """Return an array of 64-bit integers."""
     return np.array(values, dtype=np.int64)
+
+
+def ranked(values: Integers) -> tuple[Integers, Integers]:
+    """Return the distinct values, ascending, and for each value its position among them.
+
+    As `np.unique` with its inverse, without sorting if the values are close to each other.
+    """
+    low = int(values.min()) if len(values) else 0
+    extent = int(values.max()) - low + 1 if len(values) else 0
+    if extent > max(_EXTENT_MIN, _EXTENT_TIMES * len(values)):
+        return np.unique(values, return_inverse=True)
+    present = np.zeros(extent, dtype=np.bool_)
+    present[values - low] = True
+    return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[values - low]
 
 
 def positions(starts: Integers, lengths: Integers) -> Integers:

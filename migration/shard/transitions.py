@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.partitions import Numbers as Directories
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
+from migration.shard.lists import ranked
 from migration.shard.report import STEPS_MAX, Crossing, Movement, Step
 
 Numbers = NDArray[np.int64]
@@ -117,9 +118,7 @@ class Transitions:
             & (directories != ABSENT)
             & (self._owner_of(directories) != brokers)
         )
-        pairs, inverse = np.unique(
-            (brokers[others] << 32) | directories[others], return_inverse=True
-        )
+        pairs, inverse = ranked((brokers[others] << 32) | directories[others])
         found = [self._state(each >> 32, each & 0xFFFFFFFF) for each in pairs.tolist()]
         states[others] = np.array(found, dtype=np.int64)[inverse]
         return np.where(directories == ABSENT, ABSENT, place(directories, states))
@@ -164,18 +163,18 @@ def is_pending(states: Numbers) -> NDArray[np.bool_]:
 
 def directory_changes(table: Numbers, ids: list[DirectoryId]) -> dict[tuple[int, DirectoryId], int]:
     """Return (broker, directory) -> change of the number of replicas in it; no zeros."""
-    brokers = table[:, 4]
+    brokers, ranks = ranked(table[:, 4])
     keys, changes = [], []
     for column, change in ((5, -1), (6, 1)):
         directories = directory_of(table[:, column])
         there = directories >= 0
-        keys.append((brokers[there] << 32) | directories[there])
-        changes.append(np.full(int(there.sum()), change))
-    unique, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    sums = np.bincount(inverse, weights=np.concatenate(changes), minlength=len(unique))
+        keys.append(ranks[there] * len(ids) + directories[there])
+        changes.append(np.full(len(keys[-1]), change))
+    places, inverse = ranked(np.concatenate(keys))
+    sums = np.bincount(inverse, weights=np.concatenate(changes), minlength=len(places))
     return {
-        (key >> 32, ids[key & 0xFFFFFFFF]): int(change)
-        for key, change in zip(unique.tolist(), sums.tolist(), strict=True)
+        (int(brokers[place // len(ids)]), ids[place % len(ids)]): int(change)
+        for place, change in zip(places.tolist(), sums.tolist(), strict=True)
         if change
     }
 
@@ -189,7 +188,7 @@ def last_assignments(table: Numbers) -> dict[int, int]:
     rows = table[
         (was != ABSENT) & (now != ABSENT) & ~is_pending(state_of(table[:, 6])) & (was != now)
     ]
-    brokers, inverse = np.unique(rows[:, 4], return_inverse=True)
+    brokers, inverse = ranked(rows[:, 4])
     last = np.zeros(len(brokers), dtype=np.int64)
     np.maximum.at(last, inverse, rows[:, 1])
     return dict(zip(brokers.tolist(), last.tolist(), strict=True))
@@ -218,14 +217,14 @@ class PendingSteps:
         """
         if not len(self._steps):
             return {}
-        ids, ranks = np.unique(self._brokers, return_inverse=True)
+        ids, ranks = ranked(self._brokers)
         marks = [
             (rank, offset)
             for rank, broker in enumerate(ids.tolist())
             for offset in sorted({*barriers.get(broker, ()), *ends})
         ]
         next_barrier = _next(marks, ranks, self._offsets)
-        keys, inverse = np.unique(next_barrier, return_inverse=True)
+        keys, inverse = ranked(next_barrier)
         count = len(keys)
         net = np.bincount(inverse, weights=self._steps, minlength=count)
         assigned = np.bincount(inverse, weights=self._assigned, minlength=count)
@@ -252,7 +251,7 @@ class PendingSteps:
 
     def _recent(self, groups: NDArray[np.intp]) -> dict[int, list[Step]]:
         """Group -> its latest steps, in order of time; `groups`: the group of each row."""
-        moments, moment = np.unique(self._moments[self._assigned], return_inverse=True)
+        moments, moment = ranked(self._moments[self._assigned])
         steps, counts = np.unique(
             groups[self._assigned] * len(moments) + moment, return_counts=True
         )
