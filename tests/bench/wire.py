@@ -4,14 +4,16 @@ Three sides read the same bytes in the same process, in changing order: ours
 (`streams.wire.batches.read_batches`, `streams.wire.records.read_record`), the best kept
 combination (kafka-python's record reader with its CRC check, kio's entity reader on our schemas),
 and kio alone (`read_batch`, entity reader). Each side builds what its user needs: per batch a list
-of (offset, timestamp, typed record). The comparison uses CPU time, since one core does the work and
-other processes may use the rest; the values that each side read are counted and compared first.
+of (offset, timestamp, typed record). Beside them stands what the job does with nearly all records:
+it routes a slice to shards and decodes the chunks to columns (`streams.spark.rows`). The comparison
+uses CPU time, since one core does the work and other processes may use the rest; the values that
+each side read are counted and compared first.
 """
 
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +21,11 @@ from kafka.record.memory_records import MemoryRecords
 from kio.records.readers import read_batch
 from kio.serial import entity_reader
 
+from migration.shard.partition_records import PartitionRecords
+from streams.metadata.index import LogIndex
+from streams.metadata.offsets import START
+from streams.metadata.plan import Planner, Slice
+from streams.spark.rows import ShardChunk, rows
 from streams.wire.batches import CONTROL_BIT, read_batches
 from streams.wire.records import read_record
 from streams.wire.schema import RECORDS
@@ -30,6 +37,7 @@ Side = Callable[[bytes], Iterator[Typed]]
 
 _READERS: Final = {bytes((1, *key)): entity_reader(kind) for key, kind in RECORDS.items()}
 _FRAME_BYTES: Final = 3
+COLUMNS_MIN: Final = 1000.0
 
 
 def ours(log: bytes) -> Iterator[Typed]:
@@ -72,6 +80,22 @@ def kio_alone(log: bytes) -> Iterator[Typed]:
 SIDES: Final[dict[str, Side]] = {"ours": ours, "best kept": best_kept, "kio alone": kio_alone}
 
 
+def columns(parts: Sequence[Slice]) -> Iterator[PartitionRecords]:
+    """The job's way from the bytes of a slice to columns, in the shards."""
+    for part in parts:
+        for _, shard, _, packed in rows("bench", part):
+            if shard >= 0:
+                yield ShardChunk.unpack(packed).decoded()[0]
+
+
+def slices(path: Path) -> list[Slice]:
+    """Return the log as the planner divides it."""
+    index = LogIndex(path.parent, START)
+    index.refresh()
+    planner = Planner(index, finite=True)
+    return planner.slices(START, planner.latest(START, 2**40))
+
+
 def told(side: Side, log: bytes) -> tuple[int, int, int, int]:
     """Totals of what a side read: records, offsets, partitions and their ids."""
     count = offsets = partitions = ids = 0
@@ -86,11 +110,11 @@ def told(side: Side, log: bytes) -> tuple[int, int, int, int]:
     return count, offsets, partitions, ids
 
 
-def timed(side: Side, log: bytes) -> float:
-    """Return the CPU seconds of reading it all; each batch is released before the next."""
+def timed(read: Iterator[object]) -> float:
+    """Return the CPU seconds of reading it all; each part is released before the next."""
     gc.collect()
     began = time.process_time()
-    for _ in side(log):
+    for _ in read:
         pass
     return time.process_time() - began
 
@@ -105,29 +129,42 @@ def run(path: Path, runs: int) -> list[Figure]:
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})
     try:
-        return _figures(log, runs)
+        return _figures(log, slices(path), runs)
     finally:
         os.sched_setaffinity(0, allowed)
 
 
-def _figures(log: bytes, runs: int) -> list[Figure]:
+def _figures(log: bytes, parts: Sequence[Slice], runs: int) -> list[Figure]:
     read = {name: told(side, log) for name, side in SIDES.items()}
     if len(set(read.values())) != 1:
         raise MeasuringFailed(f"the sides do not read the same: {read}")
-    count = read["ours"][0]
+    count, _, partitions, ids = read["ours"]
+    found = [(len(each.partitions), int(each.partitions.sum())) for each in columns(parts)]
+    if [sum(each) for each in zip(*found, strict=True)] != [partitions, ids]:
+        raise MeasuringFailed("the columns have other partitions")
     say(f"b: each side reads {count} data records, the same ones")
     names = list(SIDES)
     rates: dict[str, list[float]] = {name: [] for name in names}
+    in_columns: list[float] = []
     for number in range(runs):
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
-            rates[name].append(count / timed(SIDES[name], log) / 1000)
+            rates[name].append(count / timed(SIDES[name](log)) / 1000)
+        in_columns.append(count / timed(columns(parts)) / 1000)
         say(f"b: run {number + 1}: " + ", ".join(f"{n} {r[-1]:.0f} k/s" for n, r in rates.items()))
     return [
         Figure(
             part="b", name="best kept: kafka-python + kio", unit="k records/s", runs=rates[names[1]]
         ),
         Figure(part="b", name="kio's read_batch + kio", unit="k records/s", runs=rates[names[2]]),
+        Figure(
+            part="b",
+            name="ours to columns, routed to shards",
+            unit="k records/s",
+            runs=in_columns,
+            bound=COLUMNS_MIN,
+            at_least=True,
+        ),
         Figure(
             part="b",
             name="ours against the best kept",
