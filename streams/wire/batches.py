@@ -56,6 +56,7 @@ _ONE_BYTE: Final = 0x80
 _TWO_BYTES: Final = 0x3FFF
 """The largest number that a varint of two bytes holds."""
 _VARLONG_BYTES_MAX: Final = 10
+_VARINT_BYTES_MAX: Final = 5
 _NULL: Final = 1
 """A zigzag varint of -1, the length of an absent key or value."""
 _ATTRIBUTES_BYTES: Final = 1
@@ -129,8 +130,14 @@ class Batch:
         marks.
         """
         frame = bytes((1, api_key, version))
-        records, end = self._start + HEADER.size, self._start + self.size
-        return self.buffer.find(frame, records, end) >= 0
+        at, end = self._start + HEADER.size, self._start + self.size
+        while (at := self.buffer.find(frame, at, end)) >= 0:
+            # Before a value there are the length of its absent key and its own. A broker's id in a
+            # list looks like a frame, too.
+            if _NULL in self.buffer[at - 1 - _VARINT_BYTES_MAX : at - 1]:
+                return True
+            at += 1
+        return False
 
     def records(self) -> list[tuple[int, int, bytes]]:
         """Return the data records, [] for a control batch: metadata offset, timestamp in ms, value.
