@@ -102,11 +102,12 @@ warm: jars ## archives of Spark's and Kafka's classes, which halve their start
 
 lock: venv ## renew all lock files
 	@$(COMPILE) --upgrade --output-file requirements.lock
-	$(COMPILE) --upgrade --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --upgrade --extra report --constraint requirements.lock --output-file requirements-report.lock
+	$(COMPILE) --upgrade --extra report --extra dev --constraint requirements-report.lock --output-file requirements-dev.lock
 	for lock in $(NPM_LOCKS); do
 		(cd "$${lock%/*}" && $(NPM_LOCK))
 	done
-	if grep -n '://' requirements.lock requirements-dev.lock $(NPM_LOCKS); then echo 'a lock names a host' >&2; exit 1; fi
+	if grep -n '://' requirements*.lock $(NPM_LOCKS); then echo 'a lock names a host' >&2; exit 1; fi
 
 clean: ## remove everything that make made here
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

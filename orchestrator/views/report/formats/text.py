@@ -16,6 +16,7 @@ from markupsafe import Markup
 from migration.values.timestamps import iso
 from orchestrator.api.report.report import Happening, Report
 from orchestrator.api.report.shape import Span
+from orchestrator.errors import ThirdPartyError
 from orchestrator.output.visible import visible
 from orchestrator.views.report.times import clock, lasting, words
 
@@ -34,7 +35,18 @@ def json_text(report: Report) -> str:
 
 
 def html_text(report: Report) -> str:
-    from orchestrator.views.report.formats.plots import plots  # matplotlib is slow to import
+    """Return the report as one HTML page.
+
+    Raises:
+        ThirdPartyError: matplotlib, which only this format needs, is not installed.
+    """
+    try:
+        from orchestrator.views.report.formats.plots import plots  # matplotlib is slow to import
+    except ModuleNotFoundError as error:
+        raise ThirdPartyError(
+            f"the report as HTML needs matplotlib, and there is no module {error.name}: install"
+            " requirements-report.lock or `kraftgate[report]`, or use --format json or markdown"
+        ) from error
 
     drawn = [plots(each, f"c{number}") for number, each in enumerate(report.clusters)]
     return _template("report.html.jinja", _shown).render(report=report, plots=drawn) + "\n"

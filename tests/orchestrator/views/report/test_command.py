@@ -19,6 +19,7 @@ from tests.orchestrator.views.report.night import night
 from tests.orchestrator.views.report.reporting import run
 from tests.scenes.night import kraft
 
+PLOTS = "orchestrator.views.report.formats.plots"
 BOTH = """clusters:
   - {name: prod, zookeeper: {connect: 'zk1:2181'}}
   - {name: other, zookeeper: {connect: 'zk2:2181'}}
@@ -54,6 +55,19 @@ def test_what_is_asked_for_goes_before_the_ending(made: Made) -> None:
     out = made.config.with_name("r.txt")
     assert run(made, "--format", "markdown", "--out", str(out)).exit_code == ExitCode.DONE
     assert out.read_text("utf-8").startswith("# Kraftgate")
+
+
+def test_only_the_page_needs_matplotlib(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, PLOTS, raising=False)
+    for name in [each for each in sys.modules if each.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run(made)
+    assert (done.exit_code, done.stdout) == (ExitCode.FAILED, "")
+    assert "needs matplotlib, and there is no module matplotlib" in done.stderr
+    assert "`kraftgate[report]`" in done.stderr
+    for kind in ("json", "markdown"):
+        assert run(made, "--format", kind).exit_code == ExitCode.DONE
 
 
 def test_a_file_that_cannot_be_written_is_named(made: Made) -> None:
