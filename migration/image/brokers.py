@@ -388,9 +388,11 @@ class BrokerSteps:
 
 def _together(reports: Iterable[ShardReport]) -> dict[int, dict[int, Movement]]:
     """Return barrier -> broker -> movement, summed over all shards."""
-    together: dict[int, dict[int, Movement]] = {}
+    parts: dict[tuple[int, int], list[Movement]] = {}
     for report in reports:
-        for (barrier, broker), movement in report.movements.items():
-            at = together.setdefault(barrier, {})
-            at[broker] = at[broker].plus(movement) if broker in at else movement
+        for of, movement in report.movements.items():
+            parts.setdefault(of, []).append(movement)
+    together: dict[int, dict[int, Movement]] = {}
+    for (barrier, broker), movements in parts.items():
+        together.setdefault(barrier, {})[broker] = Movement.of_all(movements)
     return together

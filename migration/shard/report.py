@@ -6,7 +6,7 @@ log, with one timestamp. So replicas are assigned in steps: the records of one t
 one step.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     assigned: int
 
 
-def together(*parts: Iterable[Step]) -> tuple[Step, ...]:
+def together(*parts: Iterable[tuple[int, int]]) -> tuple[Step, ...]:
     """Return the latest steps of all parts, in order of time; one timestamp is one step.
 
     Associative and commutative: the division of the steps into parts does not matter.
@@ -47,24 +47,24 @@ class Movement(NamedTuple):
         assigned: number of replicas that got a directory.
         first_ms: timestamp of the first assignment (0: none).
         last_ms: timestamp of the last one (0: none).
-        recent: the latest steps in which they did.
+        recent: the latest steps in which they did, as `Step`.
     """
 
     net: int = 0
     assigned: int = 0
     first_ms: int = 0
     last_ms: int = 0
-    recent: tuple[Step, ...] = ()
+    recent: tuple[tuple[int, int], ...] = ()
 
-    def plus(self, other: "Movement") -> "Movement":
-        """Both movements together, in either order."""
-        firsts = [moment for moment in (self.first_ms, other.first_ms) if moment]
-        return Movement(
-            self.net + other.net,
-            self.assigned + other.assigned,
-            min(firsts, default=0),
-            max(self.last_ms, other.last_ms),
-            together(self.recent, other.recent),
+    @classmethod
+    def of_all(cls, parts: "Sequence[Movement]") -> "Movement":
+        """Return the movements together, in any order."""
+        return cls(
+            sum(each.net for each in parts),
+            sum(each.assigned for each in parts),
+            min((each.first_ms for each in parts if each.first_ms), default=0),
+            max(each.last_ms for each in parts),
+            together(*(each.recent for each in parts)),
         )
 
 

@@ -15,7 +15,7 @@ from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.partitions import Numbers as Directories
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.shard.lists import ranked
-from migration.shard.report import STEPS_MAX, Crossing, Movement, Step
+from migration.shard.report import STEPS_MAX, Crossing, Movement
 
 Numbers = NDArray[np.int64]
 
@@ -249,7 +249,7 @@ class PendingSteps:
             for number, ((rank, offset), one, two, three, four) in enumerate(rows)
         }
 
-    def _recent(self, groups: NDArray[np.intp]) -> dict[int, list[Step]]:
+    def _recent(self, groups: NDArray[np.intp]) -> dict[int, list[tuple[int, int]]]:
         """Group -> its latest steps, in order of time; `groups`: the group of each row."""
         moments, moment = ranked(self._moments[self._assigned])
         steps, counts = np.unique(
@@ -260,11 +260,11 @@ class PendingSteps:
         group = steps // len(moments)
         starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
         ends = np.r_[starts[1:], len(steps)]
-        recent: dict[int, list[Step]] = {}
+        recent: dict[int, list[tuple[int, int]]] = {}
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             kept = slice(max(start, end - STEPS_MAX), end)
             at = moments[steps[kept] % len(moments)].tolist()
-            recent[int(group[start])] = list(map(Step, at, counts[kept].tolist()))
+            recent[int(group[start])] = list(zip(at, counts[kept].tolist(), strict=True))
         return recent
 
     def crossings(self, pending: dict[int, int]) -> list[Crossing]:

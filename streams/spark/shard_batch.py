@@ -22,7 +22,7 @@ from migration.shard.apply import Shard, ShardBatch, ShardTopic
 from migration.shard.lists import Integers, Lists, integers
 from migration.shard.partition_records import PartitionRecords
 from migration.shard.partition_table import PartitionTable, keys_of
-from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport, Step
+from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport
 from streams.process.garbage import without_garbage_collection
 from streams.spark.rows import ChunkKind, ShardChunk
 from streams.state.fact_codec import unpack
@@ -300,8 +300,7 @@ def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
         directories={(broker, each): change for broker, each, change in directories},
         assigned_ms=assigned,
         movements={
-            (barrier, broker): Movement(net, count, first, last, tuple(starmap(Step, recent)))
-            for barrier, broker, net, count, first, last, recent in movements
+            (barrier, broker): Movement(*movement) for barrier, broker, *movement in movements
         },
         crossings=[Crossing(*each) for each in crossings],
         notes=[Note(*each) for each in notes],
