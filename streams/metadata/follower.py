@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, assert_never
 from migration.observed.source_status import SourceStatus
 from streams.kafka import messages
 from streams.kafka.connection import Connection
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import Code, name
 from streams.kafka.errors import ReplyDamaged, RequestRefused, WrongCluster
 from streams.kafka.messages import ClusterReply
 from streams.metadata import actions as do
@@ -34,7 +34,6 @@ from streams.state.source_status import now_ms
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
-_NOT_REPORTED: Final = "(not reported: that needs ALTER on CLUSTER)"
 _IDENTIFY_S: Final = 1.0
 _IDENTIFY_S_MAX: Final = 600.0
 """Between two requests for the cluster id; each refused one is an error in the controller's log."""
@@ -248,7 +247,8 @@ class Follower(BackgroundThread):
 
     def _wrong_cluster(self, connection: Connection) -> WrongCluster:
         """Return the error with both ids, as far as the controller reports its own."""
-        theirs = _described(connection).cluster_id or _NOT_REPORTED
+        described = _described(connection)
+        theirs = described.cluster_id or _why_unknown(described.error)
         if self._status.last_reply_ms is None:
             self._foreign_id = theirs
         return WrongCluster(
@@ -402,6 +402,20 @@ def _described(connection: Connection) -> ClusterReply:
     except RequestRefused:
         return ClusterReply()  # before 3.7 a controller does not support the request
     return messages.read_cluster(connection.ask(messages.cluster_request(version)))
+
+
+def _why_unknown(error: int) -> str:
+    """Return what stands in place of a cluster id that was not reported, with the reason."""
+    match error:
+        case Code.UNSUPPORTED_VERSION:
+            why = "the controller has just started, or its metadata.version is below 3.7-IV0"
+        case Code.CLUSTER_AUTHORIZATION_FAILED:
+            why = "that needs ALTER on CLUSTER"
+        case 0:
+            why = "a controller before Kafka 3.7 cannot"
+        case _:
+            why = name(error)
+    return f"(not reported: {why})"
 
 
 def _agreed(config: FollowerConfig, spool: Spool) -> str | None:

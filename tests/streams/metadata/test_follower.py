@@ -145,21 +145,52 @@ def test_a_wrong_cluster_is_named_with_both_ids(
     assert status.cluster_id == "theirs"
 
 
-def test_a_wrong_cluster_that_does_not_tell_its_id_is_refused_all_the_same(
-    script: Callable[[Script], None], spool: Spool
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (Code.CLUSTER_AUTHORIZATION_FAILED, "that needs ALTER on CLUSTER"),
+        (
+            Code.UNSUPPORTED_VERSION,
+            "the controller has just started, or its metadata.version is below 3.7-IV0",
+        ),
+        (-1, "error code -1"),
+        (0, "a controller before Kafka 3.7 cannot"),
+    ],
+)
+def test_a_wrong_cluster_that_does_not_report_its_id_is_refused_with_the_reason(
+    script: Callable[[Script], None], spool: Spool, error: int, why: str
 ) -> None:
     def other(key: int, _request: Any) -> FetchReply | ClusterReply:
         if key == messages.DESCRIBE_CLUSTER:
-            return ClusterReply(error=Code.CLUSTER_AUTHORIZATION_FAILED)
+            return ClusterReply(error=error)
         return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
 
     script(other)
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error is not None)
     assert status.error is not None
-    wanted = "belongs to cluster (not reported: that needs ALTER on CLUSTER), not to a-cluster"
-    assert wanted in status.error
-    assert status.cluster_id == "(not reported: that needs ALTER on CLUSTER)"
+    assert f"belongs to cluster (not reported: {why}), not to a-cluster" in status.error
+    assert status.cluster_id == f"(not reported: {why})"
+
+
+def test_a_wrong_cluster_that_has_just_started_is_named_later(
+    script: Callable[[Script], None], spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.metadata.cursor.REFUSED_RETRY_S", 0.01)
+    asked: list[int] = []
+
+    def start(key: int, _request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            asked.append(key)
+            if len(asked) == 1:
+                return ClusterReply(error=Code.UNSUPPORTED_VERSION)
+            return ClusterReply(cluster_id="theirs")
+        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+
+    script(start)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.cluster_id == "theirs")
+    assert "belongs to cluster theirs, not to a-cluster" in str(status.error)
 
 
 def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(

@@ -129,7 +129,8 @@ def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
 
 def test_another_cluster_is_refused(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab, "AAAAAAAAAAAAAAAAAAAAAA"), spool) as follower:
-        status = until(follower, lambda s: s.error is not None)
+        # A controller that has just started reports its cluster id at a later attempt.
+        status = until(follower, lambda s: s.cluster_id == lab.cluster_id)
         assert status.error is not None
         both = f"belongs to cluster {lab.cluster_id}, not to AAAAAAAAAAAAAAAAAAAAAA"
         assert both in status.error

@@ -25,7 +25,6 @@ from orchestrator.execution.locks.zookeeper_lock import STEP
 from orchestrator.execution.route import checkpoints
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
-from orchestrator.lab.control.operations import Operations
 from orchestrator.runbook.load import load
 from tests.support.approving import APPROVERS
 from tests.system.execution.traffic import Traffic
@@ -238,8 +237,9 @@ def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     window.wait_walk(_stands_at("soak", "finalize"), "the last reversible checkpoint")
     window.say("rollback", "--reason", "the change is called off")
     window.approve_alone("back-controllers")  # and with it back-znodes, which needs no approval
+    helps = _an_operator_of_leaders(lab, window)
     window.wait_walk(
-        lambda walk: walk.outcome == "rolled-back" or _an_operator_helps(lab, window),
+        lambda walk: walk.outcome == "rolled-back" or helps(),
         "the rollback",
         600,
     )
@@ -249,24 +249,35 @@ def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     assert {lab.mode(f"broker-{each}") for each in lab.spec.broker_ids} == {Mode.ZOOKEEPER}
 
 
-def _an_operator_helps(lab: Lab, window: Window) -> bool:
-    """Revert a broker that cannot change an ISR any more, while the gate waits for that.
+def _an_operator_of_leaders(lab: Lab, window: Window) -> Callable[[], bool]:
+    """Restart the leaders of the partitions that the gate has named out of sync for a minute.
 
     Kafka 3.9.1, at the change from a KRaft controller to ZooKeeper's: the thread that asks the
-    controller can die ("A metric named 'outgoing-byte-total' ... already exists"). No ISR that the
-    broker leads grows before its restart.
+    controller can die ("A metric named 'outgoing-byte-total' ... already exists"), and a request
+    to the stopped controllers can stay unanswered. No ISR that the leader waits for then grows
+    before its restart, which also makes its followers fetch in the new epoch.
     """
-    if any(each.startswith("isr_full") for each in holds(window)):
-        for broker in lab.spec.broker_ids:
-            name = f"broker-{broker}"
-            logged = lab.log_file(name).read_text("utf-8", "replace")
-            if logged.rfind(f"{ASKS}: Error due to") > logged.rfind(f"{ASKS}: Starting"):
-                assert lab.mode(name) is Mode.MIGRATING
-                Operations(lab).handle("revert-to-zookeeper", {"broker": broker}, lambda _: None)
-    return False
+    since_s: float | None = None
 
+    def helps() -> bool:
+        nonlocal since_s
+        now_s = time.monotonic()
+        if not any(each.startswith("isr_full") for each in holds(window)):
+            since_s = None
+        elif since_s is None:
+            since_s = now_s
+        elif now_s - since_s > HELD_S_MAX:
+            stuck = lab.out_of_sync()
+            print("out of sync, with their leaders:", stuck)  # noqa: T201
+            for leader in sorted(set(stuck.values()) - {-1}):
+                if lab.mode(f"broker-{leader}") is Mode.MIGRATING:
+                    lab.revert_to_zookeeper(leader)
+                else:
+                    lab.restart(leader)
+            since_s = None
+        return False
 
-ASKS = "to-controller-alter-partition-channel-manager]"
+    return helps
 
 
 def _an_operator_of_controllers(lab: Lab, window: Window) -> Callable[[], bool]:
@@ -283,7 +294,7 @@ def _an_operator_of_controllers(lab: Lab, window: Window) -> Callable[[], bool]:
         for name in named_s.keys() - behind:
             del named_s[name]
         for name in behind:
-            if time.monotonic() - named_s.setdefault(name, time.monotonic()) > BEHIND_S_MAX:
+            if time.monotonic() - named_s.setdefault(name, time.monotonic()) > HELD_S_MAX:
                 logged = lab.log_file(name).read_text("utf-8", "replace").splitlines()
                 faults = [each for each in logged if " ERROR " in each or " FATAL " in each]
                 print(name, lab.is_alive(name), *faults[-20:], *logged[-40:], sep="\n")  # noqa: T201
@@ -294,7 +305,7 @@ def _an_operator_of_controllers(lab: Lab, window: Window) -> Callable[[], bool]:
     return helps
 
 
-BEHIND_S_MAX = 60.0
+HELD_S_MAX = 60.0
 
 
 def _controllers_behind(window: Window) -> list[str]:
