@@ -1,6 +1,7 @@
 """A producer and a consumer that live through a migration: what was acknowledged must arrive."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -9,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 _EVERY_S: Final = 0.1
 _POLL_S: Final = 0.2
 _ARRIVE_S_MAX: Final = 120.0
+_SILENT_S_MAX: Final = 10.0
 
 
 class Traffic:
@@ -37,7 +39,7 @@ class Traffic:
                 "fetch.min.bytes": 10_000,  # as long as it may: half a second a fetch
             }
         )
-        self._consumer.assign([TopicPartition(topic, each, 0) for each in range(partitions)])
+        self._next_offsets = dict.fromkeys(range(partitions), 0)
         self._stopping, self._leaving, self._sent = threading.Event(), threading.Event(), 0
         self._acknowledged: set[int] = set()
         self._consumed: set[int] = set()
@@ -61,6 +63,7 @@ class Traffic:
         for each in self._threads:
             each.join(_ARRIVE_S_MAX)
         self._consumer.close()
+        self._producer.close()
 
     def finish(self) -> tuple[set[int], set[int]]:
         """Send no more, and wait until what was acknowledged has come; both sets."""
@@ -95,15 +98,27 @@ class Traffic:
         return told
 
     def _consume(self) -> None:
+        self._assign()
+        came_s = time.monotonic()
         while not self._leaving.is_set():  # what is acknowledged last comes after `finish` began
             message = self._consumer.poll(_POLL_S)
-            if message is None:
+            error = None if message is None else message.error()
+            if error is not None and error.fatal():
+                raise KafkaException(error)
+            if message is None or error is not None:
+                # A broker that has just started may not know the topic yet. Then librdkafka drops
+                # the partitions ("partition count changed from 2 to 0"), once for good.
+                if time.monotonic() - came_s > _SILENT_S_MAX:
+                    self._assign()
+                    came_s = time.monotonic()
                 continue
-            error = message.error()
-            if error is not None:
-                if error.fatal():
-                    raise KafkaException(error)
-                continue  # a broker that restarts: librdkafka goes on by itself
+            came_s = time.monotonic()
+            self._next_offsets[message.partition() or 0] = (message.offset() or 0) + 1
             with self._arrived:
                 self._consumed.add(int(message.value() or b"-1"))
                 self._arrived.notify_all()
+
+    def _assign(self) -> None:
+        self._consumer.assign(
+            [TopicPartition(self._topic, *place) for place in self._next_offsets.items()]
+        )
