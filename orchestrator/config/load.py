@@ -17,6 +17,7 @@ from orchestrator.config.models import (
     MetricsAddress,
     PerCluster,
 )
+from orchestrator.config.spark import Spark
 from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
 from orchestrator.config.yaml_models import check_model, in_order, read_text
 from orchestrator.errors import ConfigError, UnknownIdError
@@ -34,6 +35,7 @@ class Config:
         many: whether the file has `clusters`, so that output is a list as well.
         stall_after_ms: how long a held broker may be without progress.
         alerts: the receivers that Kraftgate notifies itself.
+        spark: where Spark runs the job.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Config:
     console: ConsoleAddress | None
     stall_after_ms: int
     alerts: Alerts = field(default_factory=Alerts)
+    spark: Spark = field(default_factory=Spark)
 
     def clusters_named(self, name: str | None) -> Sequence[ClusterEntry]:
         """Return all clusters, or the one of this name.
@@ -101,6 +104,7 @@ def _settled(config: ConfigFile, path: Path) -> Config:
         console=config.console,
         stall_after_ms=int(config.stall.after.total_seconds() * 1000),
         alerts=config.alerts,
+        spark=config.run.spark,
     )
 
 

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from orchestrator.config.alerts import Alerts
 from orchestrator.config.jmx import Jmx
+from orchestrator.config.spark import Spark
 from orchestrator.config.values import (
     Bootstrap,
     ClusterName,
@@ -248,6 +249,16 @@ class Stall(Strict):
         return self
 
 
+class Run(Strict):
+    """How `kraftgate run` runs.
+
+    Attributes:
+        spark: Where Spark runs the job. Default: this machine.
+    """
+
+    spark: Spark = Spark()
+
+
 def _some_clusters(value: object) -> object:
     if not isinstance(value, list) or not value:
         raise ValueError("must be a list of at least one cluster, each with a name")
@@ -268,6 +279,7 @@ class ConfigFile(PerCluster):
         console: The web console. Without the key it is served only with `run --console`.
         stall: When a held broker without progress counts as stalled.
         alerts: Receivers that Kraftgate notifies itself, without Prometheus.
+        run: How `kraftgate run` runs.
     """
 
     cluster: ClusterIdentity | None = None
@@ -277,3 +289,4 @@ class ConfigFile(PerCluster):
     console: ConsoleAddress | None = None
     stall: Stall = Stall()
     alerts: Alerts = Alerts()
+    run: Run = Run()

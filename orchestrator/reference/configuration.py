@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from orchestrator.cli.run import CONFIG_EXAMPLE
-from orchestrator.config import alerts, jmx, models, values
+from orchestrator.config import alerts, jmx, models, spark, values
 from orchestrator.reference.markdown import attributes, code, page, table
 
 _INTRODUCTION: Final = """
@@ -35,6 +35,7 @@ _TYPES: Final = (
     (jmx.Instances, "map of `instance` to node id"),
     (jmx.Label, "label"),
     (jmx.Labels, "map of label to value"),
+    (spark.Settings, "map of setting to value"),
     (alerts.MinSeverity, "`warning`, `critical`"),
     (alerts.HeaderFiles, "map of header to file"),
 )

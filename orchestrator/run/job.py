@@ -52,10 +52,15 @@ def followed(config: Config) -> Iterator[Following | None]:
 
 def _start(config: Config) -> Following:
     from streams.spark.query import JobFailed, follow
+    from streams.spark.settings import Deployment
     from streams.state.store import StoreError
 
+    spark = config.spark
+    deployment = Deployment(
+        master=spark.master, settings=spark.settings or {}, secret_file=spark.secret_file
+    )
     try:
-        return follow(job_sources(config), config.state_dir)
+        return follow(job_sources(config), config.state_dir, deployment)
     except (JobFailed, StoreError, OSError) as error:
         raise FollowingError(str(error)) from error
 

@@ -26,11 +26,13 @@ from migration.observed.source_status import from_json
 from migration.values.foreign import load
 from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
+from streams.net.secret_file import SecretFileRefused
 from streams.spark.checkpoint import ForeignCheckpoint, join_sources, query_id
 from streams.spark.data_source import KraftgateDataSource, source_name
+from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
-from streams.spark.session import session, why_no_jvm
-from streams.spark.settings import ClusterSources
+from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
+from streams.spark.settings import LOCAL, ClusterSources, Deployment
 from streams.spark.sink import RequestPoll, StoreSink
 from streams.state.source_status import STATUS_FILE, now_ms
 from streams.state.store import Store
@@ -39,6 +41,7 @@ _LOG: Final = logging.getLogger(__name__)
 _JVM_GONE: Final = (
     "Spark's JVM ended or does not answer: spark.log in the state directory has what it printed"
 )
+_TASKS: Final = "spark.sql.shuffle.partitions"
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 
@@ -104,7 +107,9 @@ class Job:
             self._held.close()
 
 
-def follow(clusters: Sequence[ClusterSources], state_dir: Path) -> Job:
+def follow(
+    clusters: Sequence[ClusterSources], state_dir: Path, deployment: Deployment = LOCAL
+) -> Job:
     """Follow clusters until stopped; the caller has claimed the state directory.
 
     Raises:
@@ -113,12 +118,14 @@ def follow(clusters: Sequence[ClusterSources], state_dir: Path) -> Job:
     """
     held = ExitStack()
     try:
-        spark = _session(state_dir)
+        spark = _session(state_dir, deployment)
+        if is_remote(spark):
+            check_shared(spark, state_dir)
         sources = [each for cluster in clusters for each in cluster.options(state_dir)]
         stream = _stream(spark, sources, state_dir, waits=True)
         request_poll = _poll_requests(clusters, state_dir, held)
         return _start(stream, state_dir, held, request_poll, available_now=False)
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, NotShared) as error:
         held.close()
         raise JobFailed(_cause(error)) from error
     except BaseException:
@@ -178,10 +185,12 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     return ReplayOutcome(summary=summary, events=events, damage=damage)
 
 
-def _session(state_dir: Path) -> SparkSession:
+def _session(state_dir: Path, deployment: Deployment = LOCAL) -> SparkSession:
     log = state_dir / "spark.log"
     try:
-        return session(log)
+        return session(log, deployment=deployment)
+    except (CannotDeploy, SecretFileRefused) as error:
+        raise JobFailed(str(error)) from error
     except PySparkException as error:
         raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
 
@@ -231,9 +240,13 @@ def _start(
     store = held.enter_context(Store.open(state_dir / "store.db"))
     transitions = state_dir.absolute() / "transitions"
     checkpoint = state_dir.absolute() / "checkpoint"
+    spark = stream.sparkSession
     # One more task costs a small batch 100 ms (measured: `make bench`), and speeds up a large one.
     tasks = min(os.cpu_count() or 1, 8) if available_now else 1
-    stream.sparkSession.conf.set("spark.sql.shuffle.partitions", str(tasks))
+    if is_remote(spark):
+        context = spark.sparkContext
+        tasks = int(context.getConf().get(_TASKS, "0")) or max(2, context.defaultParallelism)
+    spark.conf.set(_TASKS, str(tasks))
     tracked = stream.groupBy("cluster", "shard").transformWithState(
         ReplicaTracker(str(transitions)), OUTPUT, "Update", "None"
     )

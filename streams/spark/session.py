@@ -1,6 +1,7 @@
-"""The Spark session, configured for small, quick micro-batches on one machine.
+"""The Spark session, configured for small, quick micro-batches.
 
-One session per process: the first call starts it, later ones return it.
+Spark runs on this machine unless a deployment or `spark-submit` names another master. One session
+per process: the first call starts it, later ones return it.
 `python -m streams.spark.warm` creates an archive of the JVM's classes, with which it starts in half
 the time.
 """
@@ -19,17 +20,24 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import resources
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
 import pyspark
 from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from streams.net.secret_file import first_line
 from streams.spark.data_source import KraftgateDataSource
+from streams.spark.executors import PACKAGES, write_archive
+from streams.spark.settings import LOCAL, Deployment
 from streams.state.directory import check_way, create_private
 
+_GATEWAY_PORT: Final = "PYSPARK_GATEWAY_PORT"
+"""`spark-submit` has started the JVM, and this process from it."""
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
 _JAVA: Final = (
     # Threads of the JVM's second compiler and of parallel collectors compete with the Python
@@ -54,12 +62,9 @@ SETTINGS: Final = {
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    # Every local user can connect to the ports of RPC and block manager: without authentication
-    # Spark deserializes any Java object that it receives. In local mode Spark creates the secret
-    # itself, at each start, and stores it only in the JVM: in no setting, argument, variable or
-    # file.
+    # Other users can connect to the ports of RPC and block manager: without authentication Spark
+    # deserializes any Java object that it receives. In local mode Spark creates the secret itself,
+    # at each start, and stores it only in the JVM: in no setting, argument, variable or file.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
     "spark.network.crypto.saslFallback": "false",
@@ -82,6 +87,17 @@ SETTINGS: Final = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
+_ON_ONE_MACHINE: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
+_PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
+_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+
+
+class CannotDeploy(Exception):
+    """The cluster that is to run the job cannot be used as configured; the message has the fix."""
 
 
 def class_archive() -> Path:
@@ -98,31 +114,54 @@ def _cache() -> Path:
     return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 
-def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
+def session(
+    log: Path, *, java_options: tuple[str, ...] = (), deployment: Deployment = LOCAL
+) -> SparkSession:
     """Return the session, with Kraftgate's data source registered; start it first if necessary.
 
     `log`: the file for the output of the JVM and its Python workers.
+
+    Raises:
+        CannotDeploy: a cluster needs another setting.
+        SecretFileRefused: the deployment's file cannot be used.
     """
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # A module of Kraftgate may run from a checkout: the workers must find it there, too.
-    house = str(Path(__file__).resolve().parents[2])
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if house not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join([house, *filter(None, paths)])
-    # PySpark sets it for some of the workers only, which then could not be shared either.
-    os.environ.setdefault("PYTHONHASHSEED", "0")
-    # With pinned threads the callbacks' server cannot be given a token (`_ask_for_token`).
-    os.environ["PYSPARK_PIN_THREAD"] = "false"
     try:
         spark = SparkSession.active()
     except PySparkException:  # there is none yet
-        spark = _start(log, java_options)
+        spark = _start(log, java_options, deployment)
         _ask_for_token(spark)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftgateDataSource)
     return spark
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether the executors are processes of a cluster manager."""
+    return not (spark.sparkContext.master or "").startswith("local")
+
+
+def _house() -> str:
+    """Return the directory of Kraftgate's packages, which may be a checkout."""
+    return str(Path(__file__).resolve().parents[2])
+
+
+def _installed() -> list[str]:
+    """Return the directories of Kraftgate's packages and of those that it requires."""
+    places = (distribution(each).locate_file("") for each in ("pydantic", "numpy"))
+    return list(dict.fromkeys([_house(), *map(str, places)]))
+
+
+def _set_environment(python: str, paths: Iterable[str]) -> None:
+    """Set the variables of this process that PySpark, the JVM and the driver's workers read."""
+    os.environ["PYSPARK_PYTHON"] = python
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, *filter(None, given)]))
+    # PySpark sets it for some of the workers only, which then could not be shared either.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    # With pinned threads the callbacks' server cannot be given a token (`_ask_for_token`).
+    os.environ[_PIN_THREAD] = "false"
 
 
 def _ask_for_token(spark: SparkSession) -> None:
@@ -154,35 +193,141 @@ def _nothing(rows: Iterable[int]) -> None:
     """The function of a task that only starts its worker."""
 
 
-def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
+def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> SparkSession:
     create_private()
-    scratch = tempfile.mkdtemp(prefix="kraftgate-spark-")
+    scratch = Path(tempfile.mkdtemp(prefix="kraftgate-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    given = {**_submitted(), **deployment.settings}
+    master = deployment.master or given.get("spark.master") or _this_machine()
+    remote = not master.startswith("local")
+    settings = {
+        **SETTINGS,
+        **(_on_a_cluster(scratch, given) if remote else _on_this_machine(scratch, java_options)),
+        **given,
+    }
+    if deployment.secret_file is not None and _GATEWAY_PORT in os.environ:
+        settings[_SECRET] = first_line(deployment.secret_file)
+    if remote:
+        # The driver's own workers run the executors' program, which may be another Python.
+        _set_environment(given.get("spark.pyspark.python", _python()), _installed())
+        _require_secret(master, settings, deployment)
+        _require_submitted()
+    else:
+        _set_environment(sys.executable, [_house()])
+    builder = SparkSession.builder.master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        _output_to(log),
+        _environment("SPARK_HOME", _home()),
+        _environment(_ARGUMENTS, _secret(deployment, scratch)),
+        _left_to_us(),
+    ):
+        return builder.getOrCreate()
+
+
+def _submitted() -> dict[str, str]:
+    """Return the settings of the command line of `spark-submit`; none: it did not start this."""
+    if _GATEWAY_PORT not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()  # noqa: SLF001  # PySpark has no public way to the JVM's
+    return dict(SparkConf().getAll())
+
+
+def _this_machine() -> str:
+    return f"local[{min(os.cpu_count() or 1, 8)}]"
+
+
+def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, str]:
     log4j = resources.files("streams.spark").joinpath("log4j2.properties")
     java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *java_options]
     if not java_options and class_archive().is_file():
         java.append(f"-XX:SharedArchiveFile={class_archive()}")
-    builder = SparkSession.builder.master(f"local[{min(os.cpu_count() or 1, 8)}]")
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    home = _home_without_archives()
-    with _output_to(log), _environment("SPARK_HOME", str(home)), _left_to_us():
-        return (
-            builder.config("spark.driver.extraJavaOptions", " ".join(java))
-            .config("spark.local.dir", scratch)
-            .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
-            .getOrCreate()
+    return _ON_ONE_MACHINE | {
+        "spark.driver.extraJavaOptions": " ".join(java),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+    }
+
+
+def _on_a_cluster(scratch: Path, given: Mapping[str, str]) -> dict[str, str]:
+    settings = {"spark.sql.warehouse.dir": str(scratch / "warehouse")}
+    if "spark.archives" not in given:
+        archive = scratch / f"{PACKAGES}.tar"
+        write_archive(archive)
+        settings["spark.archives"] = f"{archive}#{PACKAGES}"
+        settings["spark.executorEnv.PYTHONPATH"] = PACKAGES
+    return settings
+
+
+def _python() -> str:
+    """Return the name of the program of this release of Python."""
+    return f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _require_secret(master: str, settings: Mapping[str, str], deployment: Deployment) -> None:
+    """Check that the connections to a standalone cluster have a secret; other managers create it.
+
+    Raises:
+        CannotDeploy: they have none.
+    """
+    if (
+        master.startswith("spark:")
+        and settings["spark.authenticate"] == "true"
+        and deployment.secret_file is None
+        and _SECRET not in settings
+    ):
+        raise CannotDeploy(
+            f"the connections to {master} need the cluster's secret: name its file in"
+            " `run.spark.secret_file`, or, on a network of your own, set `spark.authenticate` and"
+            ' `spark.network.crypto.enabled` to "false" in `run.spark.settings`'
         )
 
 
-def _home_without_archives() -> Path:
+def _require_submitted() -> None:
+    """Check the variables with which `spark-submit` was started; its JVM has read them.
+
+    Raises:
+        CannotDeploy: the JVM's workers do not find Kraftgate, or the callbacks' server cannot be
+            given a token.
+    """
+    if _GATEWAY_PORT not in os.environ:
+        return
+    jvm: Any = SparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
+    paths = _installed()
+    given = (jvm.java.lang.System.getenv("PYTHONPATH") or "").split(os.pathsep)
+    pinned = jvm.java.lang.System.getenv(_PIN_THREAD) != "false"
+    if pinned or not set(paths) <= set(given):
+        raise CannotDeploy(
+            f"start spark-submit with PYTHONPATH={os.pathsep.join(paths)} and {_PIN_THREAD}=false"
+        )
+
+
+def _secret(deployment: Deployment, scratch: Path) -> str | None:
+    """Return the arguments by which PySpark starts the JVM with the secret, from a private file.
+
+    PySpark passes every other setting as an argument, which all users of the host can read.
+
+    Raises:
+        SecretFileRefused: the secret's file cannot be used.
+    """
+    if deployment.secret_file is None or _GATEWAY_PORT in os.environ:
+        return os.environ.get(_ARGUMENTS)
+    file = scratch / "spark.properties"
+    file.write_text(f"{_SECRET} {first_line(deployment.secret_file)}\n", encoding="utf-8")
+    return f"--properties-file {file} pyspark-shell"
+
+
+def _home() -> str | None:
     """Return a SPARK_HOME without pyspark.zip, so that the workers use the installed package.
 
     From the archive every one of the dozen Python processes would compile PySpark again, since a
     zip does not store byte code: 0.6 s each. The path is always the same, otherwise the archive of
-    classes would not match.
+    classes would not match. Under `spark-submit` the JVM runs already, with its own home.
     """
+    if _GATEWAY_PORT in os.environ:
+        return os.environ.get("SPARK_HOME")
     installed = Path(pyspark.__file__).resolve().parent
     home = _cache().with_suffix(".home")
     home.mkdir(parents=True, exist_ok=True)
@@ -191,7 +336,7 @@ def _home_without_archives() -> Path:
     for part in ("bin", "jars"):
         with suppress(FileExistsError):
             (home / part).symlink_to(installed / part)
-    return home
+    return str(home)
 
 
 _leaving: Final = threading.Event()
@@ -222,16 +367,16 @@ def _left_to_us() -> Iterator[None]:
 
 
 @contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    """Set a variable for the JVM that starts in this context only."""
-    before = os.environ.get(name)
-    os.environ[name] = value
+def _environment(name: str, value: str | None) -> Iterator[None]:
+    """Set a variable for the JVM that starts in this context only; None: it has none."""
+    before = os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
+        os.environ.pop(name, None)
+        if before is not None:
             os.environ[name] = before
 
 

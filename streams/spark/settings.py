@@ -1,12 +1,32 @@
-"""The clusters that the job follows, and the options of its sources."""
+"""The clusters that the job follows, the options of its sources, and where Spark runs it."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 NOT_CONFIGURED = ""
 """The option of a source that is not configured (yet); what it observed earlier is still read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """Where Spark runs the job.
+
+    Attributes:
+        master: Spark's master URL; None: that of `spark-submit`, or else this machine.
+        settings: Spark's settings, instead of Kraftgate's own ones.
+        secret_file: its first line is the secret of Spark's connections; None: there is none, or
+            the cluster manager creates it.
+    """
+
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    secret_file: Path | None = None
+
+
+LOCAL = Deployment()
+"""This machine, with Kraftgate's settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

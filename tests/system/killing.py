@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -27,6 +27,7 @@ class Killed:
     def __init__(self, folder: Path, bootstrap: str, cluster_id: str, more: str = "") -> None:
         self.state = folder / "state"
         self.config = folder / "kraftgate.yaml"
+        self.program: Sequence[str] = (sys.executable, "-m", "orchestrator")
         self._output = folder / "run.log"
         self._errors = folder / "run.err"
         self.config.write_text(
@@ -50,10 +51,7 @@ class Killed:
         """Begin to follow, or go on; `arguments`: more of them for `run`."""
         with self._output.open("ab") as output, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "orchestrator", "run"),
-                    *("--config", str(self.config), *arguments),
-                ],
+                [*self.program, "run", "--config", str(self.config), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,

@@ -14,8 +14,6 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from migration.assessment.hazards import HazardKind
@@ -27,9 +25,9 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.errors import WrongStateError
 from streams.probe.assignments import assignments
-from streams.state.store import Store
 from tests.support.cli import kraftgate
 from tests.support.pipeline import Run
+from tests.support.written import written
 from tests.system.asking import active, blocked, free, modes, of, waited
 from tests.system.killing import CLUSTER, Killed
 
@@ -304,40 +302,18 @@ def _each_log_is_reported_as_its_controller_wrote_it(lab: Lab, run: Killed) -> N
     live = run.summary()
     assert live is not None
     assert _picture(live) == _picture(replayed.summary)
-    assert _written(run.state) == sorted(map(_row, replayed.transitions), key=repr)
+    assert written(run.state, CLUSTER) == sorted(map(_row, replayed.transitions), key=repr)
 
 
 def _picture(now: ClusterSummary) -> tuple[object, ...]:
     return now.metadata_log, now.phase, now.topics, now.partitions, now.brokers
 
 
-def _written(state: Path) -> list[tuple[object, ...]]:
-    """The transitions of committed batches, as `_row` has them."""
-    with Store.open_readonly(state / "store.db") as store:
-        files = store.transition_files(CLUSTER)
-    rows: list[tuple[object, ...]] = []
-    for file in files:
-        table = pq.read_table(state / "transitions" / file.path)
-        at = table.schema.get_field_index("timestamp")
-        table = table.set_column(at, "timestamp", table.column(at).cast(pa.int64()))
-        assert table.num_rows == file.rows
-        rows += [
-            (
-                each["metadata_offset"],
-                None if each["metadata_offset"] < 0 else each["timestamp"],
-                *(each[name] for name in ("topic_id", "topic", "partition", "broker")),
-                *((each[name], each[of_it]) for name, of_it in _PLACES),
-            )
-            for each in table.to_pylist()
-        ]
-    return sorted(rows, key=repr)
-
-
-_PLACES = ("was", "was_directory"), ("now", "directory")
-
-
 def _row(transition: tuple[Any, ...]) -> tuple[object, ...]:
-    """The transition; the time of one that another log causes is when Kraftgate saw that."""
+    """Return the transition as `written` has it.
+
+    The time of one that another log causes is when Kraftgate saw that.
+    """
     offset, moment_ms, (topic_id, name), partition, broker, *places = transition
     return (
         offset,

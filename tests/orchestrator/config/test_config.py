@@ -49,6 +49,19 @@ def test_the_whole_file_is_read() -> None:
     assert not config.many
 
 
+def test_the_job_may_run_on_a_spark_cluster(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text(
+        "cluster: {name: prod}\nrun:\n  spark:\n    master: spark://s1:7077\n"
+        '    secret_file: secret\n    settings: {spark.executor.cores: "2"}\n'
+    )
+    spark = load_config(file).spark
+    assert (spark.master, spark.secret_file) == ("spark://s1:7077", tmp_path / "secret")
+    assert spark.settings == {"spark.executor.cores": "2"}
+    assert read("cluster: {name: prod}").spark.master is None
+
+
 def test_a_name_is_all_it_needs() -> None:
     config = read("cluster: {name: prod}\n")
     assert config.clusters[0].controllers is None
@@ -307,6 +320,28 @@ metrics: 5
                 "2: `zookeeper.security`: protocol PLAINTEXT takes no `ca_file`, `cert_file` or"
                 " `key_file`: remove them or write SSL"
             ),
+        ),
+        (
+            "cluster: {name: a}\nrun: {spark: {settings: {spark.master: yarn}}}",
+            "2: `run.spark.settings`: `spark.master` does not belong here: use `master`",
+        ),
+        (
+            "cluster: {name: a}\nrun: {spark: {settings: {spark.authenticate.secret: abc}}}",
+            (
+                "2: `run.spark.settings`: `spark.authenticate.secret` does not belong here:"
+                " use `secret_file`"
+            ),
+        ),
+        (
+            "cluster: {name: a}\nrun: {spark: {settings: {executor.memory: 2g}}}",
+            (
+                "2: `run.spark.settings`: 'executor.memory' is no setting of Spark: its name"
+                " begins with spark."
+            ),
+        ),
+        (
+            "cluster: {name: a}\nrun: {spark: {settings: {spark.authenticate: false}}}",
+            '2: `run.spark.settings`: must be text like "2g", not bool: put it in quotes',
         ),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
     (tmp_path / "kraftgate").mkdir()
     (tmp_path / "kraftgate").chmod(0o775)
     with pytest.raises(UnsafeStateDir, match=f"chmod go-w {tmp_path}/kraftgate$"):
-        session._home_without_archives()
+        session._home()
 
 
 def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:

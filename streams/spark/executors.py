@@ -1,0 +1,139 @@
+"""What executors on other hosts need: Kraftgate's packages, and the state directory.
+
+The packages are shipped as an archive, which Spark unpacks in each executor's working directory.
+The state directory is on a shared file system: executors read the spools and journals there, and
+write transitions and the shards' states.
+"""
+
+import os
+import re
+import secrets
+import socket
+import tarfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from streams.state.files import replace_file, try_lock
+
+PACKAGES: Final = "kraftgate-packages"
+"""The directory of the unpacked archive, in the working directory of an executor."""
+_CHECK: Final = "executors"
+_OWN: Final = ("migration", "streams")
+_OF_SPARK: Final = frozenset({"pyspark", "py4j"})
+"""Executors have these from their own Spark, which must be of the same release."""
+_UNUSED: Final = frozenset({"tests", "include", "__pycache__"})
+_CHECKS_PER_CORE: Final = 4
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_OF_AN_EXTRA: Final = re.compile(r"\bextra\s*==")
+
+
+class NotShared(Exception):
+    """An executor cannot use the state directory; the message has the reason and the fix."""
+
+
+def write_archive(path: Path) -> None:
+    """Write the archive of `migration`, `streams` and the packages that they require.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    house = Path(__file__).resolve().parents[2]
+    with tarfile.open(path, "w") as archive:
+        for own in _OWN:
+            archive.add(house / own, own, filter=_used)
+        for each in _required("kraftgate"):
+            for file in each.files or ():
+                if ".." not in file.parts and not _UNUSED.intersection(file.parts):
+                    archive.add(Path(str(each.locate_file(file))), str(file))
+
+
+def _used(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if _UNUSED.intersection(Path(member.name).parts) else member
+
+
+def _required(root: str) -> Iterator[Distribution]:
+    """Yield what is installed of the distributions that one requires, without itself and Spark."""
+    seen, left = {root, *_OF_SPARK}, [distribution(root)]
+    while left:
+        for requirement in left.pop().requires or ():
+            name = _NAME.match(requirement)
+            if name is None or name[0] in seen or _OF_AN_EXTRA.search(requirement):
+                continue
+            seen.add(name[0])
+            # Absent: for another system or another Python.
+            with suppress(PackageNotFoundError):
+                found = distribution(name[0])
+                left.append(found)
+                yield found
+
+
+class _Seen(NamedTuple):
+    """What one task saw; `problem` is None if the executor can use the directory."""
+
+    host: str
+    problem: str | None
+
+
+def check_shared(spark: SparkSession, state_dir: Path) -> None:
+    """Check in the executors that they share the state directory, its locks and its renames.
+
+    Raises:
+        NotShared: one of them does not; other hosts may be missing, if they have no executor yet.
+        OSError: the driver cannot write the directory.
+    """
+    folder = state_dir.absolute() / _CHECK
+    folder.mkdir(mode=0o700, exist_ok=True)
+    word = secrets.token_hex(8)
+    replace_file(folder / "driver", word)
+    context = spark.sparkContext
+    tasks = _CHECKS_PER_CORE * max(2, context.defaultParallelism)
+    with (folder / "driver").open("rb") as held:
+        try_lock(held.fileno())
+        found = context.parallelize(range(tasks), tasks).map(partial(_see, str(folder), word))
+        seen: list[_Seen] = found.collect()
+    written = {task for task in range(tasks) if _written(folder, task, word)}
+    for task, each in enumerate(seen):
+        problem = each.problem
+        if problem is None and task not in written:
+            problem = "files that it renames are not visible here"
+        if problem is not None:
+            raise NotShared(
+                f"`state_dir` {state_dir} cannot be used by the executor on {each.host}: {problem}."
+                " Set a directory of a file system that all hosts share, with locks across hosts"
+            )
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+
+
+def _see(folder: str, word: str, task: int) -> _Seen:
+    """Run in an executor."""
+    return _Seen(socket.gethostname(), _problem(Path(folder), word, task))
+
+
+def _problem(folder: Path, word: str, task: int) -> str | None:
+    try:
+        with (folder / "driver").open("rb") as file:
+            if file.read().decode() != word:
+                return "it reads an old version of a file"
+            if try_lock(file.fileno()):
+                return "it gets a lock that the driver holds"
+        replace_file(folder / f"{task}", word)
+    except FileNotFoundError:
+        return "there is no such directory"
+    except OSError as error:
+        return f"user {os.geteuid()}: {error.strerror or error}"
+    return None
+
+
+def _written(folder: Path, task: int, word: str) -> bool:
+    try:
+        return (folder / f"{task}").read_text("utf-8") == word
+    except OSError:
+        return False

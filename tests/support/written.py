@@ -1,0 +1,32 @@
+"""The transitions that a job has written: rows of the files that the store names."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streams.state.store import Store
+
+_PLACES = ("was", "was_directory"), ("now", "directory")
+
+
+def written(state: Path, cluster: str) -> list[tuple[object, ...]]:
+    """Return the transitions of committed batches; without a time if another log causes them."""
+    with Store.open_readonly(state / "store.db") as store:
+        files = store.transition_files(cluster)
+    rows: list[tuple[object, ...]] = []
+    for file in files:
+        table = pq.read_table(state / "transitions" / file.path)
+        at = table.schema.get_field_index("timestamp")
+        table = table.set_column(at, "timestamp", table.column(at).cast(pa.int64()))
+        assert table.num_rows == file.rows
+        rows += [
+            (
+                each["metadata_offset"],
+                None if each["metadata_offset"] < 0 else each["timestamp"],
+                *(each[name] for name in ("topic_id", "topic", "partition", "broker")),
+                *((each[name], each[of_it]) for name, of_it in _PLACES),
+            )
+            for each in table.to_pylist()
+        ]
+    return sorted(rows, key=repr)

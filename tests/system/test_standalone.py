@@ -1,0 +1,147 @@
+"""The job on a Spark standalone cluster: a master and two workers, of which one is killed.
+
+The executors' Python has no package of its own, and their environment none of the driver's paths:
+everything comes from the archive. Three clusters, which are three names of one real cluster, are
+followed from `spark-submit`, then from `kraftgate run`. What they wrote is compared row by row with
+what one machine makes of the controller's log.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import orchestrator.__main__ as program
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event, Source
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.machine.ports import LOOPBACK
+from streams.spark.executors import PACKAGES
+from streams.state.store import Store
+from tests.support.standalone import BARE_PYTHON, StandaloneCluster
+from tests.support.written import written
+from tests.system.killing import CLUSTER, Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
+
+JVM_INTERRUPTED = 130
+NAMES = (CLUSTER, "b", "c")
+SETTINGS = {
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.pyspark.python": str(BARE_PYTHON),
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
+        lab.start_kraft()
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    with StandaloneCluster(tmp_path_factory.mktemp("spark"), workers=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id) as run:
+        yield run
+
+
+def _configure(run: Killed, lab: Lab, spark: dict[str, object]) -> None:
+    entry = {"controllers": {"bootstrap": lab.controller_bootstrap}, "id": lab.cluster_id}
+    content = {
+        "clusters": [{"name": name, **entry} for name in NAMES],
+        "state_dir": str(run.state),
+        "run": {"spark": spark},
+    }
+    run.config.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _submit(cluster: StandaloneCluster) -> tuple[str, ...]:
+    """The command line of spark-submit; its driver's workers find the packages by PYTHONPATH."""
+    house = Path(program.__file__).parents[1]
+    paths = f"{house}:{Path(pyspark.__file__).parents[1]}"
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    settings = [f"{key}={value}" for key, value in SETTINGS.items()]
+    return (
+        *("env", f"PYTHONPATH={paths}", "PYSPARK_PIN_THREAD=false"),
+        *(str(submit), "--master", cluster.master, "--properties-file", str(cluster.settings)),
+        *(each for setting in settings for each in ("--conf", setting)),
+        program.__file__,
+    )
+
+
+def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
+    lab: Lab, cluster: StandaloneCluster, run: Killed, tmp_path: Path
+) -> None:
+    _configure(run, lab, {})
+    run.program = _submit(cluster)
+    run.start()
+    lab.create_topic("first", 40, 2)
+    _wait_for_topics(run, 1)
+    cluster.kill_worker(0)
+    for number in range(20):
+        lab.create_topic(f"more-{number}", 5, 2)
+    _wait_for_topics(run, 21)
+    run.interrupt_group()
+    code, _ = run.ended()
+    assert code == JVM_INTERRUPTED
+
+    cluster.add_worker()
+    run.program = (sys.executable, "-m", "orchestrator")
+    settings = {"master": cluster.master, "secret_file": str(cluster.secret_file)}
+    _configure(run, lab, {**settings, "settings": SETTINGS})
+    lab.delete_topic("first")
+    run.start()
+    _wait_for_topics(run, 20)
+    assert run.interrupt() == 0
+
+    for number in range(3):
+        unpacked = [each / PACKAGES / "streams" for each in cluster.executors(number)]
+        assert any(each.is_dir() for each in unpacked), number
+    _is_what_one_machine_writes(run, tmp_path)
+
+
+def _wait_for_topics(run: Killed, topics: int) -> None:
+    for name in NAMES:
+        run.wait_for(lambda now: now.topics == topics, cluster=name)
+
+
+def _is_what_one_machine_writes(run: Killed, folder: Path) -> None:
+    log = run.state / "clusters" / CLUSTER / "__cluster_metadata-0"
+    alone = folder / "alone"
+    command = [sys.executable, "-m", "orchestrator", "replay", str(log), "--state-dir", str(alone)]
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    expected = written(alone / "state", "replay")
+    assert len(expected) > 2 * (40 + 20 * 5)
+    for name in NAMES:
+        assert written(run.state, name) == expected
+        assert _events(run.state, name) == _events(alone / "state", "replay")
+        assert _picture(run.state, name) == _picture(alone / "state", "replay")
+
+
+def _events(state: Path, cluster: str) -> list[Event]:
+    with Store.open_readonly(state / "store.db") as store:
+        events = [event for _, event in store.events(cluster)]
+    return [
+        replace(event, seen_ms=None) for event in events if event.source is Source.KRAFT_METADATA
+    ]
+
+
+def _picture(state: Path, cluster: str) -> tuple[object, ...]:
+    with Store.open_readonly(state / "store.db") as store:
+        now = store.summary(cluster)
+    assert isinstance(now, ClusterSummary)
+    return now.metadata_log, now.phase, now.topics, now.partitions, now.brokers
