@@ -42,8 +42,8 @@ PARSED: Final = {
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "lab", "move", "runbook"}
 OTHERS: Final = {
-    "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip", "python",
-    "spark-submit", "ssh", "systemctl",
+    "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip",
+    "python", "spark-submit", "ssh", "systemctl",
 }  # fmt: skip
 """Tools that are not Kraftgate's."""
 
