@@ -113,11 +113,17 @@ class Killed:
         with claimed(self.state), Store.open_readonly(self.state / "store.db") as store:
             assert store.clusters() == [CLUSTER]  # the next run can open it
 
+    def exit_code(self) -> int:
+        """Wait until it has ended."""
+        assert self._process is not None
+        return self._process.wait(180)
+
     def ended(self) -> tuple[int, str]:
         """Wait until it has ended by itself; the exit code and what it printed to stderr."""
         assert self._process is not None
-        code, errors = self._process.wait(180), self._errors.read_text("utf-8")
-        assert "Traceback" not in self._output.read_text("utf-8") + errors
+        code, errors = self.exit_code(), self._errors.read_text("utf-8")
+        printed = self._output.read_text("utf-8") + errors
+        assert "Traceback" not in printed, printed[-10_000:]
         return code, errors
 
     def summary(self, cluster: str = CLUSTER) -> ClusterSummary | None:
