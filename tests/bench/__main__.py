@@ -1,12 +1,13 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g,h,i]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g,h,i,j,k,l]
 
 a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
 console's pages; f: the page in a browser; g: the ETA; h: the report; i: log directory
-notifications. Each part checks that both sides did the same work before it prints a ratio. The
-table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with --quick,
-whose sizes prove nothing), or a part could not be measured.
+notifications; j: commands; k: growth; l: many clusters. Each part checks that both sides did the
+same work before it prints a ratio. The table goes to stdout, all runs and a plot of each figure to
+bench-results/. Exit 1: a bound is exceeded (not with --quick, whose sizes prove nothing), or a part
+could not be measured.
 """
 
 import argparse
@@ -17,13 +18,28 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import console, eta, idle, latency, notifications, page, replay, report, wire
+from tests.bench import (
+    commands,
+    console,
+    eta,
+    fleet,
+    growth,
+    idle,
+    latency,
+    notifications,
+    page,
+    replay,
+    report,
+    wire,
+)
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
+from tests.bench.plots import draw
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcdefghi"
+PARTS: Final = "abcdefghijkl"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
+MILLION: Final = Shape(partitions=1_000_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
 
@@ -58,7 +74,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], list[Figure]]]:
     shape = QUICK if arguments.quick else FULL
-    runs, kraftgate = arguments.runs, arguments.kraftgate
+    runs, kraftgate, quick = arguments.runs, arguments.kraftgate, arguments.quick
 
     def folder(name: str) -> Path:
         made = home / name
@@ -66,12 +82,14 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
         return made
 
     return {
-        "a": lambda: replay.run(shape, folder("a"), kraftgate, runs),
+        "a": lambda: replay.run(QUICK if quick else MILLION, folder("a"), kraftgate, runs),
         "b": lambda: wire.run(generate(shape, folder("b"))[0], runs),
         "c": lambda: latency.run(folder("c"), kraftgate, runs, arguments.seconds),
         "d": lambda: idle.run(folder("d"), kraftgate, runs, arguments.minutes),
         "e": lambda: console.run(folder("e"), kraftgate, runs, arguments.seconds),
-        "f": lambda: page.run(folder("f"), kraftgate, runs, arguments.seconds),
+        "f": lambda: page.run(
+            folder("f"), kraftgate, runs, arguments.seconds, QUICK if quick else MILLION
+        ),
         "g": lambda: eta.run(
             folder("g"),
             1 if arguments.quick else min(runs, eta.RUNS_MAX),
@@ -89,6 +107,13 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
             runs,
             notifications.NUMBER_QUICK if arguments.quick else notifications.NUMBER,
         ),
+        "k": lambda: growth.run(
+            folder("k"), kraftgate, runs, growth.SIZES_QUICK if quick else growth.SIZES
+        ),
+        "l": lambda: fleet.run(
+            folder("l"), kraftgate, runs, fleet.CLUSTERS_QUICK if quick else fleet.CLUSTERS
+        ),
+        "j": lambda: commands.run(folder("j"), kraftgate, runs, QUICK if quick else MILLION),
     }
 
 
@@ -113,6 +138,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if key not in ("kraftgate", "results")
     }
     path = save(figures, arguments.results, shown | {"not_measured": failed})
+    draw(figures, path.with_suffix(""))
     sys.stdout.write(f"{table(figures)}\n")
     sys.stdout.writelines(f"{name}: not measured: {why}\n" for name, why in failed.items())
     say(f"written to {path}")

@@ -31,7 +31,7 @@ class Following:
     state_dir: Path
     log: Path
 
-    def batches(self) -> list[tuple[int, int]]:
+    def batches(self, cluster: str = CLUSTER) -> list[tuple[int, int]]:
         """The store's latest batches: metadata offset, moment of the commit (ms)."""
         file = self.state_dir / "store.db"
         if not file.is_file():
@@ -42,14 +42,14 @@ class Following:
                     "SELECT place ->> 'kraft_metadata' AS metadata_offset, committed_ms "
                     "FROM batches WHERE cluster = ? AND metadata_offset NOT NULL "
                     "ORDER BY metadata_offset",
-                    (CLUSTER,),
+                    (cluster,),
                 ).fetchall()
             except sqlite3.OperationalError:
                 return []  # the tables are not there yet
 
-    def reached(self) -> int:
+    def reached(self, cluster: str = CLUSTER) -> int:
         """The metadata offset of the last commit; -1 before the first."""
-        return max((offset for offset, _ in self.batches()), default=-1)
+        return max((offset for offset, _ in self.batches(cluster)), default=-1)
 
 
 @contextlib.contextmanager
@@ -58,6 +58,28 @@ def controllers_only() -> Iterator[Lab]:
     with Lab(LabSpec(brokers=0, controller_heap_mb=512)) as lab:
         lab.start_kraft()
         yield lab
+
+
+@contextlib.contextmanager
+def in_migration() -> Iterator[Lab]:
+    """A lab in the hybrid phase: each of the four sources has something to observe."""
+    with Lab(LabSpec(brokers=1, directories=2, jmx=True)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.start_controllers()
+        lab.enter_migration(1)
+        lab.wait_copied()
+        yield lab
+
+
+def four_sources(lab: Lab) -> dict[str, object]:
+    """Return the keys of a cluster's four sources."""
+    return {
+        "zookeeper": {"connect": lab.zookeeper_connect},
+        "controllers": {"bootstrap": lab.controller_bootstrap},
+        "brokers": {"bootstrap": lab.broker_bootstrap},
+        "jmx": {"exporters": {str(id_): url for id_, url in lab.jmx_exporters.items()}},
+    }
 
 
 @contextlib.contextmanager
@@ -72,13 +94,14 @@ def following(
         MeasuringFailed: it ended by itself, or did not start or end in time.
     """
     state_dir = home.absolute() / "state"
+    home.mkdir(exist_ok=True)
     config = home / "kraftgate.yaml"
-    content = {
+    one = {
         "cluster": {"name": CLUSTER},
         "controllers": {"bootstrap": lab.controller_bootstrap},
-        "state_dir": str(state_dir),
-        **(more or {}),
     }
+    content = {**({} if more and "clusters" in more else one), **(more or {})}
+    content["state_dir"] = str(state_dir)
     config.write_text(json.dumps(content), encoding="utf-8")
     log = home / "run.log"
     with log.open("wb") as output:

@@ -1,7 +1,8 @@
 """(f) The console's page in a real Chromium: first paint, an update, and append to changed bar.
 
-The first two use a generated cluster of 300 brokers with 12 directories each and a million
-partitions, served by a separate process that sends four changes a second. First paint is the time
+The first two use a cluster of 300 brokers with 12 directories each and a million partitions, served
+by a separate process: a generated one that sends four changes a second, and the state directory of
+a replayed log. First paint is the time
 at which the brokers are visible, with empty caches. An update is the main thread's work from one
 change to the next, in that thread's CPU time (`tdur` of Chromium's trace), so other load on this
 machine does not count.
@@ -20,11 +21,14 @@ import sys
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import Browser, Page
 
+from tests.bench.commands import replayed
+from tests.bench.generate import Shape
 from tests.bench.latency import EFFECT_S_MAX, collect, quantile
 from tests.bench.live import ControllerLog, controller_log, controllers_only, following, wait_until
 from tests.bench.measure import MeasuringFailed
@@ -33,7 +37,7 @@ from tests.bench.stub_broker import StubBroker
 from tests.orchestrator.views.browser.desk import LAPTOP, chromium
 
 FIRST_PAINT_MS: Final = 1_500
-UPDATE_MS: Final = 100
+UPDATE_MS: Final = 50
 BAR_P95_MS: Final = 2_000
 VIEWS: Final = {
     "overview": "tr[data-broker]",
@@ -83,23 +87,27 @@ _BAR = """(() => {
 })()"""
 
 
-def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figure]:
-    """Measure all three.
+def run(home: Path, kraftgate: Path, runs: int, duration_s: float, shape: Shape) -> list[Figure]:
+    """Measure all three; `shape`: of the log that is replayed.
 
     Raises:
         MeasuringFailed: the server, the page, the lab or Kraftgate failed.
     """
+    config = replayed(home / "replay", kraftgate, replace(shape, brokers=300, directories=12))
+    with config.open("a", encoding="utf-8") as file:
+        file.write("console: {listen: '127.0.0.1:0'}\n")
     with chromium() as browser:
-        with _served() as url:
-            figures = [*_first_paint(browser, url, runs), *_updates(browser, url)]
+        with _served("--big", "--port", "0") as url:
+            figures = [*_first_paint(browser, url, runs, "prod"), *_updates(browser, url)]
+        with _served("--config", str(config)) as url:
+            figures += _first_paint(browser, url, runs, "replay")
         return [*figures, *_bars(browser, home, kraftgate, runs, duration_s)]
 
 
 @contextlib.contextmanager
-def _served() -> Iterator[str]:
-    """`python -m tests.orchestrator.views.console.serve --big`; yields its address."""
-    module = "tests.orchestrator.views.console.serve"
-    command = [sys.executable, "-m", module, "--big", "--port", "0"]
+def _served(*arguments: str) -> Iterator[str]:
+    """`python -m tests.orchestrator.views.console.serve`; yields its address."""
+    command = [sys.executable, "-m", "tests.orchestrator.views.console.serve", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -111,28 +119,28 @@ def _served() -> Iterator[str]:
             process.terminate()
 
 
-def _open(browser: Browser, url: str, view: str, script: str) -> Page:
+def _open(browser: Browser, url: str, view: str, script: str, cluster: str = "prod") -> Page:
     """Open a page with empty caches."""
     width, height = LAPTOP
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.add_init_script(script)
-    page.goto(f"{url}/#/prod/{view}")
+    page.goto(f"{url}/#/{cluster}/{view}")
     return page
 
 
-def _first_paint(browser: Browser, url: str, runs: int) -> Iterator[Figure]:
+def _first_paint(browser: Browser, url: str, runs: int, cluster: str) -> Iterator[Figure]:
     for view, selector in VIEWS.items():
         paint: list[float] = []
         drawn: list[float] = []
         for _ in range(runs):
-            page = _open(browser, url, view, f"({_DRAWN})({json.dumps(selector)})")
+            page = _open(browser, url, view, f"({_DRAWN})({json.dumps(selector)})", cluster)
             page.wait_for_function("() => window.drawn_ms", timeout=_START_S_MAX * 1000)
             drawn.append(page.evaluate("window.drawn_ms"))
             first = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
             paint.append(page.evaluate(first))
             page.context.close()
         say(f"f: {view}: first paint {paint}, its rows {drawn} ms")
-        name = f"{view}, 300 x 12"
+        name = f"{view} of `{cluster}`, 300 x 12"
         yield Figure(part="f", name=f"{name}: first paint", unit="ms", runs=paint)
         yield Figure(
             part="f", name=f"{name}: all drawn", unit="ms", runs=drawn, bound=FIRST_PAINT_MS

@@ -27,6 +27,7 @@ class Figure:
         bound: the limit of `figure`; None: shown only.
         at_least: whether `bound` is a minimum instead of a maximum.
         worst: `figure` is the highest run instead of the median.
+        series: figures with the same one are drawn together, over `at`.
     """
 
     part: str
@@ -37,6 +38,9 @@ class Figure:
     bound: float | None = None
     at_least: bool = False
     worst: bool = False
+    series: str | None = None
+    at: float | None = None
+    at_unit: str = ""
 
     @property
     def figure(self) -> float:

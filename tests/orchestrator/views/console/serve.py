@@ -1,9 +1,10 @@
 """Serves a made-up cluster with changes flowing: to look at by hand, and for tests in a browser.
 
     python -m tests.orchestrator.views.console.serve [--big] [--scene night|approve]
-        [--port 8464] [--still]
+        [--port 8464] [--still] [--config FILE]
 
-Prints the address and the token's file, like `kraftgate run --console`; Ctrl-C ends it.
+With --config, the state directory of that configuration is served as it is. Prints the address and
+the token's file, like `kraftgate run --console`; Ctrl-C ends it.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
+from orchestrator.config.load import Config, load_config
 from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.views.console.web.serving import Console, served
@@ -79,10 +81,14 @@ def main() -> None:
     parser.add_argument("--scene", choices=get_args(Scene), default="night")
     parser.add_argument("--port", type=int, default=8464)
     parser.add_argument("--still", action="store_true", help="nothing goes on but time")
+    parser.add_argument("--config", type=Path, help="serve its state directory instead")
     given = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    if given.config is not None:
+        _serve_config(load_config(given.config), stop)
+        return
     with tempfile.TemporaryDirectory() as folder:
         world = World(
             Path(folder),
@@ -98,6 +104,17 @@ def main() -> None:
             while not stop.wait(_LOOK_S):
                 # A broker has all its directories after some twenty seconds.
                 now.advance(_now_ms(), share=0.0 if given.still else 0.0125)
+
+
+def _serve_config(config: Config, stop: threading.Event) -> None:
+    """Serve the configured console over what the state directory holds."""
+    assert config.console is not None
+    assessor = Assessor(config, Reader(config, newest=50))
+    with served(config, config.console) as console:
+        sys.stdout.write(f"{console.url}/ token {console.token.path}\n")
+        sys.stdout.flush()
+        while not stop.wait(_LOOK_S):
+            console.tick(assessor.tick(_now_ms()))
 
 
 def _now_ms() -> int:

@@ -1,0 +1,50 @@
+"""Each part of the benchmark, small and short: that it measures, never how much."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.__main__ import PARTS, main
+from tests.bench.plots import draw
+from tests.bench.result import Figure, table
+
+_SHORT = ("--quick", "--runs", "1", "--seconds", "2", "--minutes", "0.1")
+_MARKS = {
+    "b": (),
+    "f": (pytest.mark.browser, pytest.mark.lab, pytest.mark.spark),
+    "h": (),
+    **dict.fromkeys("ajk", (pytest.mark.spark,)),
+    **dict.fromkeys("cdegil", (pytest.mark.lab, pytest.mark.spark)),
+}
+
+pytestmark = [pytest.mark.slow, pytest.mark.long(minutes=3)]
+
+
+@pytest.mark.parametrize("part", [pytest.param(each, marks=_MARKS[each]) for each in PARTS])
+def test_a_part_measures(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main([*_SHORT, "--only", part, "--results", str(tmp_path)])
+    said = capsys.readouterr()
+    assert code == 0, said.out + said.err
+    (file,) = tmp_path.glob("*.json")
+    figures = json.loads(file.read_text())["figures"]
+    assert figures
+    assert {each["part"] for each in figures} == {part}
+    assert all(each["runs"] and min(each["runs"]) >= 0 for each in figures)
+    assert list(file.with_suffix("").glob(f"{part}-*.svg"))
+
+
+def test_a_figure_is_judged_by_its_bound_and_drawn(tmp_path: Path) -> None:
+    figures = [
+        Figure(part="x", name="Over, by half", unit="s", runs=[3.0, 2.9], bound=2.0),
+        Figure(part="x", name="ratio", unit="s", runs=[3.0], compared_with=[2.0], bound=2.0),
+        *(
+            Figure(part="x", name=f"of {at}", unit="s", runs=[at], series="all", at=at, at_unit="n")
+            for at in (1.0, 2.0)
+        ),
+    ]
+    assert [each.within for each in figures] == [False, True, None, None]
+    assert "OVER" in table(figures)
+    draw(figures, tmp_path)
+    drawn = {each.name for each in tmp_path.iterdir()}
+    assert drawn == {"x-over-by-half.svg", "x-ratio.svg", "x-all.svg"}
