@@ -9,6 +9,7 @@
     |- UnknownIdError         2 USAGE       there is no such cluster, broker, topic, checkpoint
     |- PathError              2 USAGE       there is no metadata log at the path
     |- FollowingError         1 FAILED      the query that follows the clusters ended
+    |- PublishingError        1 FAILED      events cannot be published to the configured topic
     |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
     |  `- SecretUnknown                     a secret cannot be read, so it cannot be redacted
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
@@ -99,6 +100,10 @@ class PathError(KraftgateError):
 
 class FollowingError(KraftgateError):
     """The query that follows the clusters ended."""
+
+
+class PublishingError(KraftgateError):
+    """Events cannot be published there."""
 
 
 class AuditError(KraftgateError):

@@ -28,9 +28,10 @@ from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.conditions import Gate
-from orchestrator.run.identity import require_one_cluster
+from orchestrator.run.identity import followed_ids, require_one_cluster
 from orchestrator.run.job import Follow, check, followed
 from orchestrator.run.probes.probes import poller_for
+from orchestrator.run.publishing import publishing
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import AuditRecorder
 from orchestrator.runbook.cluster_facts import facts_of
@@ -178,6 +179,7 @@ def follow_and_show(
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(AuditRecorder(config, log)) as recorder,
         follow(config) as job,
+        publishing(config, lambda: followed_ids(last) if last else frozenset()) as publisher,
     ):
         stop.take_signals()
 
@@ -187,6 +189,7 @@ def follow_and_show(
         def tick() -> Tick:
             nonlocal last
             check(job)
+            publisher.check()
             conductor.store_answers()  # before the read, so that the read cannot be older
             now = assessor.tick(time.time_ns() // 1_000_000)
             require_one_cluster(config, now)

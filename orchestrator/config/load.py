@@ -16,6 +16,7 @@ from orchestrator.config.models import (
     ConsoleAddress,
     MetricsAddress,
     PerCluster,
+    Publish,
 )
 from orchestrator.config.spark import Spark
 from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
@@ -36,6 +37,7 @@ class Config:
         stall_after_ms: how long a held broker may be without progress.
         alerts: the receivers that Kraftgate notifies itself.
         spark: where Spark runs the job.
+        publish: the topic to which events are published.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class Config:
     stall_after_ms: int
     alerts: Alerts = field(default_factory=Alerts)
     spark: Spark = field(default_factory=Spark)
+    publish: Publish | None = None
 
     def clusters_named(self, name: str | None) -> Sequence[ClusterEntry]:
         """Return all clusters, or the one of this name.
@@ -105,6 +108,7 @@ def _settled(config: ConfigFile, path: Path) -> Config:
         stall_after_ms=int(config.stall.after.total_seconds() * 1000),
         alerts=config.alerts,
         spark=config.run.spark,
+        publish=config.publish,
     )
 
 

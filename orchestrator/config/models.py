@@ -249,6 +249,16 @@ class Stall(Strict):
         return self
 
 
+class Publish(Listener):
+    """A topic to which events and transitions are published, of a cluster that is not followed.
+
+    Attributes:
+        topic: The topic; it must exist.
+    """
+
+    topic: str = Field(min_length=1, max_length=249, pattern="^[A-Za-z0-9._-]+$")
+
+
 class Run(Strict):
     """How `kraftgate run` runs.
 
@@ -280,6 +290,8 @@ class ConfigFile(PerCluster):
         stall: When a held broker without progress counts as stalled.
         alerts: Receivers that Kraftgate notifies itself, without Prometheus.
         run: How `kraftgate run` runs.
+        publish: A topic to which events and transitions are published, of a cluster that is not
+            followed.
     """
 
     cluster: ClusterIdentity | None = None
@@ -290,3 +302,4 @@ class ConfigFile(PerCluster):
     stall: Stall = Stall()
     alerts: Alerts = Alerts()
     run: Run = Run()
+    publish: Publish | None = None

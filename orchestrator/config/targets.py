@@ -13,10 +13,10 @@ def target_of(entry: ClusterEntry) -> Target:
         cluster=entry.name,
         cluster_id=entry.id,
         zookeeper=None if entry.zookeeper is None else ensemble_of(entry.zookeeper),
-        brokers=_endpoints(entry.brokers),
-        brokers_security=_security(entry.brokers, "brokers.security"),
-        controllers=_endpoints(entry.controllers),
-        controllers_security=_security(entry.controllers, "controllers.security"),
+        brokers=endpoints(entry.brokers),
+        brokers_security=security_of(entry.brokers, "brokers.security"),
+        controllers=endpoints(entry.controllers),
+        controllers_security=security_of(entry.controllers, "controllers.security"),
     )
 
 
@@ -26,10 +26,12 @@ def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
     return Ensemble(connect=str(given.connect), security=security)
 
 
-def _endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
+def endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
+    """Return the addresses of a listener; none: it is not configured."""
     return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
 
 
-def _security(listener: Listener | None, key: str) -> Security:
+def security_of(listener: Listener | None, key: str) -> Security:
+    """Return the security settings of a listener; `key`: their configuration key."""
     given = {} if listener is None else listener.security.model_dump()
     return Security(**given, key=key)

@@ -16,7 +16,7 @@ _NAMED: Final = SECRETS | {"key_file"}
 
 def configured_files(config: Config) -> tuple[Path, ...]:
     """Return every file with a secret that the configuration names."""
-    models = (*config.clusters, config.console, config.alerts)
+    models = (*config.clusters, config.console, config.alerts, config.spark, config.publish)
     return tuple(dict.fromkeys(path for each in models for path in _files(each, secret=False)))
 
 

@@ -42,6 +42,11 @@ def require_one_cluster(config: Config, tick: Tick) -> None:
         raise ConfigError(problems)
 
 
+def followed_ids(tick: Tick) -> frozenset[str]:
+    """Return the ids of the followed clusters, as far as they are configured or reported."""
+    return frozenset(id_ for one in tick.clusters for _, id_ in _named(one.entry, one.read))
+
+
 def _named(entry: ClusterEntry, one: ClusterRead) -> Iterator[tuple[str, str]]:
     if entry.id is not None:
         yield "`id`", entry.id

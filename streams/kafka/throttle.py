@@ -20,21 +20,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 
 from migration.moves.planner import THROTTLE
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.framing import CLIENT_ID
+from streams.kafka.librdkafka import UNREACHABLE, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
 _ANSWER_S_MAX: Final = 15.0
 _DENIED: Final = frozenset(
     {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
-)
-_UNREACHABLE: Final = frozenset(
-    {
-        KafkaError._TIMED_OUT,  # noqa: SLF001  # public by its documentation
-        KafkaError._TRANSPORT,  # noqa: SLF001
-        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
-        KafkaError.REQUEST_TIMED_OUT,
-    }
 )
 
 
@@ -61,14 +53,7 @@ class Throttles:
             RequestRefused: librdkafka does not support the security settings.
         """
         self._where = ",".join(map(str, bootstrap))
-        settings = {"bootstrap.servers": self._where, **client_settings(security)}
-        if security.sasl_mechanism == "OAUTHBEARER":
-            settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)
-        try:
-            self._admin = AdminClient(settings)
-        except KafkaException as error:
-            text = f"confluent-kafka does not accept `{security.key}`: {_words(error)}"
-            raise RequestRefused(text) from error
+        self._admin = made(AdminClient, bootstrap, security)
 
     def read(self, broker: int) -> Throttle:
         """Return the throttle of a broker, as the broker itself applies it.
@@ -110,42 +95,5 @@ class Throttles:
             code = error.args[0].code()
             if code in _DENIED:
                 raise NotAuthorized(f"{what}: {right} on CLUSTER is needed") from error
-            kind = ConnectionFailed if code in _UNREACHABLE else RequestRefused
-            raise kind(f"{what}: {_words(error)}") from error
-
-
-_NEVER_S: Final = 2.0**31
-
-
-def client_settings(security: Security) -> dict[str, Any]:
-    """Return the settings of librdkafka for a listener.
-
-    Raises:
-        AuthenticationFailed: a secret cannot be read.
-    """
-    settings: dict[str, Any] = {
-        "client.id": CLIENT_ID,
-        "security.protocol": security.protocol,
-        "log_level": 0,
-    }
-    if security.tls:
-        settings["ssl.endpoint.identification.algorithm"] = (
-            "https" if security.check_hostname else "none"
-        )
-        named = {
-            "ssl.ca.location": security.ca_file,
-            "ssl.certificate.location": security.cert_file,
-            "ssl.key.location": security.private_key(),
-            "ssl.key.password": security.key_password(),
-        }
-        settings |= {key: str(value) for key, value in named.items() if value is not None}
-    if security.sasl:
-        settings["sasl.mechanisms"] = security.sasl_mechanism
-        if security.sasl_mechanism not in ("OAUTHBEARER", "GSSAPI"):
-            settings["sasl.username"] = security.username or ""
-            settings["sasl.password"] = security.password() or ""
-    return settings
-
-
-def _words(error: KafkaException) -> str:
-    return str(error.args[0].str()) if error.args else str(error)
+            kind = ConnectionFailed if code in UNREACHABLE else RequestRefused
+            raise kind(f"{what}: {words(error)}") from error

@@ -163,3 +163,19 @@ def _named(
 ) -> pa.DictionaryArray:
     indices = pa.array(numbers.astype(np.int32), mask=absent)
     return pa.DictionaryArray.from_arrays(indices, names)
+
+
+def transition_rows(directory: Path, path: str) -> list[dict[str, object]]:
+    """Return the rows of a file as the store names it; the timestamp as ms, `timestamp_ms`.
+
+    Raises:
+        TransitionsUnreadable: the file is missing or damaged.
+    """
+    try:
+        table = pq.read_table(directory / path, columns=SCHEMA.names)
+    except (OSError, pa.ArrowException) as error:
+        raise TransitionsUnreadable(f"{directory}: {error}") from error
+    at = table.schema.get_field_index("timestamp")
+    table = table.set_column(at, "timestamp_ms", table.column(at).cast(pa.int64()))
+    rows: list[dict[str, object]] = table.to_pylist()
+    return rows

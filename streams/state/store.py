@@ -116,15 +116,20 @@ class Store:
         Raises:
             StoreError: another query filled the store.
         """
-        rows = self._rows("SELECT value FROM meta WHERE key = 'query'")
-        if not rows:
+        found = self.query()
+        if found is None:
             with self._failing("written"), transaction(self._db):
                 self._db.execute("INSERT INTO meta VALUES ('query', ?)", (query_id,))
-        elif (found := rows[0][0]) != query_id:
+        elif found != query_id:
             raise StoreError(
                 "the store and the Spark checkpoint of this state directory are not of one run "
                 f"(query {found}, checkpoint {query_id}): restore both, or remove both"
             )
+
+    def query(self) -> str | None:
+        """Return the query that fills the store; None: none has begun."""
+        rows = self._rows("SELECT value FROM meta WHERE key = 'query'")
+        return str(rows[0][0]) if rows else None
 
     def applied(self, batch_id: int) -> dict[str, dict[str, int]]:
         """Return the place by cluster of a batch; empty: the batch is not in the store."""

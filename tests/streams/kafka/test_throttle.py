@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from streams.kafka.errors import ConnectionFailed, RequestRefused
-from streams.kafka.throttle import Throttles, client_settings
+from streams.kafka.librdkafka import client_settings
+from streams.kafka.throttle import Throttles
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security

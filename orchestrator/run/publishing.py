@@ -1,0 +1,254 @@
+"""Publishes the events and transitions of the followed clusters to a Kafka topic, exactly once.
+
+A thread reads the store, so a topic that cannot be written delays nothing. The position is part of
+each transaction (`streams.kafka.topic_writer`): after a crash, or in another process, the next
+writer continues from there. A new state directory is published from its beginning.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from migration.metadata.events import Event
+from orchestrator.config.load import Config
+from orchestrator.config.models import Publish
+from orchestrator.config.targets import endpoints, security_of
+from orchestrator.errors import PublishingError
+from orchestrator.run.reader import STORE_FILE
+from streams.kafka.topic_writer import TopicWriter, WriterFenced
+from streams.net.errors import LiveError
+from streams.process.background import BackgroundThread
+from streams.state.store import Store, StoreError, StoreNotMade
+
+RECORDS_MAX: Final = 10_000
+"""Of one transaction."""
+_LOOK_S: Final = 0.5
+_AGAIN_S: Final = 10.0
+_STOP_S: Final = 40.0
+_log: Final = logging.getLogger(__name__)
+
+Record = tuple[bytes, bytes]
+FollowedIds = Callable[[], frozenset[str]]
+"""The ids of the clusters that are followed, as far as their sources have reported them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """What was published of a cluster.
+
+    Attributes:
+        store: the store's query, which a new state directory has of its own.
+        sequence: of the last event.
+        files: the number of files of transitions that were published whole.
+        rows: the number of rows that were published of the next file.
+    """
+
+    store: str
+    sequence: int = 0
+    files: int = 0
+    rows: int = 0
+
+    def to_text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str | None, store: str) -> Self:
+        """Return the position of a store; the beginning if the text is another one's."""
+        if text is not None:
+            found = cls(**json.loads(text))
+            if found.store == store:
+                return found
+        return cls(store=store)
+
+
+def event_record(cluster: str, store: str, sequence: int, event: Event) -> Record:
+    """Return the key and value of an event."""
+    value = {
+        "type": "event",
+        "cluster": cluster,
+        "store": store,
+        "sequence": sequence,
+        "source": event.source,
+        "kind": event.kind,
+        "broker": event.broker,
+        "metadata_offset": event.offset,
+        "timestamp_ms": event.timestamp_ms,
+        "seen_ms": event.seen_ms,
+        "fields": dict(event.fields),
+    }
+    return cluster.encode(), json.dumps(value).encode()
+
+
+def transition_record(
+    cluster: str, store: str, path: str, row: int, columns: dict[str, object]
+) -> Record:
+    """Return the key and value of a transition; file and row identify it."""
+    value = {"type": "transition", "cluster": cluster, "store": store, "file": path, "row": row}
+    return cluster.encode(), json.dumps(value | columns).encode()
+
+
+class ClusterRecords:
+    """The records of one cluster, in chunks for transactions."""
+
+    def __init__(self, cluster: str, state_dir: Path) -> None:
+        self._cluster, self._state_dir = cluster, state_dir
+        self._file: tuple[str, list[dict[str, object]]] = ("", [])
+
+    def store(self) -> str | None:
+        """Return the store's query; None: there is no store yet.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        try:
+            with Store.open_readonly(self._state_dir / STORE_FILE) as store:
+                return store.query()
+        except StoreNotMade:
+            return None
+
+    def after(self, position: Position) -> tuple[list[Record], Position]:
+        """Return the next records, events first, and the position behind them.
+
+        Raises:
+            StoreError: the store cannot be read.
+            TransitionsUnreadable: a file of transitions is missing or damaged.
+        """
+        with Store.open_readonly(self._state_dir / STORE_FILE) as store:
+            events = store.events(self._cluster, position.sequence, RECORDS_MAX)
+            files = [each.path for each in store.transition_files(self._cluster)]
+        found = [
+            event_record(self._cluster, position.store, sequence, event)
+            for sequence, event in events
+        ]
+        if events:
+            position = replace(position, sequence=events[-1][0])
+        while len(found) < RECORDS_MAX and position.files < len(files):
+            more, position = self._transitions(
+                files[position.files], position, RECORDS_MAX - len(found)
+            )
+            found += more
+        return found, position
+
+    def _transitions(
+        self, path: str, position: Position, count_max: int
+    ) -> tuple[list[Record], Position]:
+        if self._file[0] != path:
+            # Imported when it is needed: this reads Parquet.
+            from streams.spark.transition_files import transition_rows
+
+            self._file = path, transition_rows(self._state_dir / "transitions", path)
+        rows = self._file[1]
+        until = min(position.rows + count_max, len(rows))
+        found = [
+            transition_record(self._cluster, position.store, path, row, rows[row])
+            for row in range(position.rows, until)
+        ]
+        if until == len(rows):
+            return found, replace(position, files=position.files + 1, rows=0)
+        return found, replace(position, rows=until)
+
+
+class Publisher(BackgroundThread):
+    """Publishes all clusters until it is stopped."""
+
+    def __init__(self, config: Config, publish: Publish, followed: FollowedIds) -> None:
+        super().__init__("publisher", _STOP_S)
+        self._bootstrap = endpoints(publish)
+        self._security = security_of(publish, "publish.security")
+        self._topic = publish.topic
+        self._followed = followed
+        self._records = {
+            each.name: ClusterRecords(each.name, config.state_dir) for each in config.clusters
+        }
+        self._writers: dict[str, tuple[TopicWriter, Position]] = {}
+        self._failing: str | None = None
+        self._ended: str | None = None
+
+    def check(self) -> None:
+        """Check that it still publishes, or tries to.
+
+        Raises:
+            PublishingError: it may not publish there, or another process does.
+        """
+        if self._ended is not None:
+            raise PublishingError(self._ended)
+
+    def _run(self) -> None:
+        pause_s = _LOOK_S
+        try:
+            while not self._stopping.wait(pause_s):
+                pause_s = self._round()
+            self._round()
+        except (WriterFenced, PublishingError) as error:
+            self._ended = str(error)
+        finally:
+            self._close()
+
+    def _round(self) -> float:
+        """Publish what is new; return how long to wait for the next round."""
+        try:
+            for cluster in self._records:
+                self._publish(cluster)
+        except (LiveError, StoreError, OSError) as error:
+            self._close()
+            if str(error) != self._failing:
+                _log.warning("not published: %s; next attempt in %.0f s", error, _AGAIN_S)
+            self._failing = str(error)
+            return _AGAIN_S
+        if self._failing is not None:
+            _log.info("published again to %s", self._topic)
+            self._failing = None
+        return _LOOK_S
+
+    def _publish(self, cluster: str) -> None:
+        records = self._records[cluster]
+        store = records.store()
+        if store is None or not self._followed():
+            return
+        writer, position = self._writers.get(cluster) or self._connect(cluster, store)
+        while True:
+            found, position = records.after(position)
+            if not found:
+                return
+            writer.write(found, position.to_text(), position.sequence)
+            self._writers[cluster] = writer, position
+
+    def _connect(self, cluster: str, store: str) -> tuple[TopicWriter, Position]:
+        writer = TopicWriter(
+            self._bootstrap, self._security, self._topic, f"kraftgate-publish-{cluster}"
+        )
+        self._writers[cluster] = writer, Position(store=store)
+        found = writer.cluster_id()
+        if found in self._followed():
+            raise PublishingError(
+                f"`publish` names a cluster that is followed (its id is {found}): Kraftgate writes"
+                " nothing to it; choose a topic of another cluster"
+            )
+        position = Position.of(writer.connect(), store)
+        self._writers[cluster] = writer, position
+        return writer, position
+
+    def _close(self) -> None:
+        for writer, _ in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+
+class NotPublishing:
+    """In place of a publisher that is not configured."""
+
+    def check(self) -> None:
+        """Do nothing."""
+
+
+def publishing(
+    config: Config, followed: FollowedIds
+) -> AbstractContextManager["Publisher | NotPublishing"]:
+    """Return the publisher of the configuration; it runs until the block ends."""
+    if config.publish is None:
+        return nullcontext(NotPublishing())
+    return Publisher(config, config.publish, followed)

@@ -1,0 +1,144 @@
+"""Writes records to a topic exactly once, by a transactional producer.
+
+The writer's position is part of each transaction: it is the metadata of an offset that the
+transaction commits for a consumer group of its own (KIP-98, TxnOffsetCommit). After a crash the
+next writer goes on from there, and the producer of the previous one is fenced by its transactional
+id.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
+from streams.kafka.librdkafka import UNREACHABLE, made, words
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+
+_ANSWER_S_MAX: Final = 15.0
+_TRANSACTION_MS: Final = 60_000
+_DENIED: Final = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "WRITE and DESCRIBE on the topic",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on the group",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "WRITE and DESCRIBE on the transactional id",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "IDEMPOTENT_WRITE on CLUSTER",
+}
+
+T = TypeVar("T")
+
+
+class WriterFenced(Exception):
+    """Another process writes under the same transactional id."""
+
+
+class TopicWriter:
+    """A connected writer. Not thread-safe. After any error, close it and connect another one."""
+
+    def __init__(
+        self, bootstrap: Sequence[Endpoint], security: Security, topic: str, name: str
+    ) -> None:
+        """Prepare the clients; they connect at `connect`.
+
+        `name`: the transactional id, and the consumer group whose offset is the position.
+
+        Raises:
+            AuthenticationFailed: a secret cannot be read.
+            RequestRefused: librdkafka does not support the security settings.
+        """
+        self._where = ",".join(map(str, bootstrap))
+        self._topic, self._name = topic, name
+        self._failed: str | None = None
+        self._producer = made(
+            Producer,
+            bootstrap,
+            security,
+            {"transactional.id": name, "transaction.timeout.ms": _TRANSACTION_MS, "linger.ms": 20},
+        )
+        self._consumer = made(
+            Consumer, bootstrap, security, {"group.id": name, "enable.auto.commit": False}
+        )
+
+    def cluster_id(self) -> str:
+        """Return the id of the cluster, which must have the topic.
+
+        Raises:
+            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
+        """
+        found = self._asked(lambda: self._consumer.list_topics(self._topic, timeout=_ANSWER_S_MAX))
+        error = found.topics[self._topic].error
+        if error is not None:
+            raise self._as_ours(KafkaException(error))
+        return str(found.cluster_id)
+
+    def connect(self) -> str | None:
+        """Fence an earlier writer; return the position of its last transaction; None: none.
+
+        Raises:
+            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
+        """
+        self._asked(lambda: self._producer.init_transactions(_ANSWER_S_MAX))
+        place = [TopicPartition(self._topic, 0)]
+        (found,) = self._asked(lambda: self._consumer.committed(place, timeout=_ANSWER_S_MAX))
+        return found.metadata or None
+
+    def write(self, records: Iterable[tuple[bytes, bytes]], position: str, number: int) -> None:
+        """Write keys and values and the position in one transaction.
+
+        `number`: an offset for those who look at the group; never lower than the last one.
+
+        Raises:
+            WriterFenced: another writer has taken over.
+            ConnectionFailed, NotAuthorized, RequestRefused: nothing was written, or an answer is
+                missing; the position that `connect` of the next writer returns is right.
+        """
+        self._failed = None
+        self._asked(self._producer.begin_transaction)
+        for key, value in records:
+            self._produce(key, value)
+        self._asked(lambda: self._producer.flush(_ANSWER_S_MAX))
+        place = TopicPartition(self._topic, 0, number, metadata=position)
+        group = self._consumer.consumer_group_metadata()
+        self._asked(
+            lambda: self._producer.send_offsets_to_transaction([place], group, _ANSWER_S_MAX)
+        )
+        self._asked(lambda: self._producer.commit_transaction(_ANSWER_S_MAX))
+        if self._failed is not None:
+            raise RequestRefused(f"{self._topic} at {self._where}: {self._failed}")
+
+    def close(self) -> None:
+        """Abort what is open, and close the connections."""
+        with suppress(KafkaException):  # there may be no transaction, or no connection
+            self._producer.abort_transaction(_ANSWER_S_MAX)
+        self._producer.close()
+        self._consumer.close()
+
+    def _produce(self, key: bytes, value: bytes) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, on_delivery=self._delivered)
+            except BufferError:  # as many as librdkafka buffers: wait for some
+                self._producer.poll(1.0)
+            else:
+                self._producer.poll(0)
+                return
+
+    def _delivered(self, error: KafkaError | None, _message: Any) -> None:  # noqa: ANN401
+        if error is not None:
+            self._failed = str(error.str())
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except KafkaException as error:
+            raise self._as_ours(error) from error
+
+    def _as_ours(self, error: KafkaException) -> Exception:
+        code, what = error.args[0].code(), f"{self._topic} at {self._where}"
+        if code in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):  # noqa: SLF001  # documented
+            return WriterFenced(f"{what}: another process writes as {self._name}")
+        if code in _DENIED:
+            return NotAuthorized(f"{what}: {_DENIED[code]} is needed")
+        kind = ConnectionFailed if code in UNREACHABLE else RequestRefused
+        return kind(f"{what}: {words(error)}")
