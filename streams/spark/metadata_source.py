@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_BATCH_BYTES: Final = 64 * 2**20
 """The maximum size of the log's part in one micro-batch."""
+_MAX_BATCH_BYTES_OF_FILES: Final = 256 * 2**20
+"""The same of a finished log, for which no one waits: each batch writes every shard's state."""
 
 
 class InvalidOption(ValueError):
@@ -61,15 +63,16 @@ class SourceOptions:
         missing = [each for each in ("cluster", "path", "state") if not options.get(each)]
         if missing:
             raise InvalidOption(f"kraft_metadata needs the option(s) {', '.join(missing)}")
-        until = options.get("until")
+        until, controllers = options.get("until"), options.get("controllers")
+        max_bytes = _MAX_BATCH_BYTES_OF_FILES if controllers is None else MAX_BATCH_BYTES
         try:
             return cls(
                 cluster=options["cluster"],
                 path=Path(options["path"]),
                 state=Path(options["state"]),
-                controllers=options.get("controllers"),
+                controllers=controllers,
                 until=None if until is None else int(until),
-                max_batch_bytes=int(options.get("max.batch.bytes", str(MAX_BATCH_BYTES))),
+                max_batch_bytes=int(options.get("max.batch.bytes", str(max_bytes))),
             )
         except ValueError as error:
             raise InvalidOption(f"kraft_metadata: {error}") from error

@@ -106,11 +106,16 @@ def class_archive() -> Path:
 
 
 def _cache() -> Path:
-    """Return the path, without suffix, of the cached files for the installed PySpark."""
+    """Return the path, without suffix, of the cached files for the installed PySpark.
+
+    A JVM ignores an archive whose jars have another time, so a new installation at the same place
+    has another path.
+    """
     cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
     base = Path(cache) if cache else Path.home() / ".cache"
-    installed = str(Path(pyspark.__file__).resolve().parent)
-    place = hashlib.sha256(installed.encode()).hexdigest()[:8]
+    installed = Path(pyspark.__file__).resolve().parent
+    times = sorted(each.stat().st_mtime_ns for each in (installed / "jars").glob("*.jar"))
+    place = hashlib.sha256(f"{installed} {times}".encode()).hexdigest()[:8]
     return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 

@@ -6,6 +6,7 @@ that does not match.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -47,7 +48,19 @@ def main() -> int:
         sys.stderr.write("the JVM wrote no class archive; kraftgate starts without it\n")
         return 1
     fresh.replace(archive)
+    forget_former()
     return 0
+
+
+def forget_former() -> None:
+    """Remove the archives of installations that were removed or replaced: each has 170 MB."""
+    ours = class_archive().with_suffix(".home")
+    installed = (ours / "jars").resolve()
+    for home in ours.parent.glob("spark-*.home"):
+        jars = (home / "jars").resolve()
+        if home != ours and (jars == installed or not jars.is_dir()):
+            home.with_suffix(".jsa").unlink(missing_ok=True)
+            shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":
