@@ -49,6 +49,7 @@ from migration.shard.partition_table import (
     topic_of,
 )
 from migration.shard.records import Barrier, OtherRecord, TopicName
+from migration.shard.replication import count_changes
 from migration.shard.report import Note, ShardReport
 from migration.shard.transitions import (
     ABSENT,
@@ -330,7 +331,7 @@ class ShardBatch:
             changes = np.concatenate([changes, odd_changes])
             changes = changes[np.argsort(changes[:, 0], kind="stable")]
         shard.partitions = shard.partitions.replaced(after)
-        self._report.replication.take(before, after)
+        count_changes(self._report.replication, before, after)
         self._report.partitions += _count(after) - _count(before)
         return changes
 
@@ -390,7 +391,7 @@ class ShardBatch:
         self, offset: int, timestamp_ms: int, before: PartitionTable, after: PartitionTable
     ) -> None:
         """Report that these partitions changed at one offset."""
-        self._report.replication.take(before, after)
+        count_changes(self._report.replication, before, after)
         changes = replica_changes(
             Placed(before.brokers, before.directories), Placed(after.brokers, after.directories)
         )

@@ -10,11 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from migration.comparison.differences import ShardComparison
 from migration.metadata.directory_ids import DirectoryId
-from migration.shard.partition_table import PartitionTable, keys_of
 
 STEPS_MAX: Final = 32
 """The number of latest steps that are kept; older ones do not help an estimate."""
@@ -120,23 +117,6 @@ class ReplicationChange:
     leaderless: int = 0
     reassigning: int = 0
     missing: dict[int, int] = field(default_factory=dict)
-
-    def take(self, before: PartitionTable, after: PartitionTable) -> None:
-        """Add the change of these partitions."""
-        self._count(before, -1)
-        self._count(after, 1)
-
-    def _count(self, table: PartitionTable, sign: int) -> None:
-        there = table.brokers.lengths >= 0
-        self.leaderless += sign * int((there & (table.leaders < 0)).sum())
-        self.reassigning += sign * int((there & (table.moving != 0)).sum())
-        rows = table.take(there & ~table.brokers.equals(table.isr))
-        owners, brokers = rows.brokers.owners(), rows.brokers.flat()
-        out = ~np.isin(keys_of(owners, brokers), keys_of(rows.isr.owners(), rows.isr.flat()))
-        self.under_replicated += sign * len(np.unique(owners[out]))
-        missing, counts = np.unique(brokers[out], return_counts=True)
-        for broker, count in zip(missing.tolist(), counts.tolist(), strict=True):
-            self.missing[broker] = self.missing.get(broker, 0) + sign * count
 
 
 class Note(NamedTuple):

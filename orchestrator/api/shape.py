@@ -28,7 +28,7 @@ Moment: TypeAlias = Annotated[
 class Shape(BaseModel):
     """A JSON object; every key is there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True, defer_build=True)
 
     @classmethod
     def from_facts(cls, source: object, /, **others: object) -> Self:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -314,7 +315,12 @@ def _check_format(db: Connection, path: Path) -> None:
 
 # Images and summaries as bytes: pydantic derives the format from their types. A later version may
 # read the bytes, so fields have names, and no pickle is used.
-_IMAGE: Final = TypeAdapter(ClusterImage)
+@cache
+def _image() -> TypeAdapter[ClusterImage]:
+    """Return the adapter; to make it takes longer than to read a summary."""
+    return TypeAdapter(ClusterImage)
+
+
 _CLUSTER: Final = TypeAdapter(ClusterSummary)
 _BROKER: Final = TypeAdapter(BrokerSummary)
 
@@ -325,7 +331,7 @@ def pack_image(image: ClusterImage) -> bytes:
         (each.offset, each.timestamp_ms, type(each.record).__name__, tuple(each.record))
         for each in image.held_back
     ]
-    fields = _IMAGE.dump_python(replace(image, held_back=()))
+    fields = _image().dump_python(replace(image, held_back=()))
     return cast(bytes, msgpack.packb(fields | {"held_back": held_back}, default=_plain))
 
 
@@ -335,7 +341,7 @@ def unpack_image(packed: bytes) -> ClusterImage:
         Stamped(offset, timestamp_ms, _record(name, values))
         for offset, timestamp_ms, name, values in fields.pop("held_back")
     )
-    return replace(_IMAGE.validate_python(fields), held_back=held_back)
+    return replace(_image().validate_python(fields), held_back=held_back)
 
 
 def summary_json(summary: ClusterSummary) -> str:

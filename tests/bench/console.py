@@ -15,7 +15,15 @@ from bisect import bisect_left
 from pathlib import Path
 from typing import Final
 
-from tests.bench.latency import EFFECT_S_MAX, RATES, WARM_S, Load, collect, quantile
+from tests.bench.latency import (
+    EFFECT_S_MAX,
+    PARTITIONS,
+    RATES,
+    WARM_S,
+    Load,
+    collect,
+    quantile,
+)
 from tests.bench.live import (
     CLUSTER,
     ControllerLog,
@@ -88,9 +96,9 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
         with StubBroker(lab.controller_bootstrap, lab.cluster_id, lambda: log.end) as broker:
             with following(lab, home, kraftgate, listen) as follower:
                 page = _Page(_address(follower))
-                broker.create_topic(max(RATES))
+                broker.create_topic(PARTITIONS)
                 for rate in RATES:
-                    load = Load(broker, rate, max(RATES))
+                    load = Load(broker, rate, PARTITIONS)
                     load.run(WARM_S)
                     measured = [_run(load, log, page, duration_s) for _ in range(runs)]
                     figures += _figures(rate, measured)

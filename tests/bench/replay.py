@@ -21,8 +21,8 @@ from tests.bench.measure import Cost, MeasuringFailed, measured
 from tests.bench.oracle import differences
 from tests.bench.result import Figure, say
 
-TIMES_MAX: Final = 4.0
-MEMORY_MB_MAX: Final = 3000.0
+TIMES_MAX: Final = 1.0
+MEMORY_MB_MAX: Final = 4000.0
 GROWTH_MAX: Final = 10.0
 _DUMP_MAIN: Final = "kafka.tools.DumpLogSegments"
 _DUMP_JVM: Final = ("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
