@@ -114,8 +114,7 @@ class ClusterRecords:
         """Return the next records, events first, and the position behind them.
 
         Raises:
-            StoreError: the store cannot be read.
-            TransitionsUnreadable: a file of transitions is missing or damaged.
+            StoreError: the store or a file of transitions cannot be read.
         """
         with Store.open_readonly(self._state_dir / STORE_FILE) as store:
             events = store.events(self._cluster, position.sequence, RECORDS_MAX)
@@ -138,9 +137,12 @@ class ClusterRecords:
     ) -> tuple[list[Record], Position]:
         if self._file[0] != path:
             # Imported when it is needed: this reads Parquet.
-            from streams.spark.transition_files import transition_rows
+            from streams.spark.transition_files import TransitionsUnreadable, transition_rows
 
-            self._file = path, transition_rows(self._state_dir / "transitions", path)
+            try:
+                self._file = path, transition_rows(self._state_dir / "transitions", path)
+            except TransitionsUnreadable as error:
+                raise StoreError(str(error)) from error
         rows = self._file[1]
         until = min(position.rows + count_max, len(rows))
         found = [
@@ -166,16 +168,16 @@ class Publisher(BackgroundThread):
         }
         self._writers: dict[str, tuple[TopicWriter, Position]] = {}
         self._failing: str | None = None
-        self._ended: str | None = None
+        self._refused: PublishingError | None = None
 
     def check(self) -> None:
-        """Check that it still publishes, or tries to.
+        """Check that it may publish there.
 
         Raises:
-            PublishingError: it may not publish there, or another process does.
+            PublishingError: it may not.
         """
-        if self._ended is not None:
-            raise PublishingError(self._ended)
+        if self._refused is not None:
+            raise self._refused
 
     def _run(self) -> None:
         pause_s = _LOOK_S
@@ -183,8 +185,12 @@ class Publisher(BackgroundThread):
             while not self._stopping.wait(pause_s):
                 pause_s = self._round()
             self._round()
-        except (WriterFenced, PublishingError) as error:
-            self._ended = str(error)
+        except PublishingError as error:
+            self._refused = error
+        except WriterFenced as error:
+            _log.error("nothing more is published: %s", error)  # no traceback
+        except Exception:  # noqa: BLE001  # a window must not end because of its readers
+            _log.exception("nothing more is published")
         finally:
             self._close()
 

@@ -1,9 +1,10 @@
 """The records of a store, cut into transactions anywhere, are all of them and each once."""
 
 import json
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,10 +13,15 @@ from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
 from migration.metadata.events import Event
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
+from orchestrator.config.load import parse_config
+from orchestrator.errors import PublishingError
 from orchestrator.run import publishing
-from orchestrator.run.publishing import ClusterRecords, Position
+from orchestrator.run.publishing import ClusterRecords, Position, Record
+from streams.kafka.errors import ConnectionFailed
+from streams.kafka.topic_writer import WriterFenced
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
+from tests.support.polling import polls
 
 QUERY = "3f8a2d6e"
 DIRECTORY = DirectoryId(bytes(range(16)))
@@ -103,3 +109,86 @@ def test_a_new_state_directory_is_published_from_its_beginning() -> None:
     assert Position.of(text, QUERY) == Position(store=QUERY)
     assert Position.of(text, "another").sequence == 9
     assert Position.of(None, QUERY) == Position(store=QUERY)
+
+
+class _Writer:
+    """In place of a topic: what it cannot be made to do on demand. The real one: test_published."""
+
+    failures: ClassVar[list[Exception]] = []
+    written: ClassVar[list[Record]] = []
+    closed: ClassVar[int] = 0
+
+    def __init__(self, *_: object) -> None:
+        """Take the place of a TopicWriter."""
+
+    def cluster_id(self) -> str:
+        return "other"
+
+    def connect(self) -> str | None:
+        return None
+
+    def write(self, records: list[Record], _position: str, _number: int) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.written.extend(records)
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
+@pytest.fixture
+def publisher(state: Path, monkeypatch: pytest.MonkeyPatch) -> publishing.Publisher:
+    for name in ("failures", "written"):
+        monkeypatch.setattr(_Writer, name, [])
+    monkeypatch.setattr(_Writer, "closed", 0)
+    monkeypatch.setattr(publishing, "TopicWriter", _Writer)
+    monkeypatch.setattr(publishing, "_LOOK_S", 0.01)
+    monkeypatch.setattr(publishing, "_AGAIN_S", 0.01)
+    text = (
+        f"cluster: {{name: prod}}\nstate_dir: {state}\n"
+        "publish: {bootstrap: 'k1:9092', topic: kraftgate}\n"
+    )
+    config = parse_config(text, state / "kraftgate.yaml")
+    assert config.publish is not None
+    return publishing.Publisher(config, config.publish, lambda: frozenset({"followed"}))
+
+
+def _until(holds: Callable[[], object]) -> None:
+    for _ in polls(60.0):
+        if holds():
+            return
+    raise AssertionError("not within 60 s")
+
+
+def test_a_topic_that_cannot_be_written_is_tried_again_and_named_once(
+    publisher: publishing.Publisher, caplog: pytest.LogCaptureFixture
+) -> None:
+    _Writer.failures += [ConnectionFailed("k1:9092: no answer")] * 3
+    with publisher:
+        _until(lambda: len(_Writer.written) == 12 + 18)
+        publisher.check()
+    assert [each.levelname for each in caplog.records if "no answer" in each.message] == ["WARNING"]
+    assert _Writer.closed >= 4
+
+
+@pytest.mark.parametrize("failure", [WriterFenced("another process"), ValueError("unexpected")])
+def test_a_window_goes_on_when_publishing_ends(
+    publisher: publishing.Publisher, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    _Writer.failures.append(failure)
+    with publisher:
+        _until(lambda: any("nothing more is published" in each.message for each in caplog.records))
+        publisher.check()
+    assert not _Writer.written
+    assert _Writer.closed == 1
+
+
+def test_the_followed_cluster_is_never_written(
+    publisher: publishing.Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Writer, "cluster_id", lambda _: "followed")
+    with publisher:
+        _until(lambda: _Writer.closed)
+    with pytest.raises(PublishingError, match="a cluster that is followed"):
+        publisher.check()
+    assert not _Writer.written
