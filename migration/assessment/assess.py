@@ -20,8 +20,9 @@ from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta import Eta, cluster_eta, etas
 from migration.assessment.failed_directories import DirectoryFailed
 from migration.assessment.hazards import Hazard, hazards
+from migration.assessment.next_action import NextAction, next_action
 from migration.assessment.polled import NOT_POLLED, Polled
-from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, headline, waits
+from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, waits
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
@@ -103,6 +104,7 @@ class Assessment:
         etas: of each held broker.
         eta: until no broker is held; None: no broker is.
         alerts: those that are pending or active.
+        next: what an operator must do now, or what is waited for.
         knows_partitions: whether the metadata log is authoritative for topics and replicas.
     """
 
@@ -115,6 +117,7 @@ class Assessment:
     etas: Mapping[int, Eta]
     eta: Eta | None
     alerts: AlertStates
+    next: NextAction
     knows_partitions: bool
 
     @property
@@ -146,14 +149,6 @@ class Assessment:
         """The metadata log's source."""
         return self.sources[DataSource.METADATA_LOG]
 
-    @property
-    def headline(self) -> str:
-        """One line that states what the migration waits for, or that it waits for nothing."""
-        execution = self.snapshot.execution
-        if not self.waits and execution is not None and execution.outcome is None:
-            return "nothing except the runbook's checkpoint"
-        return headline(self.summary, self.waits)
-
     def counts(self, broker: BrokerSummary) -> bool:
         """Return whether the metadata log counts this broker's replicas."""
         return self.knows_partitions and broker.epoch is not None
@@ -172,16 +167,21 @@ def assess(snapshot: Snapshot) -> Assessment:
     view = _view(snapshot, currency)
     log = sources[DataSource.METADATA_LOG]
     found = etas(summary, log, now_ms, view.stalled)
+    eta = cluster_eta(summary, found)
+    execution = snapshot.execution
+    waiting = tuple(_beside(execution, waits(summary, sources, now_ms, view.stalled)))
+    active = execution if execution is not None and execution.outcome is None else None
     return Assessment(
         snapshot=snapshot,
         sources=sources,
         currency=currency,
         current={each: is_source_current(view, each) for each in FOLLOWED},
         view=view,
-        waits=tuple(_beside(snapshot.execution, waits(summary, sources, now_ms, view.stalled))),
+        waits=waiting,
         etas=found,
-        eta=cluster_eta(summary, found),
+        eta=eta,
         alerts=advance(snapshot.alerts, view),
+        next=next_action(view, active, waiting, eta),
         knows_partitions=knows_partitions(view),
     )
 

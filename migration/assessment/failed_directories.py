@@ -256,6 +256,32 @@ def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
     return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
 
 
+def advice(failed: DirectoryFailed, broker: BrokerSummary | None, phase: Phase) -> tuple[str, str]:
+    """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
+
+    Headline, hazards and alerts give this advice. It agrees with `danger`.
+    """
+    if failed.broker is None:
+        named = ", ".join(map(str, failed.among))
+        return (
+            f"Find the broker whose log directory failed, one of {named}",
+            "restart none of them before it is known whether that loses data",
+        )
+    where = failed.path or (
+        "one of its log directories"
+        if failed.directory is None
+        else f"directory {failed.directory}"
+    )
+    does = danger(broker, phase)
+    restart = f"do not restart broker {failed.broker} before: its replicas there {does}"
+    if does is None:
+        restart = (
+            f"broker {failed.broker} serves its other directories; a restart loses no replica, and"
+            " after the replacement one is needed so that the broker uses the directory again"
+        )
+    return f"Replace the disk of broker {failed.broker}: {where} is {failed.how}", restart
+
+
 def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:
     """Return the usable directories if one or none of several remains; None: more remain."""
     left = tuple(each for each in every if each not in failed)

@@ -45,12 +45,18 @@ class WaitKind(enum.StrEnum):
     ROLLED_BACK = "rolled_back"
 
 
-_NEED_A_PERSON: Final = frozenset(
+_WRONG: Final = frozenset(
     {
         WaitKind.SOURCE_ERROR,
         WaitKind.NOT_RUNNING,
         WaitKind.BROKER_STALLED,
         WaitKind.REPLICAS_OFFLINE,
+    }
+)
+_NEED_A_PERSON: Final = frozenset(
+    {
+        *_WRONG,
+        WaitKind.ROLLING_BACK,
         WaitKind.BROKER_IN_ZOOKEEPER_MODE,
         WaitKind.CONTROLLERS,
         WaitKind.FINALIZE,
@@ -64,13 +70,17 @@ class Wait:
     """One reason to wait.
 
     Attributes:
-        text: the reason as shown to users; follows "waiting for: ".
+        text: the reason as shown to users; follows "waiting for ".
+        action: what an operator must do, as a sentence; "": nothing.
+        cause: why, if `action` does not say it.
         broker: the broker that it concerns, if any.
         since_ms: since when, by the records' timestamps or the source's clock.
     """
 
     kind: WaitKind
     text: str
+    action: str = ""
+    cause: str = ""
     broker: int | None = None
     since_ms: int | None = None
 
@@ -78,6 +88,11 @@ class Wait:
     def needs_person(self) -> bool:
         """Whether it lasts until an operator acts."""
         return self.kind in _NEED_A_PERSON
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something failed: it is not a step of the migration."""
+        return self.kind in _WRONG
 
 
 def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Iterator[Wait]:
@@ -87,7 +102,15 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
         yield _held(broker, now_ms, stalled)
     if gone := broker.replicas[ReplicaState.OFFLINE]:
         text = f"{who} has {_replicas(gone)} in an offline log directory: restore it"
-        yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
+        action = f"Restore the offline log directory of {who}"
+        cause = f"{_replicas(gone)} of {who} cannot be reached"
+        yield Wait(
+            kind=WaitKind.REPLICAS_OFFLINE,
+            text=text,
+            action=action,
+            cause=cause,
+            broker=broker.id,
+        )
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
         yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
     if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
@@ -102,7 +125,16 @@ def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
     age = None if since is None else duration_text(now_ms - since)
     if broker.id in stalled:
         text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"
-        return Wait(kind=WaitKind.BROKER_STALLED, text=text, broker=broker.id, since_ms=since)
+        return Wait(
+            kind=WaitKind.BROKER_STALLED,
+            text=text,
+            action=(
+                f"Find out why broker {broker.id} assigns no directories: {broker.pending} of"
+                f" {total} replicas have none, without progress for {age}"
+            ),
+            broker=broker.id,
+            since_ms=since,
+        )
     if broker.progress is not None:
         last = f"last progress {age} ago"
     elif age is not None:
@@ -204,16 +236,6 @@ def _migration_waits(
     yield from _jmx_waits(summary)
 
 
-def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
-    """Return one line that states what the migration waits for, or that it waits for nothing."""
-    if reasons:
-        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        return reasons[0].text + more
-    if summary.phase is Phase.KRAFT:
-        return "nothing: this cluster is in KRaft mode and does not migrate"
-    return "nothing: the migration is finalized"
-
-
 def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait | None:
     """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
@@ -222,14 +244,21 @@ def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait
             return None
         case SourceState.ERROR:
             text = f"the source to be repaired: {status.error}"
-            return Wait(kind=WaitKind.SOURCE_ERROR, text=text)
+            action = f"Repair the source: {status.error}"
+            return Wait(kind=WaitKind.SOURCE_ERROR, text=text, action=action)
         case SourceState.NOT_STARTED:
             text = "kraftgate run: nothing has been observed yet"
-            return Wait(kind=WaitKind.NOT_RUNNING, text=text)
+            action = "Start kraftgate run: nothing has been observed yet"
+            return Wait(kind=WaitKind.NOT_RUNNING, text=text, action=action)
         case SourceState.SILENT:
             age = duration_text(now_ms - status.observed_ms)
             text = f"kraftgate run: it last reported {age} ago"
-            return Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=status.observed_ms)
+            return Wait(
+                kind=WaitKind.NOT_RUNNING,
+                text=text,
+                action=f"Start kraftgate run: it last reported {age} ago",
+                since_ms=status.observed_ms,
+            )
         case SourceState.BEHIND:
             return _catching_up(summary, log)
     return _unanswered(summary, status, now_ms)
@@ -260,7 +289,8 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
         return Wait(kind=WaitKind.STALE_DATA, text=text, since_ms=source.last_reply_ms)
     if summary.phase is Phase.ZOOKEEPER:
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
-        return Wait(kind=WaitKind.CONTROLLERS, text=text)
+        cause = f"none has answered yet{because}"
+        return Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)
     text = f"a controller to answer: none has since kraftgate started{because}"
     return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
 
@@ -337,40 +367,56 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
             first = ", once all of its log directories are known to be online"
         where = f"broker {broker.id} is still in ZooKeeper mode{although}"
         text = f"{where}: restart it in KRaft mode{first}"
-        yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
+        action = f"Restart broker {broker.id} in KRaft mode{first}"
+        yield Wait(
+            kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE,
+            text=text,
+            action=action,
+            cause=where,
+            broker=broker.id,
+        )
 
 
 def _rolling_back(reverted: list[int]) -> Wait:
     noun = "brokers" if len(reverted) > 1 else "broker"
+    cause = f"{noun} {_ids(reverted)} went from KRaft mode back to migration mode"
     text = (
-        f"the rollback to end: {noun} {_ids(reverted)} went from KRaft mode back to migration"
-        " mode. To migrate nevertheless, restart every broker in KRaft mode"
+        f"the rollback to end: {cause}. To migrate nevertheless, restart every broker in KRaft mode"
     )
-    return Wait(kind=WaitKind.ROLLING_BACK, text=text)
+    action = "Complete the rollback, or restart every broker in KRaft mode"
+    return Wait(kind=WaitKind.ROLLING_BACK, text=text, action=action, cause=cause)
 
 
 def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
     """Yield the phase's own wait; in `hybrid` there is a wait for each broker instead."""
     if summary.phase is Phase.ZOOKEEPER:
         text = "the KRaft controllers to be provisioned: their log has no migration state yet"
-        yield Wait(kind=WaitKind.CONTROLLERS, text=text)
+        cause = "their log has no migration state yet"
+        yield Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)
     elif summary.phase is Phase.PRE_MIGRATION:
         yield Wait(kind=WaitKind.REGISTRATIONS, text=_registrations_text(summary))
     elif summary.phase is Phase.COPYING:
         text = "the copy from ZooKeeper: the ZK Migration transaction is open"
         yield Wait(kind=WaitKind.COPY, text=text)
     elif summary.phase is Phase.DUAL_WRITE:
-        text = (
-            "the migration to be finalized: restart the controllers without"
-            f" zookeeper.metadata.migration.enable{_not_before(unsettled)}"
+        how = (
+            "restart the controllers without zookeeper.metadata.migration.enable"
+            f"{_not_before(unsettled)}"
         )
-        yield Wait(kind=WaitKind.FINALIZE, text=text)
+        text = f"the migration to be finalized: {how}"
+        action = f"Finalize the migration: {how}"
+        yield Wait(kind=WaitKind.FINALIZE, text=text, action=action)
     elif summary.phase is Phase.ROLLED_BACK:
         seen = summary.zookeeper
         clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
         left = "" if clear else "; delete /migration first"
         text = f"the next attempt: a broker in ZooKeeper mode is the controller again{left}"
-        yield Wait(kind=WaitKind.ROLLED_BACK, text=text)
+        action = "Prepare the next attempt, or end here" if clear else "Delete /migration"
+        cause = "a broker in ZooKeeper mode is the controller again"
+        yield Wait(kind=WaitKind.ROLLED_BACK, text=text, action=action, cause=cause)
+
+
+_PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 
 
 def _registrations_text(summary: ClusterSummary) -> str:

@@ -11,6 +11,7 @@ from migration.assessment.alerts import AlertState
 from migration.assessment.conditions import Finding, Verdict
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.next_action import Need
 from migration.assessment.waits import WaitKind
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.replica_state import ReplicaState
@@ -159,6 +160,29 @@ class CheckpointRow(Row):
     how: str | None
     entered_ms: Moment | None
     ended_ms: Moment | None
+
+
+class NextRow(Row):
+    """What an operator must do now, or what is waited for.
+
+    Attributes:
+        need: `wrong`: something failed; `your_turn`: a step or an approval; `waiting`: nobody has
+            to act; `nothing`: the migration is over.
+        text: a sentence; `headline`: with its place in the runbook.
+        why: the cause; empty: `text` says it.
+        commands: that it needs, complete and quoted, the most likely first.
+        topic: the page of the manual: `kraftgate help TOPIC`.
+    """
+
+    need: Need
+    text: str
+    headline: str
+    why: str
+    commands: tuple[str, ...]
+    topic: str
+    place: str
+    broker: int | None
+    since_ms: Moment | None
 
 
 class UnexpectedRow(Row):

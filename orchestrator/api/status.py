@@ -22,6 +22,7 @@ from orchestrator.api.rows import (
     ExecutionRow,
     HazardRow,
     JmxRow,
+    NextRow,
     WaitRow,
     alert_row,
     broker_row,
@@ -101,6 +102,7 @@ class StatusRow(ClusterRow):
     eta: EtaRow | None
     broker_etas: Mapping[str, EtaRow]
     pending_alerts: tuple[AlertRow, ...]
+    next: NextRow
 
 
 def cluster_json(
@@ -122,6 +124,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     return StatusRow.from_facts(
         one.summary,
         **_cluster(one.summary, (event for _, event in one.events), assessment.counts),
+        next=assessment.next,
         checkpoint=None if execution is None else execution.checkpoint,
         waiting_for=[*(execution.holds if execution else ()), *(wait.text for wait in one.waits)],
         eta_seconds=None if eta is None else eta.seconds,

@@ -129,6 +129,28 @@ def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> N
         decision_on.decide(request, checkpoint, cast("Decision", decision))
 
 
+@click.command()
+@click.argument("checkpoint", required=False)
+@click.option("--reason", metavar="TEXT", default="done by hand", help="For the audit trail.")
+@config_option
+@cluster_option
+@click.option("--who", metavar="NAME", help="A name to record with the login.")
+def done(
+    config_path: Path, cluster: str | None, who: str | None, reason: str, checkpoint: str | None
+) -> None:
+    """Record that the step that an operator does by hand is done.
+
+    Only a step needs it whose gate held before it already: Kraftgate sees the effect of the
+    others. Without CHECKPOINT: the current one.
+
+    \b
+    Example:
+      kraftgate done
+    """
+    request = OperatorRequest(config_path=config_path, cluster=cluster, who=who, reason=reason)
+    decision_on.done(request, checkpoint)
+
+
 pause = _control(control.pause, "Begin no further step; the current one continues to its end.")
 resume = _control(control.resume, "Resume the execution after `pause`.")
 abort = _control(control.abort, "End the execution where it is; nothing is undone.")

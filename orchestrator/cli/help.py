@@ -20,5 +20,7 @@ def help(topic: str | None) -> None:  # noqa: A001  # named for its command
     if topic is not None:
         echo_text(text(topic))
         return
-    for name, page in topics().items():
-        echo(f"{name:<18}{title(page)}")
+    known = topics()
+    width = max(map(len, known)) + 2
+    for name, page in known.items():
+        echo(f"{name:<{width}}{title(page)}")

@@ -13,6 +13,7 @@ _COMMANDS: Final = (
     ("audit", "audit", "The audit trail: show, verify, export."),
     ("begin", "execution", "Begin a new execution after the last one has ended."),
     ("decide", "execution", "Decide about a step that failed, is shown, or whose end is unknown."),
+    ("done", "execution", "Record that the step that an operator does by hand is done."),
     ("hazards", "hazards", "Print what would lose data, with its evidence and the way out."),
     ("help", "help", "Print a page of the handbook, or the list of topics."),
     ("lab", "lab", "A real cluster on loopback, for rehearsals."),

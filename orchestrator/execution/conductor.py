@@ -20,6 +20,7 @@ from orchestrator.config.models import ClusterEntry, RunbookEntry
 from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import ExecutionError, LockHeld
 from orchestrator.execution.approvals import this_person
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -139,6 +140,7 @@ class _ClusterExecution:
                 fence=self._fence,
                 facts=self.facts,
                 steps=lambda record: self._steps(record, hooks, lock, config.state_dir, home),
+                commands=Commands.of(config, entry.name),
             )
             made.callback(self._record_end)
             self._made = made.pop_all()

@@ -6,7 +6,7 @@ in the trail before it does it, with the orchestrator's fence, so that of two pr
 that took the fence last can act.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -15,7 +15,9 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
+from orchestrator.execution.allowed import allowed
 from orchestrator.execution.approvals import basis, changed
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.evaluation import Part, PartEvaluator, PartResult
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.route import (
@@ -26,20 +28,17 @@ from orchestrator.execution.route import (
     approved_at,
     finalize_is_near,
     next_checkpoint,
+    place_of,
     was_begun,
 )
 from orchestrator.execution.steps import Steps
-from orchestrator.run.execution_status import ExecutionStatus, status_of
+from orchestrator.run.execution_status import ExecutionStatus, Turn, status_of
 from orchestrator.runbook.loaded import Loaded
 
 _SAY_DONE: Final = (
-    "an operator's decision that the step is done, since the gate held before it already:"
-    " kraftgate decide '{}' --done --reason ..."
+    "an operator's decision that the step is done, since the gate held before it already: {}"
 )
-_HAND_OVER: Final = (
-    "its step, which is shown to be done by hand; to hand it to its hook:"
-    " kraftgate decide '{}' --execute --reason ..."
-)
+_HAND_OVER: Final = "its step, which is shown to be done by hand; to hand it to its hook: {}"
 How = Literal["opened", "already"]
 
 
@@ -63,6 +62,7 @@ class Executor:
     Args:
         steps: makes the steps, given the function that appends to the trail.
         fence: the value that `ExecutionTrail.take_fence` returned.
+        commands: for the cluster.
     """
 
     def __init__(
@@ -73,10 +73,12 @@ class Executor:
         fence: int,
         facts: FactFinder,
         steps: Callable[[Callable[[Body], None]], Steps],
+        commands: Commands,
     ) -> None:
         self._loaded = loaded
         self._trail = trail
         self._fence = fence
+        self._commands = commands
         self._evaluator = PartEvaluator(facts)
         self._own = frozenset(each.name for each in loaded.runbook.conditions)
         self._conditions: dict[tuple[str, Part], Sequence[Condition]] = {}
@@ -105,7 +107,12 @@ class Executor:
                 f"{self._loaded.path} was changed since this execution began: restore it, or"
                 " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
             )
-            return self._status(None, (changed_text,))
+            restore = Turn(
+                text=f"Restore {self._loaded.path}, or abort and begin a new execution",
+                why="it was changed since this execution began",
+                commands=(self._commands.make("abort"),),
+            )
+            return self._status(None, (changed_text,), turn=restore)
         if execution.left_running is not None:
             waits = self._steps.poll_leftover(execution.left_running)
             if waits is not None:
@@ -115,7 +122,7 @@ class Executor:
         match instance:
             case UnknownInstance():
                 self._evaluating = None
-                return self._status(instance, (instance.why,))
+                return self._status(instance, (instance.why,), view=view)
             case AllPassed():
                 return self._pass(instance.id, "opened", facts)
             case None:
@@ -134,12 +141,12 @@ class Executor:
         match at.state.stage:
             case Stage.AHEAD:
                 self._record(entries.CheckpointEntered(checkpoint=at.instance.id))
-                return self._status(at.instance)
+                return self._status(at.instance, view=at.view)
             case Stage.ENTERED:
                 return self._before_step(at)
             case Stage.RUNNING:
                 waits = self._steps.poll(at.instance.id, str(at.state.run))
-                return self._status(at.instance, () if waits is None else (waits,))
+                return self._status(at.instance, () if waits is None else (waits,), view=at.view)
             case Stage.ASKS:
                 return self._asking(at)
             case Stage.SHOWN:
@@ -149,17 +156,27 @@ class Executor:
 
     def _shown(self, at: _Tick) -> ExecutionStatus:
         """Wait for an operator who does the step, or hands it to its hook."""
+        done = self._commands.make("done", at.instance.id)
         if at.state.open_before:
-            result = self._status(at.instance, (_SAY_DONE.format(at.instance.id),))
+            result = self._status(at.instance, (_SAY_DONE.format(done),), view=at.view)
         else:
             result = self._gate(at, "opened")
         step = at.instance.checkpoint.step
         if result.checkpoint is None or step is None:
             return result
-        if not self._steps.has_hook(at.instance, step, at.view):
-            return result
-        holds = (*result.holds, _HAND_OVER.format(at.instance.id))
-        return result.model_copy(update={"holds": holds})
+        turn = Turn(text="")
+        if at.state.open_before:
+            why = "the gate held before the step, so it does not show that the step is done"
+            turn = Turn(text=self._steps.action(at.instance, at.view), why=why, commands=(done,))
+        elif not self._has_effect(at.instance, result.findings):
+            why = f"step {step.name} is done by hand; the gate shows when it is done"
+            turn = Turn(text=self._steps.action(at.instance, at.view), why=why)
+        holds = result.holds
+        if self._has_hook(at.instance, at.view):
+            hand_over = self._commands.make("decide", at.instance.id, "--execute")
+            holds = (*holds, _HAND_OVER.format(hand_over))
+        told = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
+        return result.model_copy(update={"holds": holds, **told})
 
     def _before_step(self, at: _Tick) -> ExecutionStatus:
         if at.instance.checkpoint.already and self._evaluate(at, "already").holds:
@@ -171,13 +188,16 @@ class Executor:
             holds.insert(0, elsewhere)
         if at.execution.paused is not None:
             holds.insert(0, f"paused by {at.execution.paused.by.who}: {at.execution.paused.reason}")
+        turn = self._end_elsewhere(at) or self._resume(at)
         waits = self._approval(at)
         if waits is not None:
+            if not holds:
+                turn = self._approve(at)
             holds.append(waits)
         if not needs.holds and not holds:
             holds.append("the guards hold by the last data; polling once more to confirm")
         if holds:
-            return self._status(at.instance, tuple(holds), needs.findings)
+            return self._status(at.instance, tuple(holds), needs.findings, view=at.view, turn=turn)
         step = at.instance.checkpoint.step
         if step is None:
             return self._gate(at, "opened")
@@ -189,7 +209,44 @@ class Executor:
             at.facts,
             lambda: self._evaluate(at, "opens_when").verdict is Verdict.SATISFIED,
         )
-        return self._status(at.instance, () if cannot is None else (cannot,))
+        return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
+
+    def _resume(self, at: _Tick) -> Turn | None:
+        """Return that an operator must end the pause; None: there is none."""
+        paused = at.execution.paused
+        if paused is None:
+            return None
+        return Turn(
+            text="Resume the execution when it may continue",
+            why=f"{paused.by.who} paused it: {paused.reason}",
+            commands=(self._commands.make("resume"),),
+        )
+
+    def _end_elsewhere(self, at: _Tick) -> Turn | None:
+        """Return the decision about a step that another orchestrator began; None: none began."""
+        step = at.execution.elsewhere
+        if step is None:
+            return None
+        return Turn(
+            text=f"Find out on {step.host} whether the hook of {step.checkpoint} has ended",
+            commands=(self._commands.make("decide", step.checkpoint, "--ended"),),
+        )
+
+    def _approve(self, at: _Tick) -> Turn:
+        """Return that an operator must approve the step."""
+        checkpoint, given = at.instance.checkpoint, at.state.approvals
+        people = approvals_needed(at.execution, at.instance)
+        facts = ["it cannot be undone"] if checkpoint.cannot_be_undone else []
+        if people > 1:
+            names = ", ".join(sorted(each.by.words() for each in given)) or "nobody"
+            facts.append(f"{len(given)} of {people} people approved it: {names}")
+        return Turn(
+            text=f"Approve: {self._steps.action(at.instance, at.view) or checkpoint.title}",
+            why="; ".join(facts),
+            commands=(
+                self._commands.make("approve", at.instance.id, confirm=checkpoint.cannot_be_undone),
+            ),
+        )
 
     def _approval(self, at: _Tick) -> str | None:
         """Return what the approvals lack; None: nothing. Expires those whose state has changed."""
@@ -212,7 +269,7 @@ class Executor:
         names = sorted(each.by.words() for each in at.state.approvals)
         so_far = f" ({', '.join(names)} did)" if names else ""
         people = "a person" if wanted.people == 1 else f"{wanted.people} people"
-        return f"approval by {people}{so_far}: kraftgate approve '{at.instance.id}' --reason ..."
+        return f"approval by {people}{so_far}: {self._approve(at).commands[0]}"
 
     def _differs(self, at: _Tick, state: CheckpointState) -> tuple[str, ...]:
         """Return what has changed since the approvals of a place, a line each."""
@@ -226,11 +283,24 @@ class Executor:
         may_be_done = state.outcome_unknown and not state.open_before
         if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
+        repeat = self._commands.make("decide", at.instance.id, "--repeat")
         asks = (
-            f"a decision, since {state.asks}: look at the host, then"
-            f" kraftgate decide '{at.instance.id}' --done or --repeat, with --reason"
+            f"a decision, since {state.asks}. Check the host, then: {repeat}, or --done instead of"
+            " --repeat if the step is done"
         )
-        return self._status(at.instance, (asks,))
+        turn = Turn(
+            text=f"Decide about the failed step: {self._steps.action(at.instance, at.view)}",
+            commands=(repeat, *self._other_decisions(at)),
+        )
+        return self._status(at.instance, (asks,), view=at.view, turn=turn)
+
+    def _other_decisions(self, at: _Tick) -> Iterator[str]:
+        """Yield the commands for a failed step, apart from its repetition."""
+        yield self._commands.make("decide", at.instance.id, "--done")
+        can = tuple(allowed(at.execution, self._loaded.runbook, at.instance, has_hook=False))
+        for action in ("rollback", "abort"):
+            if action in can:
+                yield self._commands.make(action)
 
     def _gate(self, at: _Tick, how: How) -> ExecutionStatus:
         answer = self._evaluate(at, "opens_when")
@@ -239,22 +309,35 @@ class Executor:
         holds = [_words(each) for each in answer.holding_back]
         if not holds:
             holds.append("the gate holds by the last data; polling once more to confirm")
-        return self._status(at.instance, tuple(holds), answer.findings)
+        return self._status(at.instance, tuple(holds), answer.findings, view=at.view)
 
     def _pass(self, id_: str, how: How, facts: JsonFacts) -> ExecutionStatus:
         self._record(entries.CheckpointPassed(checkpoint=id_, how=how, facts=facts))
         return self._status(None)
 
     def _evaluate(self, at: _Tick, part: Part) -> PartResult:
-        instance, key = at.instance, (at.instance.id, part)
+        bound = self._bound(at.instance, part)
+        answer = self._evaluator.evaluate(at.state, part, bound, at.view, at.facts)
+        if answer.entry is not None:
+            self._record(answer.entry)
+        return answer
+
+    def _bound(self, instance: CheckpointInstance, part: Part) -> Sequence[Condition]:
+        """Return the conditions of a part for an instance."""
+        key = (instance.id, part)
         if key not in self._conditions:  # the runbook was checked: all can be parsed
             texts: Sequence[str] = getattr(instance.checkpoint, part)
             found = [parse(each, bind=instance.bind, own=self._own) for each in texts]
             self._conditions[key] = found
-        answer = self._evaluator.evaluate(at.state, part, self._conditions[key], at.view, at.facts)
-        if answer.entry is not None:
-            self._record(answer.entry)
-        return answer
+        return self._conditions[key]
+
+    def _has_effect(
+        self, instance: CheckpointInstance, findings: Sequence[RecordedFinding]
+    ) -> bool:
+        """Return whether the gate shows the step's effect: what would make it superfluous."""
+        satisfied = {e.condition for e in findings if e.verdict is Verdict.SATISFIED}
+        effects = {each.text for each in self._bound(instance, "already")}
+        return bool(effects) and effects <= satisfied
 
     def _record_restarts(self, instance: CheckpointInstance, view: View) -> None:
         """Record brokers that registered again while the checkpoint is not about them."""
@@ -279,6 +362,9 @@ class Executor:
         instance: CheckpointInstance | UnknownInstance | None,
         holds: tuple[str, ...] = (),
         findings: tuple[Finding, ...] = (),
+        *,
+        view: View | None = None,
+        turn: Turn | None = None,
     ) -> ExecutionStatus:
         """Return the status, with what the tick recorded; None: no checkpoint is current."""
         execution = self._trail.state()
@@ -295,7 +381,21 @@ class Executor:
             findings=tuple(RecordedFinding.of(each) for each in findings),
             people=0 if known is None else approvals_needed(execution, known),
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
+            place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
+            turn=turn,
+            can=tuple(
+                allowed(
+                    execution, self._loaded.runbook, known, has_hook=self._has_hook(known, view)
+                )
+            ),
         )
+
+    def _has_hook(self, instance: CheckpointInstance | None, view: View | None) -> bool:
+        """Return whether a hook could perform the step of an instance."""
+        step = None if instance is None else instance.checkpoint.step
+        if instance is None or step is None or view is None:
+            return False
+        return self._steps.has_hook(instance, step, view)
 
 
 def _words(finding: Finding) -> str:

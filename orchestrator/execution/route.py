@@ -107,6 +107,25 @@ def next_checkpoint(
     return None
 
 
+def place_of(execution: ExecutionState, runbook: Runbook, view: View, id_: str | None) -> str:
+    """Return where an instance is: "checkpoint 6 of 9, broker 2 of 3"; "": between two."""
+    if id_ is None:
+        return ""
+    name = id_.partition("[")[0]
+    ahead = checkpoints(runbook, execution.path)
+    at = next(number for number, each in enumerate(ahead) if each.id == name)
+    way = "checkpoint" if execution.path is None else f"rollback {execution.path}, checkpoint"
+    place = f"{way} {at + 1} of {len(ahead)}"
+    kind = ahead[at].for_each
+    if kind is None or name == id_:
+        return place
+    members = {each.id for each in _members(view, kind)}
+    behind = sum(
+        each.is_behind for each in execution.checkpoints.values() if each.id.startswith(f"{name}[")
+    )
+    return f"{place}, {kind} {behind + 1} of {max(len(members), behind + 1)}"
+
+
 def step_begun(execution: ExecutionState, checkpoint: str) -> bool:
     """Return whether the step of a checkpoint, or of one of its instances, was begun."""
     return any(
@@ -165,7 +184,7 @@ def _of_each(
     if unseen is not None:
         why = f"which {kind}s there are is not known: {unseen.reason}"
         return UnknownInstance(id=checkpoint.id, why=why)
-    members = _brokers(view) if kind == "broker" else _controllers(view)
+    members = _members(view, kind)
     if not members:
         return UnknownInstance(id=checkpoint.id, why=f"no {kind} is known")
     done = [
@@ -188,6 +207,10 @@ _ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
 
 def _log_not_known(view: View) -> Finding | None:
     return not_known(view, DataSource.METADATA_LOG)
+
+
+def _members(view: View, kind: str) -> list[Member]:
+    return _brokers(view) if kind == "broker" else _controllers(view)
 
 
 def _brokers(view: View) -> list[Member]:

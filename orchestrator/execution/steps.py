@@ -118,6 +118,15 @@ class Steps:
         self._start(instance, run, replace(hook, begin_before_s=held.until_s))
         return None
 
+    def action(self, instance: CheckpointInstance, view: View) -> str:
+        """Return the step of an instance as one instruction."""
+        step = instance.checkpoint.step
+        if step is None:
+            return ""
+        if step.do is None:
+            return f"Perform step {step.name} of {instance.id}"
+        return render(step.do, _shown(_fields(self._entry, instance.bind, view.summary)))
+
     def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
         fields = _fields(self._entry, instance.bind, view.summary)

@@ -13,9 +13,10 @@ _INDEX: Final = "README"
 
 
 def topics() -> dict[str, Path]:
-    """Return the pages by topic: the handbook's own first, then the reference."""
-    own = {path.stem: path for path in sorted(HANDBOOK.glob("*.md")) if path.stem != _INDEX}
-    return own | {path.stem: path for path in sorted((HANDBOOK / "reference").glob("*.md"))}
+    """Return the pages by topic: the handbook's own, the reference, a page for each alert."""
+    folders = (HANDBOOK, HANDBOOK / "reference", HANDBOOK.parent / "alerts")
+    pages = (path for folder in folders for path in sorted(folder.glob("*.md")))
+    return {path.stem: path for path in pages if path.stem != _INDEX}
 
 
 def title(page: Path) -> str:

@@ -234,6 +234,12 @@ def _execution(execution: ExecutionStatus) -> Execution:
             if each.verdict is Verdict.VIOLATED
         ),
         finalize_is_near=execution.finalize_is_near,
+        place=execution.place,
+        turn=execution.turn,
+        why=execution.why,
+        commands=execution.commands,
+        holds=execution.holds,
+        findings=tuple(each.finding() for each in execution.findings),
     )
 
 

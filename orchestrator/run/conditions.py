@@ -67,7 +67,7 @@ class Gate:
             refuse_absent([self._condition], one.assessment.view)
             found = self._condition.judge(one.assessment.view)
             if found.verdict is not Verdict.SATISFIED:
-                waiting = f"(waiting for: {one.assessment.headline})"
+                waiting = f"({one.assessment.next.headline})"
                 unmet.append(f"{one.name}: {found.reason} {waiting}")
         if tick.clusters and not unmet:
             return True

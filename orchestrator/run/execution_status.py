@@ -4,13 +4,14 @@ The process that executes the runbook writes the file and has the status in memo
 read the file. Decisions are in the audit trail, not here.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.audit.execution.entries import RecordedFinding
-from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.audit.execution.state import STAGE_WORDS, CheckpointState, ExecutionState, Stage
 from streams.state.files import replace_file
 
 EXECUTION_FILE: Final = "walk.json"
@@ -30,6 +31,21 @@ class CheckpointStatus(_Stored):
     ended_ms: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What an operator must do so that the execution continues.
+
+    Attributes:
+        text: a sentence.
+        why: the cause; "": `text` says it.
+        commands: that it needs, complete, the most likely first.
+    """
+
+    text: str
+    why: str = ""
+    commands: tuple[str, ...] = ()
+
+
 class ExecutionStatus(_Stored):
     """The status of a cluster's execution at one tick.
 
@@ -39,6 +55,12 @@ class ExecutionStatus(_Stored):
         path: the rollback path that is being executed; None: the execution goes forward.
         execute: whether hooks perform the steps.
         asks: what an operator must decide; None: nothing.
+        place: where it is: "checkpoint 6 of 9, broker 2 of 3".
+        turn: what an operator must do now, as a sentence; "": nothing.
+        why: the cause of `turn`.
+        commands: that `turn` needs, complete, the most likely first.
+        output: the last lines that the failed hook printed.
+        can: the actions that an operator may take now.
         people: how many people must approve the step before it begins; 0: none.
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
         unexpected: changes in the cluster that no step made, newest last: time in ms, text.
@@ -64,6 +86,20 @@ class ExecutionStatus(_Stored):
     people: int = 0
     approved_by: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
+    place: str = ""
+    turn: str = ""
+    why: str = ""
+    commands: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    can: tuple[str, ...] = ()
+
+    @property
+    def stage_text(self) -> str | None:
+        """The stage as text for views; None: it is not shown."""
+        if self.stage is None:
+            return None
+        is_seen = self.stage is Stage.SHOWN and not self.turn
+        return STAGE_WORDS.get(Stage.STEP_DONE if is_seen else self.stage)
 
     def says_the_same(self, later: "ExecutionStatus", within_ms: int) -> bool:
         """Return whether `later` differs only in its time, by less than `within_ms`."""
@@ -81,29 +117,38 @@ def status_of(
     findings: tuple[RecordedFinding, ...],
     people: int = 0,
     finalize_is_near: bool | None = None,
+    place: str = "",
+    turn: Turn | None = None,
+    can: tuple[str, ...] = (),
 ) -> ExecutionStatus:
     """Return the status of an execution."""
-    place = None if checkpoint is None else execution.checkpoint(checkpoint)
+    at = None if checkpoint is None else execution.checkpoint(checkpoint)
     paused = execution.paused
     return ExecutionStatus(
         at_ms=now_ms,
         runbook=execution.runbook,
         checkpoint=checkpoint,
         title=title,
-        stage=None if place is None else place.stage,
+        stage=None if at is None else at.stage,
         holds=holds,
         findings=findings,
-        shown=None if place is None or place.stage is not Stage.SHOWN else place.shown,
+        shown=None if at is None or at.stage is not Stage.SHOWN else at.shown,
         path=execution.path,
         paused=None if paused is None else f"{paused.by.who}: {paused.reason}",
         outcome=execution.outcome,
         execute=execution.execute,
-        asks=_asks(execution, place),
+        asks=_asks(execution, at),
         places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
         unexpected=execution.unexpected,
         people=people,
-        approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
+        approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
         finalize_is_near=finalize_is_near,
+        place=place,
+        turn="" if turn is None else turn.text,
+        why="" if turn is None else turn.why,
+        commands=() if turn is None else turn.commands,
+        output=() if at is None or at.stage is not Stage.ASKS else at.output,
+        can=can,
     )
 
 

@@ -51,6 +51,12 @@ class Step(Strict):
     """What is done, by the operator's own command or by hand."""
 
     name: Id = Field(description="What a file of hooks maps to a command, such as enter-kraft.")
+    do: Given[Text] = Field(
+        default=None,
+        description="The step as one instruction, the headline of all screens while it is due:"
+        " `Restart broker {broker} on {host} in KRaft mode`. The same fields as `manual`. Absent:"
+        " the headline has the step's name.",
+    )
     manual: Text = Field(
         description="What a person does, on which host. Fields: {cluster}, {phase}, {brokers},"
         " {controllers}, {zookeeper}; for each broker also {broker}, {host}, {rack}, for each"

@@ -127,11 +127,11 @@ def test_no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> No
     assert not named & NEXT_STEPS
 
 
-def test_the_one_line_that_says_what_is_waited_for(of: Cluster) -> None:
-    text = of.console["head"]["waiting"]["text"]
-    assert f"waiting for: {' '.join(text.split())}" in of.terminal
-    if of.status["waiting_for"]:
-        assert of.status["waiting_for"][0] == text
+def test_the_next_action(of: Cluster) -> None:
+    now = of.console["head"]["next"]
+    assert " ".join(now["headline"].split()) in of.terminal
+    keys = ("need", "headline", "why", "commands", "topic", "broker")
+    assert {key: of.status["next"][key] for key in keys} == {key: now[key] for key in keys}
 
 
 def test_the_hazards(of: Cluster) -> None:

@@ -142,7 +142,7 @@ class Killed:
     def wait_for(
         self,
         holds: Callable[[ClusterSummary], bool],
-        timeout_s: float = 180.0,
+        timeout_s: float = 600.0,
         cluster: str = CLUSTER,
     ) -> ClusterSummary:
         """Wait until the store holds a summary of which that is true."""

@@ -106,6 +106,12 @@ class Execution:
         path: the rollback in progress; None: no rollback.
         asks: the decision that an operator must make about its step; None: none.
         violated: descriptions of its conditions that need an operator.
+        place: where it is, "checkpoint 6 of 9, broker 2 of 3".
+        turn: what an operator must do now, as a sentence; "": nothing.
+        why: the cause of `turn`.
+        commands: that `turn` needs, complete, the most likely first.
+        holds: why it does not continue, the most severe reason first.
+        findings: of the guards or the gate.
         finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
             checkpoint decides it.
     """
@@ -117,6 +123,12 @@ class Execution:
     asks: str | None = None
     violated: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
+    place: str = ""
+    turn: str = ""
+    why: str = ""
+    commands: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

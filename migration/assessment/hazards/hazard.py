@@ -88,6 +88,11 @@ class Hazard:
     is_due: bool = True
 
     @property
+    def action(self) -> str:
+        """The first sentence of the remedy: what to do first."""
+        return self.way_out.partition(". ")[0].removesuffix(".")
+
+    @property
     def evidence_total(self) -> int:
         """The number of facts behind it, named or not."""
         return evidence.total_of(self.evidence, self.counted)

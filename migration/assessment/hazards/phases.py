@@ -48,8 +48,8 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
             text="the migration was finalized although brokers or replicas were not ready",
             evidence=tuple(lines),
             way_out=(
-                "A rollback to ZooKeeper is no longer possible. Restart each broker that is not"
-                " in KRaft mode in KRaft mode, once all its log directories are online."
+                "Restart each broker that is not in KRaft mode in KRaft mode, once all its log"
+                " directories are online. A rollback to ZooKeeper is no longer possible."
             ),
         )
         return
@@ -201,10 +201,10 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             f"brokers with several log directories: {', '.join(map(str, several))}",
         ),
         way_out=(
-            "Nothing has been copied yet: take the brokers out of migration mode (a broker with"
-            " the old quorum's log fails on the new one), stop the controllers, format them"
-            " again with the brokers' release (kafka-storage.sh format --release-version 3.9),"
-            " and start over. In this phase kafka-features.sh cannot raise it."
+            "Take the brokers out of migration mode, stop the controllers, format them again"
+            " with the brokers' release (kafka-storage.sh format --release-version 3.9), and start"
+            " over. Nothing has been copied yet, and in this phase kafka-features.sh cannot raise"
+            " it. A broker with the old quorum's log fails on the new one."
             if nothing_copied
             else "Raise it before you restart more brokers with several directories:"
             " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9"

@@ -144,8 +144,8 @@ class ActionRequest(Row):
     """An operator's action; the audit trail keeps who and why.
 
     Attributes:
-        checkpoint: to approve only.
-        confirm: the cluster's name, to approve an irreversible step.
+        checkpoint: that the action concerns, unless it concerns the whole execution.
+        confirm: the cluster's name: to approve an irreversible step, to skip, to roll back.
     """
 
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]

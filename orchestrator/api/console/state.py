@@ -34,8 +34,9 @@ Changes come at most every 100 ms. A slow reader gets them merged; one that does
 is disconnected. More than 64 streams, or 48 without the token: 503 `too_many`.
 
 Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`, own origin):
-    /api/clusters/NAME/approve                   body `ActionRequest` with `checkpoint`
-    /api/clusters/NAME/pause, /resume, /abort    body `ActionRequest`
+    /api/clusters/NAME/approve, /done, /repeat, /execute, /skip    body `ActionRequest` with
+                                                                   `checkpoint`
+    /api/clusters/NAME/pause, /resume, /rollback, /abort, /begin   body `ActionRequest`
         answer `ActionResult`; its effect arrives on the stream.
     /api/session    body {}: 204 if the token is right, with a cookie that lets this browser read
 
@@ -53,7 +54,6 @@ the other routes of /api answer 401; the page asks for the token, POSTs /api/ses
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from migration.assessment.waits import WaitKind
 from migration.image.summary import Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.rows import (
@@ -62,6 +62,7 @@ from orchestrator.api.rows import (
     EtaRow,
     ExecutionRow,
     HazardRow,
+    NextRow,
     WaitRow,
 )
 from orchestrator.api.shape import Moment, Row
@@ -72,7 +73,9 @@ Currency: TypeAlias = Literal[
     "current", "reading", "stale", "no_data", "source_error", "over", "finished"
 ]
 CellState: TypeAlias = Literal["online", "offline", "unknown"]
-Action: TypeAlias = Literal["approve", "pause", "resume", "abort"]
+Action: TypeAlias = Literal[
+    "approve", "done", "repeat", "execute", "pause", "resume", "skip", "rollback", "abort", "begin"
+]
 
 
 class EtaState(EtaRow):
@@ -235,13 +238,15 @@ class ExecutionState(ExecutionRow):
         holds: why it does not continue, the most severe reason first.
         people: how many must approve the step before it begins; 0: none.
         approved_by: whose approvals are in force.
-        can: the actions that are possible now.
+        output: the last lines that the failed hook printed.
+        can: the actions that are possible now, the most likely first.
     """
 
     stage_text: str | None
     holds: tuple[str, ...]
     people: int
     approved_by: tuple[str, ...]
+    output: tuple[str, ...]
     can: tuple[Action, ...]
 
 
@@ -252,24 +257,10 @@ class PhaseStep(Row):
     state: Literal["behind", "here", "ahead"]
 
 
-class Waiting(Row):
-    """The most important reason to wait.
+class Next(NextRow):
+    """The next action; `more`: the number of further reasons to wait."""
 
-    Attributes:
-        text: as in the terminal, also when there is no reason.
-        by: whether the runbook's checkpoint is closed, or the migration itself waits.
-        name: of the reason; null: of the runbook.
-        more: the number of further reasons.
-        needs_person: it lasts until an operator acts.
-    """
-
-    text: str
-    by: Literal["runbook", "migration", "nothing"]
-    name: WaitKind | None = None
-    broker: int | None = None
-    since_ms: Moment | None = None
-    more: int = 0
-    needs_person: bool = False
+    more: int
 
 
 class Head(Row):
@@ -292,7 +283,7 @@ class Head(Row):
     phase_since_ms: Moment | None
     current: Currency
     current_text: str
-    waiting: Waiting
+    next: Next
     eta: EtaState | None
     last_reply_ms: Moment | None
     observed_ms: Moment | None
@@ -357,7 +348,7 @@ class ClusterChange(Row):
     Attributes:
         brokers: rows that replace those with their id; so for `disks`.
         events: new ones, to append; `events_missed`: some before them are missing.
-        waits, hazards: the first 200; `Waiting.more` counts all.
+        waits, hazards: the first 200; `Next.more` counts all.
     """
 
     name: str

@@ -74,6 +74,16 @@ class RecordedFinding(BaseModel):
     def of(cls, finding: Finding) -> "RecordedFinding":
         return cls.model_validate(finding, from_attributes=True)
 
+    def finding(self) -> Finding:
+        """Return the finding that was recorded."""
+        return Finding(
+            verdict=self.verdict,
+            reason=self.reason,
+            evidence=self.evidence,
+            condition=self.condition,
+            broker=self.broker,
+        )
+
 
 class Body(EntryBody):
     """An entry of an execution."""

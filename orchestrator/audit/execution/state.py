@@ -34,6 +34,8 @@ STAGE_WORDS: Final = {
 """The text that views show for each stage; a stage without text is not shown."""
 BEHIND: Final = (Stage.PASSED, Stage.SKIPPED)
 TURNED_BACK: Final = "turned back"
+OUTPUT_LINES: Final = 12
+"""Of a failed hook's output, on screens; the audit trail has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class CheckpointState:
             step's effect.
         outcome_unknown: whether the outcome of that run is unknown.
         asks: why an operator must decide; None: no decision is needed.
+        output: the last lines that the last run of the hook printed.
         evaluated: the last evaluation of guards and gate, by part.
         how: how it was passed.
         shown: the step that an operator performs, as text.
@@ -62,6 +65,7 @@ class CheckpointState:
     open_before: bool = False
     outcome_unknown: bool = False
     asks: str | None = None
+    output: tuple[str, ...] = ()
     evaluated: Mapping[str, Evaluated] = field(default_factory=dict)
     how: str | None = None
     shown: str | None = None
@@ -268,7 +272,9 @@ def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointS
         case entries.StepEnded():
             if body.succeeded:
                 return replace(checkpoint, stage=Stage.STEP_DONE, asks=None)
-            return replace(checkpoint, stage=Stage.ASKS, asks=f"the hook {body.how}")
+            output = tuple(body.output.splitlines()[-OUTPUT_LINES:])
+            asks = f"the hook {body.how}"
+            return replace(checkpoint, stage=Stage.ASKS, asks=asks, output=output)
         case entries.StepNotStarted():
             return replace(checkpoint, stage=Stage.ENTERED, asks=None)
         case entries.StepUnknown():

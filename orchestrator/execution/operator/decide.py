@@ -36,6 +36,22 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
         at.record(body, f"the step of {state.id}: {decision}; {_AFTER[decision]}")
 
 
+def done(request: OperatorRequest, checkpoint: str | None) -> None:
+    """Record that the step that an operator performs is done; None: of the current checkpoint.
+
+    Raises:
+        ExecutionError: no step is shown for an operator.
+    """
+    with open_request(request) as at:
+        state = at.current(checkpoint)[1]
+        if state.stage is not Stage.SHOWN:
+            raise ExecutionError(
+                f"{state.id} shows no step to an operator: it is {state.stage}. A step that failed"
+                " takes `kraftgate decide`"
+            )
+    decide(request, state.id, "done")
+
+
 _DECISIONS: Final[Mapping[Stage, tuple[Decision, ...]]] = {
     Stage.ASKS: ("done", "repeat"),
     Stage.SHOWN: ("done", "execute"),

@@ -89,9 +89,10 @@ def _shape(place: Place) -> Iterator[Wrong]:
             )
         yield (*path, "opens_when"), what
     if checkpoint.step is not None:
-        wrong = complaint(checkpoint.step.manual, checkpoint.for_each)
-        if wrong is not None:
-            yield (*path, "step", "manual"), wrong
+        for key, text in (("do", checkpoint.step.do), ("manual", checkpoint.step.manual)):
+            wrong = None if text is None else complaint(text, checkpoint.for_each)
+            if wrong is not None:
+                yield (*path, "step", key), wrong
     elif checkpoint.already:
         what = f"`{checkpoint.id}` has `already` and no step that could be done already"
         yield (*path, "already"), what

@@ -2,7 +2,7 @@
 
     2026-11-21T00:30:01.123Z cluster=prod change=phase phase=hybrid was=copying offset=413
 
-`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, waiting. The
+`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, next, waiting. The
 leading time is the tick that found the change; `at` in an event is the record's own time. A change
 of only an age or an estimate makes no line.
 """
@@ -34,13 +34,23 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     was_found = () if before is None else before.hazards
     lines += _hazard_changes(was_found, after.hazards, after.currency)
     lines += _execution_changes(None if before is None else before.execution, after.execution)
+    if before is None or _next_key(before) != _next_key(after):
+        now = after.assessment.next
+        fields = {
+            "need": str(now.need),
+            "broker": now.broker,
+            "text": now.headline,
+            "why": now.why,
+            "command": now.commands[0] if now.commands else None,
+        }
+        lines.append(f"change=next {pairs(fields)}")
     if before is None or _names(before.waits) != _names(waits):
         first = waits[0] if waits else None
         fields = {
             "reason": "nothing" if first is None else str(first.kind),
             "broker": None if first is None else first.broker,
             "more": max(0, len(waits) - 1),
-            "text": after.assessment.headline if first is None else first.text,
+            "text": after.assessment.next.text if first is None else first.text,
         }
         lines.append(f"change=waiting {pairs(fields)}")
     return [f"{head} {line}" for line in lines]
@@ -160,6 +170,12 @@ def broker_fields(assessment: Assessment, broker: BrokerSummary) -> dict[str, ob
         "eta_low_seconds": one and round(one.low, 1),
         "eta_high_seconds": one and round(one.high, 1),
     }
+
+
+def _next_key(one: Assessed) -> object:
+    """Return the identity of the next action; its text has ages and counts."""
+    now, walk = one.assessment.next, one.execution
+    return now.need, now.topic, now.broker, now.commands, None if walk is None else walk.checkpoint
 
 
 def _names(reasons: tuple[Wait, ...]) -> list[tuple[str, int | None]]:

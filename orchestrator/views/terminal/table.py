@@ -38,7 +38,12 @@ from orchestrator.views.terminal.blocks import (
     lines_of,
     text,
 )
-from orchestrator.views.terminal.waiting import execution_blocks, hazard_blocks, waiting_blocks
+from orchestrator.views.terminal.waiting import (
+    execution_blocks,
+    hazard_blocks,
+    next_blocks,
+    other_blocks,
+)
 
 _EVENTS_MAX: Final = 12
 _EVENTS_LEAST: Final = 4
@@ -107,7 +112,8 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
     if one.execution is not None:
         yield from execution_blocks(one.execution, width)
-    yield from waiting_blocks(one, width)
+    yield from next_blocks(one, width)
+    yield from other_blocks(one, width)
 
 
 def _brokers(assessment: Assessment, width: int) -> Block:

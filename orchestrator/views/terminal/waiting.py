@@ -1,8 +1,4 @@
-"""The bottom of the screen: hazards, the execution, and the one thing that is waited for.
-
-As in the console, the reason that keeps the runbook's checkpoint closed comes before what the
-migration itself waits for.
-"""
+"""The bottom of the screen: hazards, the execution, the next action, the other reasons."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -10,20 +6,24 @@ from typing import Final
 from rich.text import Text
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.hazards import Hazard
-from migration.assessment.waits import Wait, WaitKind
+from migration.assessment.next_action import Need
 from migration.values.severity import Severity
 from migration.values.timestamps import time_text
-from orchestrator.audit.execution.state import STAGE_WORDS, Stage
+from orchestrator.audit.execution.state import Stage
 from orchestrator.output.formatting import short_age
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.terminal.blocks import Block, Want, lines_of, text, wrapped
 
 _HAZARDS_MAX: Final = 3
-_URGENT: Final = (WaitKind.BROKER_STALLED, WaitKind.SOURCE_ERROR)
-_HELD: Final = (WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED)
+_LABELS: Final = {
+    Need.NOTHING: ("", "bold green"),
+    Need.WAITING: ("", "bold cyan"),
+    Need.YOUR_TURN: ("YOUR TURN", "bold yellow"),
+    Need.WRONG: ("WRONG", "bold red"),
+}
+"""The label and the style of each need; a sentence that begins with "Waiting" needs no label."""
 _ALL: Final = 1000
 """More lines than any text has, so all of them."""
 
@@ -51,28 +51,49 @@ def _left(deadline_ms: int | None, now_ms: int) -> str:
     return f" (in {short_age(left_ms)})" if left_ms > 0 else f" ({short_age(-left_ms)} ago)"
 
 
-def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:
-    """Yield the sentence that is always shown, and the other waits."""
-    walk, reasons = one.execution, one.waits
-    walked = walk if walk is not None and walk.outcome is None else None
-    migration = one.assessment.headline + _eta(reasons, one.assessment.eta)
-    style = _style(reasons)
-    if walked is None or not walked.holds:
-        yield _sentence(f"waiting for: {migration}", style, width)
-        return
-    asks = "bold yellow" if walked.asks is None else "bold red"
-    yield _sentence(f"waiting for: {walked.holds[0]}", asks, width)
-    for each in walked.holds[1:]:
-        violated = _is_violated(walked, each)
-        also = text(f"also: {each}", "bold red" if violated else "yellow")
-        yield lines_of([also], width, rank=8, least=_ALL if violated else 1)
-    if reasons:
-        yield lines_of([text(f"also: {migration}", style)], width, rank=8, least=1)
+def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
+    """Yield the next action, which is always shown, with its cause, its command and its task."""
+    now, walk = one.assessment.next, one.execution
+    label, style = _LABELS[now.need]
+    line = text("now: ", "bold")
+    if label:
+        line.append_text(text(f" {label} ", f"reverse {style}"))
+        line.append(" ")
+    line.append_text(text(now.headline, style))
+    yield lines_of([line], width, rank=1, least=_ALL, floor=1)
+    if now.why:
+        yield lines_of([text(f"  why: {now.why}")], width, rank=3, least=1)
+    if walk is not None and walk.output:
+        printed = [text(f"  | {each}", "dim") for each in walk.output]
+        yield lines_of(printed, width, rank=5, least=2)
+    for number, each in enumerate(now.commands):
+        command = text(f"{'   or' if number else '  run'}: {each}", "bold")
+        yield lines_of([command], width, rank=7 if number else 2, least=_ALL, floor=not number)
+    if walk is not None and walk.shown is not None and now.need is Need.YOUR_TURN:
+        yield _shown(walk.shown, width)
+    if now.need in (Need.YOUR_TURN, Need.WRONG):
+        yield lines_of([text(f"  read: kraftgate help {now.topic}", "dim")], width, rank=16)
 
 
-def _sentence(words: str, style: str, width: int) -> Block:
-    """Return the block that shrinks last."""
-    return lines_of([text(words, style)], width, rank=1, least=_ALL, floor=1)
+def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
+    """Yield the other reasons: of the closed checkpoint, then those of the migration."""
+    now, walk = one.assessment.next, one.execution
+    said = f"{now.text} {now.why}"
+    for each in walk.holds if walk is not None and walk.outcome is None else ():
+        violated = walk is not None and _is_violated(walk, each)
+        if not _is_said(each, said, now.commands):
+            also = text(f"also: {each}", "bold red" if violated else "yellow")
+            yield lines_of([also], width, rank=8, least=_ALL if violated else 1)
+    for wait in one.waits:
+        if wait.text not in said and not (wait.action and wait.action in said):
+            also = text(f"also: {wait.text}", "yellow")
+            yield lines_of([also], width, rank=8, least=0)
+
+
+def _is_said(hold: str, said: str, commands: Sequence[str]) -> bool:
+    """Return whether the next action has the reason of a hold already."""
+    reason = hold.partition(": ")[2] or hold
+    return reason in said or any(each in hold for each in commands)
 
 
 def _is_violated(walk: ExecutionStatus, hold: str) -> bool:
@@ -81,21 +102,6 @@ def _is_violated(walk: ExecutionStatus, hold: str) -> bool:
         each.verdict is Verdict.VIOLATED and hold.startswith(each.condition)
         for each in walk.findings
     )
-
-
-def _style(reasons: tuple[Wait, ...]) -> str:
-    if not reasons:
-        return "bold green"
-    return "bold red" if reasons[0].kind in _URGENT else "bold yellow"
-
-
-def _eta(reasons: tuple[Wait, ...], eta: Eta | None) -> str:
-    held = bool(reasons) and reasons[0].kind in _HELD
-    if not held or eta is None or isinstance(eta, NoEstimate):
-        return ""
-    between = f"{short_age(eta.low * 1000)} to {short_age(eta.high * 1000)}"
-    about = f"{short_age(eta.seconds * 1000)}, {between}"
-    return f"; nothing held in about {about} ({eta.how})"
 
 
 def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
@@ -117,11 +123,8 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
     if walk.checkpoint is not None:
         at = text(f"> {walk.checkpoint}", "bold cyan")
         at.append_text(text(f"  {walk.title}" if walk.title else "", "not bold"))
-        stage = STAGE_WORDS.get(walk.stage) if walk.stage is not None else None
-        at.append(f"  ({stage})" if stage else "", style="dim not bold")
+        at.append(f"  ({walk.stage_text})" if walk.stage_text else "", style="dim not bold")
         blocks.append(lines_of([at], width, rank=4, least=2, floor=1))
-    if walk.shown is not None:
-        blocks.append(_shown(walk.shown, width))
     if walk.unexpected:
         at_ms, words = walk.unexpected[-1]
         line = text(f"unexpected at {time_text(at_ms)}: {words}", "magenta")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
-from migration.assessment.waits import NEXT_STEPS, WaitKind, headline, nothing_seen
+from migration.assessment.waits import NEXT_STEPS, WaitKind, nothing_seen
 from migration.assessment.waits import waits as waits_by_currency
 from migration.image.summary import (
     WITHOUT_ZOOKEEPER,
@@ -198,9 +198,6 @@ def test_pre_migration_names_who_is_registered_and_who_is_missing() -> None:
 def test_finalized_with_nothing_pending_waits_for_nothing() -> None:
     summary = cluster(Phase.FINALIZED, broker(1))
     assert waits(summary, FRESH, NOW, STALL) == ()
-    assert headline(summary, ()) == "nothing: the migration is finalized"
-    kraft = cluster(Phase.KRAFT, broker(1))
-    assert headline(kraft, waits(kraft, FRESH, NOW, STALL)).startswith("nothing: this cluster is")
 
 
 def test_finalized_too_early_is_said() -> None:
@@ -271,13 +268,6 @@ def test_controllers_that_never_answered_are_a_phase_and_not_an_error() -> None:
 def test_a_file_that_was_read_to_its_end_never_ages() -> None:
     source = SourceStatus(observed_ms=1, finished=True)
     assert said(cluster(Phase.FINALIZED, broker(1)), source) == []
-
-
-def test_the_headline_counts_the_others() -> None:
-    summary = cluster(Phase.HYBRID, broker(1, Mode.MIGRATING), broker(2, Mode.MIGRATING))
-    assert headline(summary, waits(summary, FRESH, NOW, STALL)) == (
-        "broker 1 is still in ZooKeeper mode: restart it in KRaft mode (and 1 more)"
-    )
 
 
 counts = st.integers(0, 50)

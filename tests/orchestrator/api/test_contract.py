@@ -122,7 +122,7 @@ def test_an_estimate_stands_with_its_interval_and_how_it_was_made() -> None:
     other = held(4, progress=progress((9_000, 1), (1_000, 2)))
     both = cluster(Phase.HYBRID, held(3), other, kraft(1))
     state = json.loads(json.dumps(status_of(both)))
-    assert list(state)[-3:] == ["eta", "broker_etas", "pending_alerts"]
+    assert list(state)[-4:] == ["eta", "broker_etas", "pending_alerts", "next"]
     one = state["broker_etas"]["3"]
     assert list(one) == [
         "broker",

@@ -115,7 +115,7 @@ def test_status_prints_the_state_and_ends_with_0(config_file: Path, store: FakeS
     del store
     result = invoke("status", "--config", config_file)
     assert result.exit_code == ExitCode.DONE, result.stderr
-    assert "waiting for: broker 3 is held: 12 of 64 replicas" in result.stdout
+    assert "now: Waiting for broker 3: 12 of 64 replicas have no directory" in result.stdout
     assert result.stderr == ""
 
 

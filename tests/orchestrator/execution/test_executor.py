@@ -24,6 +24,7 @@ from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -194,6 +195,7 @@ class Night:
             trail=self.trail,
             fence=fence,
             facts=Fresh(),
+            commands=Commands(options=(), cluster="prod"),
             steps=lambda tell: Steps(
                 entry=ClusterEntry(name="prod"),
                 make_hook=None if self.by_hand else self.outside.hook,
@@ -715,7 +717,10 @@ def test_what_destroys_data_waits_for_its_soak_and_for_a_person(final: Night) ->
     assert any(each.startswith("soak(10s)") for each in final.settle().holds)
     final.look(50)
     result = final.settle()
-    assert result.holds == ("approval by a person: kraftgate approve 'stop' --reason ...",)
+    command = "kraftgate approve stop --reason WHY --confirm prod"
+    assert result.holds == (f"approval by a person: {command}",)
+    assert (result.turn, result.commands) == ("Approve: Perform step finalize of stop", (command,))
+    assert "cannot be undone" in result.why
     assert result.people == 1
     assert steps_of(final) == []
     approve(final, ANNA, "stop")
@@ -780,7 +785,7 @@ def test_an_approval_that_was_not_given_there_is_asked_for_here(final: Night) ->
     final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
     result = final.settle()
     assert (result.checkpoint, result.people) == ("remove", 1)
-    assert "approval by a person: kraftgate approve 'remove'" in result.holds[-1]
+    assert "approval by a person: kraftgate approve remove --reason" in result.holds[-1]
     approve(final, ANNA, "remove")
     final.settle()
     assert steps_of(final) == ["enter-kraft"]

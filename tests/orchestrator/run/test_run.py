@@ -63,7 +63,8 @@ def test_it_ends_once_the_condition_holds(
     lines = capsys.readouterr().out.splitlines()
     assert any("change=phase phase=finalized was=hybrid" in line for line in lines)
     assert lines[-1].endswith(
-        'change=waiting reason=nothing broker=- more=0 text="nothing: the migration is finalized"'
+        "change=waiting reason=nothing broker=- more=0"
+        ' text="Nothing to do: the migration is finalized"'
     )
 
 
@@ -90,8 +91,8 @@ def test_a_gate_that_is_not_met_in_time_says_why(config_file: Path, store: FakeS
         follow_and_show(load_config(config_file), gate("finalized", 0.3), stop, query.follow)
     assert query.stopped
     assert str(caught.value).startswith(
-        "phase(finalized) did not hold in time: prod: the phase is hybrid (waiting for: broker 3"
-        " is held: 12 of 64 replicas"
+        "phase(finalized) did not hold in time: prod: the phase is hybrid (Waiting for broker 3:"
+        " 12 of 64 replicas have no directory"
     )
 
 
@@ -182,7 +183,7 @@ def test_the_table_is_redrawn_only_when_something_shows() -> None:
     view.show(tick([HYBRID], NOW_MS + 1000))
     assert len(out.getvalue()) > drawn
     view.close()
-    assert out.getvalue().rstrip().endswith("interval)\x1b[0m")
+    assert out.getvalue().rstrip().endswith("nothing is pending for broker 3\x1b[0m")
     assert threading.active_count() >= 1
 
 

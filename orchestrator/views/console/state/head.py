@@ -1,15 +1,12 @@
-"""The top of the page: the phase, whether data is current, and what the migration waits for."""
+"""The top of the page: the phase, whether data is current, and the next action."""
 
-from migration.assessment.conditions import Verdict
 from migration.assessment.currency import SourceState
 from migration.assessment.waits import WaitKind
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import behind
-from orchestrator.api.console.state import Currency, Head, PhaseStep, Waiting
-from orchestrator.audit.execution.state import Stage
+from orchestrator.api.console.state import Currency, Head, Next, PhaseStep
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
 
 
@@ -23,7 +20,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         phase_since_ms=one.tally.phase_began_ms(summary.phase),
         current=current,
         current_text=text,
-        waiting=waiting(one),
+        next=_next(one),
         eta=eta_state(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
         behind=behind(status, summary.metadata_offset),
@@ -38,16 +35,12 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
     )
 
 
-def waiting(one: Assessed) -> Waiting:
-    """Return the most important wait; the runbook's closed checkpoint precedes the migration's."""
-    walk, waits = one.execution, one.waits
+def _next(one: Assessed) -> Next:
+    """Return the next action; the waits that it does not name are counted."""
+    walk = one.execution
     holds = walk.holds if walk is not None and walk.outcome is None else ()
-    more = len(holds) + len(waits) - 1
-    if walk is not None and holds:
-        return Waiting(text=holds[0], by="runbook", more=more, needs_person=_asks(walk))
-    if waits:
-        return Waiting.from_facts(waits[0], by="migration", name=waits[0].kind, more=more)
-    return Waiting(text=one.assessment.headline, by="nothing")
+    more = max(0, len(holds) + len(one.waits) - 1)
+    return Next.from_facts(one.assessment.next, more=more)
 
 
 def _phases(phase: Phase) -> tuple[PhaseStep, ...]:
@@ -83,13 +76,3 @@ def _current(one: Assessed) -> tuple[Currency, str]:
 
 def _replicas(summary: ClusterSummary) -> dict[ReplicaState, int]:
     return {state: sum(each.replicas[state] for each in summary.brokers) for state in ReplicaState}
-
-
-def _asks(walk: ExecutionStatus) -> bool:
-    """Whether the checkpoint needs an operator: a decision, a manual step, an approval or a fix."""
-    return (
-        walk.asks is not None
-        or walk.stage is Stage.SHOWN
-        or walk.people > len(walk.approved_by)
-        or any(each.verdict is Verdict.VIOLATED for each in walk.findings)
-    )

@@ -11,7 +11,6 @@ from migration.assessment.waits import Wait
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.source_status import NO_STATUS
 from orchestrator.api.console.state import (
-    Action,
     BrokerState,
     CheckpointState,
     EtaState,
@@ -22,7 +21,7 @@ from orchestrator.api.console.state import (
     WaitState,
 )
 from orchestrator.api.rows import HazardRow, broker_row, eta_row, hazard_row, unexpected_rows
-from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
+from orchestrator.audit.execution.state import BEHIND, Stage
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.assessed import Assessed, urgency
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
@@ -150,18 +149,7 @@ def execution_state(walk: ExecutionStatus) -> ExecutionState:
         walk,
         unexpected=unexpected_rows(walk),
         at_ms=walk.at_ms - walk.at_ms % _MINUTE_MS,
-        stage_text=None if walk.stage is None else STAGE_WORDS.get(walk.stage),
-        can=tuple(_can(walk)),
     )
-
-
-def _can(walk: ExecutionStatus) -> Iterator[Action]:
-    if walk.outcome is not None:
-        return
-    if walk.checkpoint is not None and walk.people > len(walk.approved_by):
-        yield "approve"
-    yield "pause" if walk.paused is None else "resume"
-    yield "abort"
 
 
 def checkpoint_states(walk: ExecutionStatus, loaded: Loaded) -> Iterator[CheckpointState]:

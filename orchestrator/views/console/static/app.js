@@ -13,6 +13,7 @@ import { Now } from "./js/now.js";
 import { Overview } from "./js/overview.js";
 import { onPrefs, prefs } from "./js/prefs.js";
 import { VIEWS, arrive, closeSheets, link, route } from "./js/route.js";
+import { needsOperator } from "./js/rows.js";
 import { Runbook } from "./js/runbook.js";
 import { ActionDialog } from "./js/action_dialog.js";
 import { Locked } from "./js/session.js";
@@ -135,7 +136,7 @@ function useKeys(cluster, busy) {
 
 /** The tab's title and icon show staleness and the need for an operator, too. */
 function useTitle(cluster, currency) {
-  const person = cluster?.head.waiting.needs_person;
+  const person = cluster && needsOperator(cluster.head.next);
   const sign = isOld(currency) ? "old" : person ? "person" : "";
   const prefix = isOld(currency) ? `${currency.label}: ` : person ? "Needs a person: " : "";
   useEffect(() => {

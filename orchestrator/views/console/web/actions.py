@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from orchestrator.api.console.answers import ActionRequest, ActionResult
+from orchestrator.api.console.state import Action
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.opening import open_for_entry
@@ -13,18 +15,28 @@ from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError
 from orchestrator.execution.operator import control
 from orchestrator.execution.operator.approve import approve
+from orchestrator.execution.operator.decide import decide
 from orchestrator.execution.operator.request import OperatorRequest
 from orchestrator.views.console.access.refusals import Refused
 from streams.state.source_status import now_ms
 
-Action = Literal["approve", "pause", "resume", "abort"]
-
 _LOG = logging.getLogger(__name__)
-_PLAIN: Final[Mapping[str, Callable[[OperatorRequest], None]]] = {
+_OF_EXECUTION: Final[Mapping[Action, Callable[[OperatorRequest], None]]] = {
     "pause": control.pause,
     "resume": control.resume,
+    "rollback": control.rollback,
     "abort": control.abort,
+    "begin": control.begin,
 }
+_OF_CHECKPOINT: Final[Mapping[Action, Callable[[OperatorRequest, str], None]]] = {
+    "approve": approve,
+    "done": partial(decide, decision="done"),
+    "repeat": partial(decide, decision="repeat"),
+    "execute": partial(decide, decision="execute"),
+    "skip": control.skip,
+}
+_CONFIRMED: Final = frozenset({"skip", "rollback"})
+"""Actions with a request that must have the cluster's name; `approve` checks its own."""
 
 
 def act(
@@ -33,7 +45,8 @@ def act(
     """Perform an action as the command does; `host`: the address of the browser.
 
     Raises:
-        Refused: `checkpoint` is missing, or is not allowed for this action.
+        Refused: `checkpoint` is missing, or is not allowed for this action; or the cluster's name
+            does not confirm it.
         ExecutionError: the execution does not allow the action now.
         NoDataError: the state that would be approved is stale or unknown.
         AuditError: the audit trail cannot be written.
@@ -48,14 +61,17 @@ def act(
         confirm=lambda _: asked.confirm,
         output=words.append,
     )
-    if action != "approve":
+    if action in _CONFIRMED and asked.confirm != cluster:
+        raise Refused(400, "bad_request", f"confirm {action} with the cluster's name, in `confirm`")
+    if action in _OF_EXECUTION:
         if asked.checkpoint is not None:
-            raise Refused(400, "bad_request", f"{action} is of the whole walk: no `checkpoint`")
-        _PLAIN[action](said)
+            what = f"{action} concerns the whole execution: remove `checkpoint`"
+            raise Refused(400, "bad_request", what)
+        _OF_EXECUTION[action](said)
     elif asked.checkpoint is None:
-        raise Refused(400, "bad_request", "approve needs the `checkpoint` that is approved")
+        raise Refused(400, "bad_request", f"{action} needs the `checkpoint` that it concerns")
     else:
-        approve(said, asked.checkpoint)
+        _OF_CHECKPOINT[action](said, asked.checkpoint)
     return ActionResult(said=tuple(words))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, get_args
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -17,6 +17,7 @@ from orchestrator.api.console.answers import (
     Session,
     schema_text,
 )
+from orchestrator.api.console.state import Action
 from orchestrator.config.load import Config
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.loaded import Loaded
@@ -29,7 +30,7 @@ from orchestrator.views.console.answers.query import checked
 from orchestrator.views.console.answers.timeline import History, TimelineQuery, history
 from orchestrator.views.console.feed.event_stream import EventStream
 from orchestrator.views.console.feed.hub import Hub
-from orchestrator.views.console.web.actions import Action, act
+from orchestrator.views.console.web.actions import act
 
 _BODY_BYTES_MAX: Final = 16 * 1024
 _BODY_S_MAX: Final = 10.0
@@ -82,7 +83,7 @@ class Routes:
             Route(f"{cluster}/checkpoints/{{checkpoint}}", self.gate, methods=get),
             *(
                 Route(f"{cluster}/{each}", self.act, name=each, methods=post)
-                for each in ("approve", "pause", "resume", "abort")
+                for each in get_args(Action)
             ),
         ]
 

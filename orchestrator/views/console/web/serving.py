@@ -34,6 +34,7 @@ from orchestrator.views.console.access.refusals import Refusals, Refused
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.feed.publisher import Publisher
+from orchestrator.views.console.web import manual
 from orchestrator.views.console.web.guard import Guard
 from orchestrator.views.console.web.routes import Routes
 from orchestrator.views.console.web.server import Server
@@ -224,6 +225,7 @@ def _application(routes: Routes, crowd: Crowd) -> Starlette:
         routes=[
             Route("/", _page, methods=["GET"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
+            *manual.routes(),
             *routes.routes(),
         ],
         middleware=[guard],

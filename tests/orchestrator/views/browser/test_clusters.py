@@ -62,7 +62,7 @@ def test_another_cluster_shows_nothing_of_the_first(desk: Desk) -> None:
 
 def test_the_first_one_is_shown_unless_it_is_said(desk: Desk) -> None:
     page = desk.open(url=f"{desk.served.url}/?", cluster="")
-    expect(page.get_by_test_id("waiting")).to_contain_text("assignments_complete(2)")
+    expect(page.get_by_test_id("waiting")).to_contain_text("Waiting for broker 2: ")
     page.get_by_test_id("checkpoint").click()
     expect(page.get_by_role("dialog", name="Checkpoint brokers-kraft[2]")).to_be_visible()
 

@@ -22,9 +22,9 @@ def test_the_token_opens_it_and_stays_out_of_the_address(desk: Desk, start: Star
     expect(page.get_by_role("alert")).to_contain_text("not the one of this console")
     page.get_by_label("Token").fill(desk.served.token)
     page.get_by_role("button", name="Open the console").click()
-    expect(page.get_by_test_id("waiting")).to_contain_text("assignments_complete(2)")
+    expect(page.get_by_test_id("waiting")).to_contain_text("Waiting for broker 2: ")
     expect(page.get_by_test_id("insecure")).to_contain_text("Plain HTTP")
     assert desk.served.token not in page.url
     assert desk.served.token not in page.evaluate("document.cookie")
     page.reload()
-    expect(page.get_by_test_id("waiting")).to_contain_text("assignments_complete(2)")
+    expect(page.get_by_test_id("waiting")).to_contain_text("Waiting for broker 2: ")

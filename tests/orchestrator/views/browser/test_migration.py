@@ -160,7 +160,7 @@ def _approve(page: Page, now: Night) -> None:
     """Two people do: one in the page, one in a terminal."""
     (token,) = now.run.state.glob("console-*.token")
     expect(page.get_by_test_id("checkpoint")).to_have_text("finalize[3000]")
-    page.get_by_role("button", name="Approve").click()
+    page.locator(".actions").get_by_role("button", name="Approve").click()
     dialog = page.locator("dialog.action-dialog")
     expect(dialog).to_contain_text("It cannot be undone")
     dialog.get_by_label("Your name").fill(BORIS)

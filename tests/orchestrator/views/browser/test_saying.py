@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
 
 def _dialog(page: Page, button: str) -> Locator:
-    page.get_by_role("button", name=button).click()
+    page.locator(".actions").get_by_role("button", name=button).click()
     dialog = page.locator("dialog.action-dialog")
     expect(dialog).to_be_visible()
     return dialog

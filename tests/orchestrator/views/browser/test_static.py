@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import orchestrator.views.console
+from orchestrator.views.console.web.manual import rendered
 from tests.orchestrator.views.browser.typedefs import typedefs
 
 STATIC = Path(orchestrator.views.console.__file__).parent / "static"
@@ -25,8 +26,8 @@ def test_every_module_is_asked_for_at_once() -> None:
 
 
 def test_every_style_is_asked_for() -> None:
-    page = (STATIC / "index.html").read_text("utf-8")
-    asked = set(re.findall(r'stylesheet" href="static/([^"]+)"', page))
+    pages = (STATIC / "index.html").read_text("utf-8") + rendered("rollback")
+    asked = set(re.findall(r'stylesheet" href="(?:../)?static/([^"]+)"', pages))
     assert asked == {str(each.relative_to(STATIC)) for each in STATIC.glob("css/*.css")}
 
 

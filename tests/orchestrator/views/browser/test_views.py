@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 def test_the_top_names_the_phase_and_the_one_wait(desk: Desk) -> None:
     page = desk.open()
     expect(page.locator(".phases [aria-current=step]")).to_contain_text("hybrid")
-    expect(page.get_by_test_id("waiting")).to_contain_text("assignments_complete(2)")
+    expect(page.get_by_test_id("waiting")).to_contain_text("Waiting for broker 2: ")
     expect(page.get_by_test_id("checkpoint")).to_have_text("brokers-kraft[2]")
     expect(page.get_by_test_id("currency")).to_contain_text("current")
     expect(page.locator(".old-band")).to_have_count(0)
@@ -112,7 +112,7 @@ def test_the_runbook_shows_the_way_and_where_it_stands(desk: Desk) -> None:
     page = desk.open("runbook")
     here = page.locator(".checkpoint[aria-current=step]")
     expect(here).to_contain_text("brokers-kraft")
-    expect(here).to_contain_text("restart the broker in KRaft mode")
+    expect(here).to_contain_text("to be done by hand")
     finalize = page.locator(".checkpoint").filter(has_text="2 approvals")
     expect(finalize).to_contain_text("The controllers leave the migration")
     expect(finalize).to_contain_text("irreversible")

@@ -1,5 +1,6 @@
 """What a person says on the page: the same entries as by the command, with who, why and where."""
 
+import pytest
 from click.testing import CliRunner
 
 from orchestrator.audit.execution import entries
@@ -90,7 +91,7 @@ def test_the_page_sees_what_it_said(start: Start) -> None:
     served = start(scene="approve")
     with watching(served) as page:
         page.next()
-        assert page.state["clusters"][0]["walk"]["can"] == ["approve", "pause", "abort"]
+        assert page.state["clusters"][0]["walk"]["can"] == ["approve", "rollback", "pause", "abort"]
         assert page.state["clusters"][0]["walk"]["people"] == 2
         say(served, "approve", **APPROVE)
         served.advance()
@@ -144,7 +145,34 @@ def test_abort_ends_the_walk(start: Start) -> None:
     served.until_shown()
     with client(served) as http:
         (cluster,) = http.get("/api/state").json()["clusters"]
-    assert (cluster["walk"]["outcome"], cluster["walk"]["can"]) == ("aborted", [])
+    assert (cluster["walk"]["outcome"], cluster["walk"]["can"]) == ("aborted", ["begin"])
+
+
+def test_a_step_by_hand_is_done_on_the_page(start: Start) -> None:
+    served = start()
+    assert say(served, "done", checkpoint="brokers-kraft[2]")[0].startswith("prod: the step of")
+    newest_entry = newest(served)
+    assert isinstance(newest_entry, entries.StepDecided)
+    assert (newest_entry.decision, newest_entry.by) == ("done", BORIS)
+
+
+@pytest.mark.parametrize(
+    ("action", "more"), [("skip", {"checkpoint": "brokers-kraft[2]"}), ("rollback", {})]
+)
+def test_what_leaves_the_way_forward_is_confirmed_with_the_cluster_s_name(
+    start: Start, action: str, more: dict[str, str]
+) -> None:
+    served = start()
+    with client(served, token=served.token) as http:
+        for confirm in (None, "test"):
+            answer = http.post(
+                f"/api/clusters/prod/{action}", json={**SAY, **more, "confirm": confirm}
+            )
+            assert refused(answer) == (400, "bad_request")
+        answer = http.post(f"/api/clusters/prod/{action}", json={**SAY, **more, "confirm": "prod"})
+    assert answer.status_code == 200
+    left = {"skip": entries.CheckpointSkipped, "rollback": entries.RollbackBegan}[action]
+    assert isinstance(newest(served), left)
 
 
 def test_the_trail_is_intact_after_it(start: Start) -> None:

@@ -154,13 +154,13 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
         assert head["eta"]["seconds"] is None
 
 
-def test_the_one_thing_is_in_the_terminals_words() -> None:
-    waiting = state_of(WATCHED)["head"]["waiting"]
-    assert seen(WATCHED).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
-    assert (waiting["by"], waiting["name"], waiting["broker"]) == ("migration", "broker_held", 3)
+def test_the_next_action_is_the_assessments() -> None:
+    found = state_of(WATCHED)["head"]["next"]
+    now = seen(WATCHED).assessment.next
+    assert (found["headline"], found["why"]) == (now.headline, now.why)
+    assert (found["need"], found["broker"], found["more"]) == ("waiting", 3, 1)
     done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
-    waiting = state_of(done)["head"]["waiting"]
-    assert (waiting["text"], waiting["by"]) == ("nothing: the migration is finalized", "nothing")
+    assert state_of(done)["head"]["next"]["need"] == "nothing"
 
 
 def walk(**changes: Any) -> ExecutionStatus:
@@ -190,47 +190,9 @@ def walk(**changes: Any) -> ExecutionStatus:
     return ExecutionStatus.model_validate(well | changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "needs_person"),
-    [
-        ({}, False),
-        ({"asks": "it failed"}, True),
-        ({"stage": Stage.SHOWN, "shown": "restart it"}, True),
-        ({"stage": Stage.ENTERED, "people": 2, "approved_by": ("anna",)}, True),
-        ({"stage": Stage.ENTERED, "people": 1, "approved_by": ("anna",)}, False),
-        (
-            {"findings": (RecordedFinding(condition="c", verdict=Verdict.VIOLATED, reason="r"),)},
-            True,
-        ),
-    ],
-)
-def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:
-    found = state_of(replace(WATCHED, execution=walk(**changes)))
-    waiting = found["head"]["waiting"]
-    assert waiting["text"] == "assignments_complete(3): 12 of 64"
-    assert (waiting["by"], waiting["more"], waiting["needs_person"]) == (
-        "runbook",
-        2,
-        needs_person,
-    )
-    entered = [each for each in found["checkpoints"] if each["instances"]]
-    assert [each["id"] for each in entered] == ["brokers-kraft"]
-    assert entered[0]["instances"][0]["of"] == 3
-    assert [each["id"] for each in found["checkpoints"]][:2] == ["preflight", "controllers"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "can"),
-    [
-        ({}, ["pause", "abort"]),
-        ({"paused": "anna: x"}, ["resume", "abort"]),
-        ({"people": 2, "approved_by": ("anna",)}, ["approve", "pause", "abort"]),
-        ({"people": 1, "approved_by": ("anna",)}, ["pause", "abort"]),
-        ({"outcome": "aborted", "checkpoint": None}, []),
-    ],
-)
-def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
-    assert state_of(replace(WATCHED, execution=walk(**changes)))["walk"]["can"] == can
+def test_the_other_reasons_are_counted() -> None:
+    found = state_of(replace(WATCHED, execution=walk(turn="Restart broker 3")))["head"]["next"]
+    assert (found["need"], found["text"], found["more"]) == ("your_turn", "Restart broker 3", 2)
 
 
 def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:

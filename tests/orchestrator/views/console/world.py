@@ -26,7 +26,10 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Person, RecordedFinding
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
+from orchestrator.execution.allowed import allowed
+from orchestrator.execution.route import CheckpointInstance, checkpoint_of
 from orchestrator.run import execution_status
+from orchestrator.run.execution_status import Turn
 from orchestrator.runbook.load import load
 from streams.log_dirs import memory
 from streams.log_dirs.memory import MEMORY_FILE
@@ -256,6 +259,17 @@ class World:
             )
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
+        runbook = load("zk-to-kraft-jbod").runbook
+        instance = turn = None
+        if current is not None:
+            checkpoint = checkpoint_of(runbook, walk.path, current.id)
+            instance = CheckpointInstance(id=current.id, checkpoint=checkpoint, bind={})
+            if people:
+                turn = Turn(
+                    text="Approve: Restart controller 3001 on c2 without the migration",
+                    why="it cannot be undone; 0 of 2 people approved it: nobody",
+                    commands=("kraftgate approve 'finalize[3001]' --reason WHY --confirm prod",),
+                )
         said = execution_status.status_of(
             walk,
             self.at.now_ms,
@@ -264,6 +278,9 @@ class World:
             holds=() if walk.outcome else tuple(holds),
             findings=findings,
             people=people,
+            place="checkpoint 5 of 9",
+            turn=turn,
+            can=tuple(allowed(walk, runbook, instance, has_hook=False)),
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
 

@@ -53,7 +53,11 @@ WALK = ExecutionStatus(
         "isr_full: 12 partitions under-replicated, by the brokers and by the metadata log",
     ),
     findings=(
-        RecordedFinding(condition="no_hazard(restart, 3)", verdict=Verdict.VIOLATED, reason=DANGER),
+        RecordedFinding(
+            condition="no_hazard(restart, 3)",
+            verdict=Verdict.VIOLATED,
+            reason=DANGER.partition(": ")[2],
+        ),
         RecordedFinding(condition="isr_full", verdict=Verdict.WAITING, reason="12 partitions"),
     ),
     shown=None,
@@ -70,7 +74,14 @@ WALK = ExecutionStatus(
     unexpected=((NOW_MS - 30_000, "broker 2 registered anew, while the walk stands at soak"),),
 )
 SHOWN = WALK.model_copy(
-    update={"stage": Stage.SHOWN, "shown": BY_HAND, "holds": ("broker_mode(3, kraft): not yet",)}
+    update={
+        "stage": Stage.SHOWN,
+        "shown": BY_HAND,
+        "holds": ("broker_mode(3, kraft): not yet",),
+        "findings": (),
+        "turn": "Restart broker 3 in KRaft mode",
+        "place": "checkpoint 5 of 9",
+    }
 )
 
 

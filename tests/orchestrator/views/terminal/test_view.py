@@ -73,9 +73,11 @@ def test_the_screen_of_the_night() -> None:
         "14:12:20.140 assignments_complete offset=680 broker=1",
         "",
         "1 hazard (unfenced_early): kraftgate hazards",
-        "waiting for: broker 3 is held: 12 of 64 replicas without a directory (8",
-        "migrating, 4 unassigned), last progress 4 s ago (and 1 more); nothing held in",
-        "about 9s, 1s to 1m11s (from 50 assignments in 3 steps over 29 s; 90 % interval)",
+        "now: Waiting for broker 3: 12 of 64 replicas have no directory, about 9 s",
+        "  why: broker 3 is held: 12 of 64 replicas without a directory (8 migrating, 4",
+        "unassigned), last progress 4 s ago",
+        "also: broker 2 is still in ZooKeeper mode: restart it in KRaft mode, once",
+        "nothing is pending for broker 3",
     ]
 
 
@@ -86,32 +88,32 @@ def test_with_room_an_estimate_stands_with_its_interval() -> None:
 
 def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
     lines = screen(replace(WATCHED, zookeeper=replace(FRESH, limits=("topics are polled",))))
-    assert lines[-4].rstrip() == "LIMIT topics are polled"
-    assert lines[-3].startswith("waiting for:")
+    limit = next(at for at, line in enumerate(lines) if line.startswith("LIMIT topics are polled"))
+    assert lines[limit + 1].startswith("now: ")
 
 
 def test_nothing_known_is_a_screen_too() -> None:
     lines = screen(ClusterRead(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
     assert "no data yet" in lines[0]
     assert lines[1].startswith("[zookeeper] > pre-migration")
-    assert lines[-1] == "waiting for: kraftgate run: nothing has been observed yet"
+    assert "now:  WRONG  Start kraftgate run: nothing has been observed yet" in lines
 
 
 def test_stale_data_is_marked() -> None:
     lines = screen(replace(HYBRID, status=replace(FRESH, last_reply_ms=NOW_MS - 42_000)))
     assert "STALE: data 42s old" in lines[0]
-    assert any(line.startswith("waiting for: a controller to answer") for line in lines)
+    assert any(line.startswith("now: Waiting for a controller to answer") for line in lines)
 
 
 def test_a_source_that_cannot_go_on_is_marked() -> None:
     lines = screen(replace(HYBRID, status=replace(FRESH, error="byte 9: damaged", finished=True)))
     assert lines[0].rstrip() == "prod  phase hybrid  SOURCE ERROR"
-    assert lines[-1] == "waiting for: the source to be repaired: byte 9: damaged"
+    assert "now:  WRONG  Repair the source: byte 9: damaged" in lines
 
 
 def test_a_finalized_cluster_waits_for_nothing() -> None:
     done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
-    assert screen(done)[-1] == "waiting for: nothing: the migration is finalized"
+    assert screen(done)[-1] == "now: Nothing to do: the migration is finalized"
 
 
 def test_a_phase_off_the_usual_order_is_shown_alone() -> None:
@@ -152,7 +154,7 @@ snapshots = st.builds(
 def test_no_line_is_wider_than_the_screen(one: ClusterRead, width: int) -> None:
     lines = screen(one, width)
     assert all(cell_len(line) <= width for line in lines)
-    assert sum(line.startswith("waiting for: ") for line in lines) == 1
+    assert sum(line.startswith("now: ") for line in lines) == 1
 
 
 @examples(60)
@@ -162,7 +164,7 @@ def test_the_wait_is_on_the_screen_at_every_height(
 ) -> None:
     lines = screen(one, width, height)
     assert len(lines) <= height
-    assert any(line.startswith("waiting for: ") for line in lines)
+    assert any(line.startswith("now: ") for line in lines)
 
 
 def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
@@ -317,6 +319,10 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
             " eta_seconds=- unfenced_early=false eta_low_seconds=- eta_high_seconds=- offset=1439"
         ),
         "change=hazard hazard=unfenced_early broker=3 over=true",
+        (
+            'change=next need=your_turn broker=- text="Finalize the migration: restart the'
+            ' controllers without zookeeper.metadata.migration.enable" why="" command=-'
+        ),
         (
             'change=waiting reason=finalize broker=- more=0 text="the migration to be finalized:'
             ' restart the controllers without zookeeper.metadata.migration.enable"'

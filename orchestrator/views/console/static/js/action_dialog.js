@@ -1,5 +1,5 @@
 /**
- * The operator's actions on the execution: approve, pause, resume, abort. The dialog names the
+ * The operator's actions on the execution, as the commands of the same names. The dialog names the
  * effect, the cluster and the checkpoint; the audit trail records the name and the reason.
  */
 import { html, useState } from "./html.js";
@@ -9,6 +9,11 @@ import { ACTIONS, baseOf } from "./now.js";
 import { Trouble } from "./parts.js";
 import { keepWho, lastWho } from "./prefs.js";
 import { useModal } from "./sheet.js";
+
+/** The actions on a checkpoint; the others concern the whole execution. */
+const OF_CHECKPOINT = ["approve", "done", "repeat", "execute", "skip"];
+/** They are confirmed with the cluster's name, as the approval of an irreversible step is. */
+const NAMED = ["abort", "skip", "rollback"];
 
 /** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").ExecutionState, at: object|null) => string[]>} */
 const EFFECTS = {
@@ -22,6 +27,12 @@ const EFFECTS = {
     walk.people > 1 ? "Everybody who uses the console's token counts as one person; the others approve with kraftgate approve." : "",
     "The approval expires when the state changes for which it is given.",
   ],
+  done: (walk) => ["Kraftgate takes the step as done and waits for its gate.", walk.asks ? "Check on the host that it really is." : ""],
+  repeat: () => ["Guards and approval are checked again, then the hook runs once more."],
+  execute: () => ["Guards and approval are checked again, then the hook performs the step instead of an operator."],
+  skip: () => ["The execution continues without this checkpoint: neither its step nor its gate is waited for.", "Nothing shows later that it is missing, apart from the audit trail."],
+  rollback: (walk) => [`The rollback of ${walk.checkpoint} begins; the checkpoints on the way forward end here.`, "Its steps are shown, or run by hooks, one after the other."],
+  begin: () => ["A new execution begins at the runbook's first checkpoint. Gates that hold already open at once."],
   pause: () => ["No further step is begun until an operator resumes.", "The step that is under way goes on."],
   resume: (walk) => ["Steps are begun again as soon as their guards hold.", walk.paused ? `It was paused by ${walk.paused}.` : ""],
   abort: () => [
@@ -31,7 +42,7 @@ const EFFECTS = {
 };
 
 /**
- * @param {{action: "approve"|"pause"|"resume"|"abort", cluster: import("./store.js").Cluster,
+ * @param {{action: keyof typeof ACTIONS, cluster: import("./store.js").Cluster,
  *     off: boolean, onClose: () => void, onDone: (output: string) => void}} properties
  *     `off`: the shown state is not current
  */
@@ -43,17 +54,18 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const [asksToken, setAsksToken] = useState(() => token() === null);
   const { walk, name } = cluster;
   const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
-  const moved = action === "approve" && walk.checkpoint !== opened.checkpoint;
+  const here = OF_CHECKPOINT.includes(action);
+  const moved = here && walk.checkpoint !== opened.checkpoint;
   const gone = !walk.can.includes(action);
-  const named = action === "abort" || (action === "approve" && (row?.irreversible === true || row?.destructive === true));
+  const named = NAMED.includes(action) || (action === "approve" && (row?.irreversible === true || row?.destructive === true));
 
   const submit = async (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
     const held = asksToken ? given.token.trim() : token();
     const body = { who: given.who.trim(), reason: given.reason.trim() };
-    if (action === "approve") body.checkpoint = opened.checkpoint;
-    if (action === "approve" && named) body.confirm = given.confirm;
+    if (here) body.checkpoint = opened.checkpoint;
+    if (named) body.confirm = given.confirm;
     setBusy(true);
     setError(null);
     try {
@@ -70,12 +82,12 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       setBusy(false);
     }
   };
-  const target = action === "approve" ? opened.checkpoint : "the execution";
+  const target = here ? opened.checkpoint : "the execution";
   const label = `${ACTIONS[action].label} ${target} in ${name}`;
   return html`<dialog ref=${dialog} class="action-dialog" aria-labelledby="action-title" aria-describedby="action-effects" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <h2 id="action-title">${ACTIONS[action].label} ${action === "approve" ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
-      ${action === "approve" && opened.title && html`<p><b>${opened.title}</b></p>`}
+      <h2 id="action-title">${ACTIONS[action].label} ${here ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
+      ${here && opened.title && html`<p><b>${opened.title}</b></p>`}
       <ul id="action-effects" class="effects">${EFFECTS[action](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
       <label class="field">Your name<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
       <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="Stored in the audit trail"></textarea></label>
@@ -87,7 +99,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       <${Trouble} error=${error} />
       <p class="dialog-end">
         <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>
-        <button class=${`button primary ${action === "abort" ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Sending…" : label}</button>
+        <button class=${`button primary ${ACTIONS[action].danger ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Sending…" : label}</button>
       </p>
     </form>
   </dialog>`;

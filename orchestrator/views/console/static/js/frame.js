@@ -3,7 +3,7 @@ import { html, memo, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { currencyOf, isOld } from "./currency.js";
 import { Icon } from "./icons.js";
-import { isUnsettled } from "./rows.js";
+import { isUnsettled, needsOperator } from "./rows.js";
 import { onPrefs, prefs, setPrefs } from "./prefs.js";
 import { link } from "./route.js";
 import { duration, time, zoneName } from "./format.js";
@@ -53,7 +53,7 @@ export function Bar({ model, cluster, link: linked, currency, view }) {
 
 function ClusterLink({ cluster, here, currency: one, view }) {
   const { head, hazards } = cluster;
-  const trouble = isOld(one) ? one.label : head.waiting.needs_person ? "needs a person" : null;
+  const trouble = isOld(one) ? one.label : needsOperator(head.next) ? "needs a person" : null;
   const critical = hazards.some((each) => each.severity === "critical");
   return html`<a href=${link(cluster.name, view)} aria-current=${here ? "true" : undefined} data-trouble=${!!trouble}>
     <b>${cluster.name}</b>
@@ -168,13 +168,13 @@ export function Announcer({ cluster, currency }) {
   const announced = cluster && [
     cluster.head.phase,
     cluster.walk?.checkpoint ?? "",
-    cluster.head.waiting.needs_person,
+    cluster.head.next.need,
   ].join();
   useEffect(() => {
     if (!cluster || isOld(currency)) return;
-    const { phase, waiting } = cluster.head;
+    const { phase, next } = cluster.head;
     const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
-    const person = waiting.needs_person ? " A person is needed." : "";
+    const person = needsOperator(next) ? ` ${next.text}.` : "";
     setText(`Cluster ${cluster.name}: phase ${phase}${where}.${person}`);
   }, [announced, currency.kind]);
   return html`<p class="hidden" role="status">${text}</p>`;

@@ -2,7 +2,7 @@
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Badge, Lines, Panel } from "./parts.js";
-import { sheetLink } from "./route.js";
+import { manualLink, sheetLink } from "./route.js";
 import { age, counted, time, spaced } from "./format.js";
 
 export function Hazards({ hazards }) {
@@ -34,7 +34,7 @@ const Hazard = memo(({ hazard, open }) => {
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
     </p>
     <p>${text}${deadline !== null && html` (<${Since} at=${deadline} format=${left} />)`}</p>
-    <p class="way-out"><b>Way out:</b> ${wayOut}</p>
+    <p class="way-out"><b>Way out:</b> ${wayOut} <a href=${manualLink("hazards", id)} target="_blank" rel="noopener">Manual</a></p>
     ${evidence.length > 0 &&
     html`<details open=${open}>
       <summary>Evidence, ${counted(evidence.length, "line")}</summary>

@@ -1,10 +1,11 @@
-/** The top of a cluster: its phase, the most important wait, the checkpoint, the operator's actions. */
+/** The top of a cluster: its phase, the next action, the checkpoint, the operator's actions. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { isOld, silentSources } from "./currency.js";
 import { Icon } from "./icons.js";
-import { link, sheetLink } from "./route.js";
-import { etaTimes } from "./rows.js";
+import { Command, Todo } from "./parts.js";
+import { link, manualLink, sheetLink } from "./route.js";
+import { etaTimes, needsOperator } from "./rows.js";
 import { counted, duration, time } from "./format.js";
 
 /**
@@ -13,10 +14,10 @@ import { counted, duration, time } from "./format.js";
  */
 export function Now({ cluster, currency, onAct }) {
   const { head, walk } = cluster;
-  const tone = isOld(currency) ? "old" : toneOf(head.waiting);
+  const tone = isOld(currency) ? "old" : head.next.need;
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
-    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} name=${cluster.name} tone=${tone} />
+    <${NextAction} next=${head.next} eta=${head.eta} name=${cluster.name} tone=${tone} shown=${head.next.need === "your_turn" ? walk?.shown : null} output=${walk?.output} />
     <${Silent} sources=${silentSources(cluster)} />
     <${Execution} cluster=${cluster} off=${isOld(currency)} onAct=${onAct} />
   </section>`;
@@ -35,11 +36,6 @@ function Silent({ sources }) {
   </ul>`;
 }
 
-function toneOf(waiting) {
-  if (waiting.needs_person) return "person";
-  return waiting.by === "nothing" ? "calm" : "waiting";
-}
-
 const Phases = memo(({ phases, since }) => {
   return html`<ol class="phases" aria-label="Phases of the migration">
     ${phases.map(
@@ -56,24 +52,31 @@ function forText(ms) {
 }
 
 const EYEBROWS = {
-  person: "Waiting for an operator",
-  waiting: "Waiting for",
-  calm: "Waiting for",
-  old: "Last known wait; the data is stale",
+  wrong: "Something is wrong",
+  your_turn: "Your turn",
+  waiting: "Waiting, nobody has to act",
+  nothing: "Nothing to do",
+  old: "Last known; the data is stale",
 };
-const TONE_ICONS = { person: "alert", waiting: "waiting", calm: "satisfied", old: "cross" };
+const TONE_ICONS = { wrong: "alert", your_turn: "play", waiting: "waiting", nothing: "satisfied", old: "cross" };
 
-const WaitingFor = memo(({ waiting, eta, name, tone }) => {
+/** The next action: what to do now, why, where to read more; below it the step that is done by hand. */
+const NextAction = memo(({ next, eta, name, tone, shown, output }) => {
   const old = tone === "old";
   return html`<div class="wait">
     <h2 class="wait-head" id="waiting">
-      <span class="eyebrow"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}</span>
-      <span class="wait-text" data-testid="waiting">${waiting.text}</span>
+      <span class="eyebrow"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}${next.place && `: ${next.place}`}</span>
+      <span class="wait-text" data-testid="waiting">${next.text}</span>
     </h2>
+    ${next.why && html`<p class="wait-why" data-testid="why">${next.why}</p>`}
+    ${output?.length > 0 && html`<pre class="wait-output" tabindex="0" aria-label="The last lines of the hook's output">${output.join("\n")}</pre>`}
+    ${next.commands.map((each) => html`<${Command} key=${each} text=${each} />`)}
+    ${shown && html`<${Todo} text=${shown} />`}
     <ul class="wait-meta">
-      ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} format=${duration} /></li>`}
-      ${waiting.broker !== null && html`<li><a href=${sheetLink({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
-      ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
+      ${next.since_ms !== null && html`<li>since ${time(next.since_ms, { now: now() })}, <${Since} at=${next.since_ms} format=${duration} /></li>`}
+      ${next.broker !== null && html`<li><a href=${sheetLink({ broker: next.broker })}>broker ${next.broker}</a></li>`}
+      ${next.need !== "nothing" && html`<li><a href=${manualLink(next.topic)} target="_blank" rel="noopener">Read more in the manual</a></li>`}
+      ${next.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(next.more, "more reason")}</a></li>`}
     </ul>
     ${eta && !old && html`<${EtaText} eta=${eta} what="No broker held any more" />`}
   </div>`;
@@ -97,10 +100,16 @@ export function inText(since) {
 
 /** The operator's actions on the execution. */
 export const ACTIONS = {
-  approve: { label: "Approve", icon: "satisfied" },
+  approve: { label: "Approve", icon: "satisfied", primary: true },
+  done: { label: "Done", icon: "satisfied", primary: true },
+  repeat: { label: "Repeat the step", icon: "play", primary: true },
+  execute: { label: "Let the hook do it", icon: "play" },
   pause: { label: "Pause", icon: "pause" },
-  resume: { label: "Resume", icon: "play" },
-  abort: { label: "Abort", icon: "stop" },
+  resume: { label: "Resume", icon: "play", primary: true },
+  skip: { label: "Skip", icon: "dash", danger: true },
+  rollback: { label: "Roll back", icon: "flag", danger: true },
+  abort: { label: "Abort", icon: "stop", danger: true },
+  begin: { label: "Begin", icon: "play", primary: true },
 };
 
 const Execution = memo(({ cluster, off, onAct }) => {
@@ -115,7 +124,7 @@ const Execution = memo(({ cluster, off, onAct }) => {
       ${walk.can.map(
         (action) => html`<button
           key=${action}
-          class=${`button ${action === "approve" || action === "resume" ? "primary" : ""} ${action === "abort" ? "danger" : ""}`}
+          class=${`button ${ACTIONS[action].primary && needsOperator(cluster.head.next) ? "primary" : ""} ${ACTIONS[action].danger ? "danger" : ""}`}
           disabled=${off}
           onClick=${() => onAct(action)}
         >

@@ -53,7 +53,7 @@ const Latest = memo(({ events, name }) => {
 });
 
 const Gate = memo(({ walk }) => {
-  const { findings, checkpoint, shown: todo, holds, unexpected } = walk;
+  const { findings, checkpoint, holds, unexpected } = walk;
   const last = unexpected.at(-1);
   return html`<${Panel}
     id="gate"
@@ -61,28 +61,12 @@ const Gate = memo(({ walk }) => {
     note=${findings.length ? `${findings.filter((each) => each.verdict === "satisfied").length} of ${findings.length} hold` : null}
     end=${checkpoint !== null && html`<a href=${sheetLink({ checkpoint })}>Evidence</a>`}
   >
-    <${Question} walk=${walk} />
-    ${todo !== null && html`<${Todo} text=${todo} />`}
     ${findings.length > 0 && html`<${Findings} findings=${findings} label="Conditions of the gate" />`}
     ${!findings.length && holds.length > 0 && html`<ul class="lines">${holds.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
     ${!findings.length && !holds.length && html`<p class="empty">No condition is evaluated now.</p>`}
     ${last && html`<p class="unexpected"><${Icon} name="alert" /><span>Unexpected at ${time(last.at_ms, { now: now() })}: ${last.text}</span></p>`}
   <//>`;
 });
-
-/** What an operator must decide about a failed step. */
-export function Question({ walk }) {
-  if (walk.asks === null) return null;
-  return html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${walk.asks}. Run <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`;
-}
-
-/** The instructions for a manual step, as in the runbook. */
-export function Todo({ text }) {
-  return html`<details class="todo" open>
-    <summary><b>To be done by hand</b></summary>
-    <pre tabindex="0" aria-label="What is to be done by hand">${text.trim()}</pre>
-  </details>`;
-}
 
 const Worst = memo(({ hazards, name }) => {
   const rest = hazards.length - HAZARDS_MAX;

@@ -1,5 +1,5 @@
 /** Small components that several views share. */
-import { html, memo } from "./html.js";
+import { html, memo, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { count } from "./format.js";
 
@@ -129,4 +129,46 @@ export function Trouble({ error }) {
   return html`<p class="trouble" role="alert">
     <${Icon} name="violated" /><span>${error.message}${error.fix && html` <em>${error.fix}</em>`}</span>
   </p>`;
+}
+
+/** A button that copies a text; without a clipboard there is none, and the text can be selected. */
+function Copy({ text }) {
+  const [copied, setCopied] = useState(false);
+  if (!navigator.clipboard) return null;
+  const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false));
+  return html`<button type="button" class="button small" onClick=${copy} aria-label=${`Copy ${text}`}>${copied ? "Copied" : "Copy"}</button>`;
+}
+
+/** A command that can be copied. @param {{text: string}} properties */
+export function Command({ text }) {
+  return html`<p class="command"><code>${text}</code><${Copy} text=${text} /></p>`;
+}
+
+/** The instructions for a manual step, as in the runbook; its indented lines can be copied. */
+export function Todo({ text }) {
+  return html`<div class="todo" role="group" aria-label="What is to be done by hand">
+    ${blocks(text.trim()).map((each, at) => (each.code ? html`<${Code} key=${at} text=${each.text} />` : html`<pre key=${at}>${each.text}</pre>`))}
+  </div>`;
+}
+
+function Code({ text }) {
+  return html`<div class="code"><pre tabindex="0" aria-label="To copy">${text}</pre><${Copy} text=${text} /></div>`;
+}
+
+/** The text as blocks: lines that are indented by four or more are commands or settings. @param {string} text */
+function blocks(text) {
+  const found = [];
+  for (const line of text.split("\n")) {
+    const code = /^ {4,}\S/.test(line);
+    const last = found.at(-1);
+    if (last && (last.code === code || line.trim() === "")) last.lines.push(line);
+    else found.push({ code, lines: [line] });
+  }
+  return found.map(({ code, lines }) => ({ code, text: code ? unindented(lines) : lines.join("\n").trimEnd() }));
+}
+
+/** @param {string[]} lines */
+function unindented(lines) {
+  const margin = Math.min(...lines.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  return lines.map((each) => each.slice(margin)).join("\n").trimEnd();
 }

@@ -107,3 +107,8 @@ function decoded(part) {
     return part;
   }
 }
+
+/** A page of the manual, or a part of it. @param {string} topic @param {string} [part] */
+export function manualLink(topic, part) {
+  return `help/${topic}${part ? `#${part}` : ""}`;
+}

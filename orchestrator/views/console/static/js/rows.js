@@ -23,6 +23,11 @@ export function etaTimes(eta) {
   return { at, earliest, latest };
 }
 
+/** Whether an operator must act. @param {import("./types.js").Next} next */
+export function needsOperator(next) {
+  return next.need === "wrong" || next.need === "your_turn";
+}
+
 /** Whether the broker needs attention; one that has not migrated yet does not. @param {BrokerRow} row */
 export function isUnsettled(row) {
   return row.held || isFenced(row) || lacking(row) > 0;

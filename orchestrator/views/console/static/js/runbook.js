@@ -3,7 +3,6 @@ import { html, memo } from "./html.js";
 import { now } from "./clock.js";
 import { Icon } from "./icons.js";
 import { baseOf, gateText } from "./now.js";
-import { Question, Todo } from "./overview.js";
 import { Badge, Findings, Panel } from "./parts.js";
 import { sheetLink } from "./route.js";
 import { duration, time } from "./format.js";
@@ -99,9 +98,7 @@ function Instances({ all, what, here }) {
 
 function Here({ walk }) {
   return html`<div class="here">
-    <${Question} walk=${walk} />
     ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
-    ${walk.shown !== null && html`<${Todo} text=${walk.shown} />`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}
   </div>`;
 }

@@ -200,7 +200,8 @@
  * @property {readonly (string)[]} holds
  * @property {number} people
  * @property {readonly (string)[]} approved_by
- * @property {readonly ("approve"|"pause"|"resume"|"abort")[]} can
+ * @property {readonly (string)[]} output
+ * @property {readonly ("approve"|"done"|"repeat"|"execute"|"pause"|"resume"|"skip"|"rollback"|"abort"|"begin")[]} can
  */
 
 /**
@@ -253,7 +254,7 @@
  * @property {number|null} phase_since_ms
  * @property {"current"|"reading"|"stale"|"no_data"|"source_error"|"over"|"finished"} current
  * @property {string} current_text
- * @property {Waiting} waiting
+ * @property {Next} next
  * @property {EtaState|null} eta
  * @property {number|null} last_reply_ms
  * @property {number|null} observed_ms
@@ -286,6 +287,22 @@
  */
 
 /** @typedef {"zookeeper"|"migrating"|"kraft"} Mode */
+
+/** @typedef {"nothing"|"waiting"|"your_turn"|"wrong"} Need */
+
+/**
+ * @typedef {object} Next
+ * @property {Need} need
+ * @property {string} text
+ * @property {string} headline
+ * @property {string} why
+ * @property {readonly (string)[]} commands
+ * @property {string} topic
+ * @property {string} place
+ * @property {number|null} broker
+ * @property {number|null} since_ms
+ * @property {number} more
+ */
 
 /**
  * @typedef {object} PendingPage
@@ -423,17 +440,6 @@
  * @property {number|null} broker
  * @property {number|null} since_ms
  * @property {boolean} needs_person
- */
-
-/**
- * @typedef {object} Waiting
- * @property {string} text
- * @property {"runbook"|"migration"|"nothing"} by
- * @property {WaitKind|null} [name]
- * @property {number|null} [broker]
- * @property {number|null} [since_ms]
- * @property {number} [more]
- * @property {boolean} [needs_person]
  */
 
 export {};

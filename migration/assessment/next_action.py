@@ -1,0 +1,256 @@
+"""The next action: what an operator must do now, or what the migration waits for, and why.
+
+One rule for all screens, in the order of importance: what Kraftgate needs to see anything, a step
+that failed, a failed log directory, a hazard that blocks an action, the checkpoint of the runbook,
+the migration itself.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from migration.assessment.conditions.view import Execution, View
+from migration.assessment.eta import Eta, NoEstimate
+from migration.assessment.failed_directories import advice
+from migration.assessment.finding import Verdict
+from migration.assessment.hazards import Hazard, HazardKind
+from migration.assessment.waits import Wait, WaitKind
+from migration.image.summary import ClusterSummary, Phase
+from migration.values.durations import duration_text
+from migration.values.severity import Severity
+
+
+class Need(enum.StrEnum):
+    """Who must act."""
+
+    NOTHING = "nothing"
+    """The migration is over, or there is none."""
+    WAITING = "waiting"
+    """Nobody: the cluster or a hook is at work."""
+    YOUR_TURN = "your_turn"
+    """An operator: a step, an approval, or the end of a pause."""
+    WRONG = "wrong"
+    """An operator: something failed, and waiting does not repair it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
+    """The next action.
+
+    Attributes:
+        text: a whole sentence: an instruction if an operator must act, else what is waited for.
+        why: the cause, or the consequence; "": `text` says it.
+        commands: those that it needs, complete, the most likely first.
+        topic: the page of the manual about it: `kraftgate help TOPIC`.
+        place: where the execution is, "checkpoint 6 of 9, broker 2 of 3"; "": nowhere.
+        broker: the broker that it concerns, if any.
+        since_ms: since when, if that is known.
+    """
+
+    need: Need
+    text: str
+    why: str = ""
+    commands: tuple[str, ...] = ()
+    topic: str
+    place: str = ""
+    broker: int | None = None
+    since_ms: int | None = None
+
+    @property
+    def headline(self) -> str:
+        """The sentence and the place."""
+        return f"{self.text} ({self.place})" if self.place else self.text
+
+
+_NIGHT: Final = "migration-night"
+_ROLLBACK: Final = "rollback"
+_HAZARDS: Final = "hazards"
+
+_BLIND: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
+"""Nothing is known, so nothing else can be advised."""
+_HELD: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.REPLICAS_PENDING})
+_HELD_OR_STALLED: Final = _HELD | {WaitKind.BROKER_STALLED}
+_NEXT: Final = "Waiting for the next checkpoint"
+
+_TOPICS: Final[Mapping[WaitKind, str]] = {
+    WaitKind.SOURCE_ERROR: "KraftgateStreamStale",
+    WaitKind.NOT_RUNNING: "KraftgateOrchestratorDown",
+    WaitKind.NO_CONTROLLER: "KraftgateStreamStale",
+    WaitKind.STALE_DATA: "KraftgateStreamStale",
+    WaitKind.ZOOKEEPER_BLIND: "KraftgateStreamStale",
+    WaitKind.BROKER_STALLED: "KraftgateAssignmentStalled",
+    WaitKind.BROKER_HELD: "KraftgateBrokerHeldTooLong",
+    WaitKind.REPLICAS_OFFLINE: "KraftgateLogDirOffline",
+    WaitKind.ROLLING_BACK: _ROLLBACK,
+    WaitKind.ROLLED_BACK: _ROLLBACK,
+}
+"""Of the waits; the page of the night explains the others."""
+
+
+def next_action(
+    view: View, execution: Execution | None, waits: Sequence[Wait], eta: Eta | None
+) -> NextAction:
+    """Return the next action of a cluster.
+
+    Args:
+        view: the cluster.
+        execution: in progress; None: none is.
+        waits: of the migration, most important first.
+        eta: until no broker is held.
+    """
+    first = waits[0] if waits else None
+    if first is not None and first.kind in _BLIND:
+        return _of_wait(first, view.summary, eta)
+    if execution is not None and execution.asks is not None:
+        return _decision(execution)
+    found = _failed_directory(view) or _blocking_hazard(view.due_hazards)
+    if found is not None:
+        return _at(found, execution)
+    damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
+    if execution is not None:
+        return _of_execution(execution, view, waits, eta, damage)
+    if damage is not None:
+        return _of_hazard(damage)
+    if first is not None:
+        return _of_wait(first, view.summary, eta)
+    text = "Nothing to do: the migration is finalized"
+    if view.summary.phase is Phase.KRAFT:
+        text = "Nothing to do: this cluster is in KRaft mode and does not migrate"
+    return NextAction(need=Need.NOTHING, text=text, topic=_NIGHT)
+
+
+def _at(found: NextAction, execution: Execution | None) -> NextAction:
+    return found if execution is None else replace(found, place=execution.place)
+
+
+def _decision(execution: Execution) -> NextAction:
+    return NextAction(
+        need=Need.WRONG,
+        text=execution.turn or f"Decide about checkpoint {execution.checkpoint}",
+        why=execution.asks or "",
+        commands=execution.commands,
+        topic="KraftgateStepNeedsDecision",
+        place=execution.place,
+    )
+
+
+def _failed_directory(view: View) -> NextAction | None:
+    """Return what to do about the first failed directory; None: none is known to have failed."""
+    brokers = {each.id: each for each in view.summary.brokers}
+    for each in view.failed:
+        if each.is_inferred:
+            continue
+        broker = None if each.broker is None else brokers.get(each.broker)
+        text, why = advice(each, broker, view.summary.phase)
+        return NextAction(
+            need=Need.WRONG,
+            text=text,
+            why=why,
+            topic="KraftgateLogDirOffline",
+            broker=each.broker,
+            since_ms=each.since_ms,
+        )
+    return None
+
+
+_LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EARLY})
+"""They end by themselves, and forbid only a step that no checkpoint has reached."""
+
+
+def _blocking_hazard(found: Sequence[Hazard]) -> NextAction | None:
+    """Return the first hazard that blocks an action or announces something."""
+    for each in found:
+        grave = each.severity is Severity.CRITICAL and each.blocks is not None
+        if (grave or each.deadline_ms is not None) and each.kind not in _LATER:
+            return _of_hazard(each)
+    return None
+
+
+def _of_hazard(hazard: Hazard) -> NextAction:
+    return NextAction(
+        need=Need.WRONG,
+        text=hazard.action,
+        why=hazard.text,
+        topic=_HAZARDS,
+        broker=hazard.broker,
+        since_ms=hazard.since_ms,
+    )
+
+
+def _of_execution(
+    execution: Execution,
+    view: View,
+    waits: Sequence[Wait],
+    eta: Eta | None,
+    damage: Hazard | None,
+) -> NextAction:
+    """Return what the current checkpoint needs; `damage`: a hazard that blocks no step."""
+    base = NextAction(
+        need=Need.YOUR_TURN if execution.turn else Need.WAITING,
+        text="",
+        topic=_NIGHT if execution.path is None else _ROLLBACK,
+        place=execution.place,
+        commands=execution.commands,
+    )
+    violated = next((e for e in execution.findings if e.verdict is Verdict.VIOLATED), None)
+    if violated is not None:
+        return replace(
+            base,
+            need=Need.WRONG,
+            text=_sentence(violated.reason),
+            why=f"{violated.condition} is violated, and an operator must act",
+            commands=(),
+            topic="KraftgateCheckpointViolated",
+            broker=violated.broker,
+        )
+    if execution.turn:
+        return replace(base, text=execution.turn, why=execution.why)
+    if damage is not None:
+        return _at(_of_hazard(damage), execution)
+    closed = next((e for e in execution.findings if e.verdict is not Verdict.SATISFIED), None)
+    held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
+    if closed is not None and held is not None:
+        return replace(_of_wait(held, view.summary, eta), place=execution.place)
+    if closed is not None:
+        unknown = " is unknown" if closed.verdict is Verdict.UNKNOWN else " does not hold yet"
+        return replace(base, text=f"Waiting: {closed.reason}", why=f"{closed.condition}{unknown}")
+    if execution.holds:
+        return replace(base, text=f"Waiting for {execution.holds[0]}")
+    return replace(base, text=_NEXT)
+
+
+def _of_wait(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> NextAction:
+    """Return the action of a wait, or what is waited for."""
+    need, text, why = Need.WAITING, f"Waiting for {wait.text}", ""
+    if wait.kind in _HELD:
+        text = _held_text(wait, summary, eta)
+        why = wait.text
+    elif wait.action:
+        need = Need.WRONG if wait.is_wrong else Need.YOUR_TURN
+        text, why = wait.action, wait.cause
+    return NextAction(
+        need=need,
+        text=text,
+        why=why,
+        commands=("kraftgate run",) if wait.kind is WaitKind.NOT_RUNNING else (),
+        topic=_TOPICS.get(wait.kind, _NIGHT),
+        broker=wait.broker,
+        since_ms=wait.since_ms,
+    )
+
+
+def _held_text(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> str:
+    broker = next(each for each in summary.brokers if each.id == wait.broker)
+    total = sum(broker.replicas.values())
+    about = ""
+    if eta is not None and not isinstance(eta, NoEstimate):
+        about = f", about {duration_text(max(1000, round(eta.seconds * 1000)))}"
+    return (
+        f"Waiting for broker {broker.id}: {broker.pending} of {total} replicas have no"
+        f" directory{about}"
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

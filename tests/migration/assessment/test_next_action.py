@@ -1,0 +1,151 @@
+"""The next action: who must act, what to do, and which of several reasons comes first."""
+
+from dataclasses import replace
+
+import pytest
+
+from migration.assessment.assess import Assessment, Snapshot, assess
+from migration.assessment.conditions.view import Execution
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, Verdict
+from migration.assessment.next_action import Need
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
+from migration.observed.source_status import NO_STATUS, SourceStatus
+from orchestrator.output.manual import topics
+from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, migrating
+
+GATE = Finding(verdict=Verdict.WAITING, reason="99 replicas wait", condition="nothing_held")
+EXECUTION = Execution(
+    at_ms=NOW_MS, checkpoint="brokers-kraft[3]", place="checkpoint 5 of 9, broker 2 of 3"
+)
+
+
+def assessed(
+    summary: ClusterSummary,
+    execution: Execution | None = None,
+    status: SourceStatus = FRESH,
+) -> Assessment:
+    return assess(
+        Snapshot(
+            summary=summary,
+            now_ms=NOW_MS,
+            stall_after_ms=300_000,
+            configured=frozenset({DataSource.METADATA_LOG}),
+            sources={DataSource.METADATA_LOG: status},
+            execution=execution,
+        )
+    )
+
+
+def failed(summary: ClusterSummary, broker: int) -> ClusterSummary:
+    other = LogDirSeen("/data/d0", 0, None, None, 0, 0, 0, 0, None, None)
+    seen = other._replace(path="/data/d1", error=STORAGE_ERROR)
+    disks = BrokerDisks(id=broker, log_dirs=(other, seen), answered_ms=NOW_MS)
+    return replace(summary, disks=DisksImage(brokers={broker: disks}))
+
+
+HYBRID = cluster(Phase.HYBRID, kraft(1), kraft(2), held(3))
+
+
+def test_a_held_broker_is_waited_for_and_nobody_has_to_act() -> None:
+    found = assessed(HYBRID).next
+    assert found.need is Need.WAITING
+    assert found.text.startswith("Waiting for broker 3: 12 of 64 replicas have no directory")
+    assert found.broker == 3
+
+
+def test_the_gate_of_an_execution_names_the_held_broker_and_the_place() -> None:
+    found = assessed(HYBRID, replace(EXECUTION, findings=(GATE,), holds=("nothing_held: 99",))).next
+    assert found.headline.startswith("Waiting for broker 3: 12 of 64 replicas have no directory")
+    assert found.headline.endswith("(checkpoint 5 of 9, broker 2 of 3)")
+
+
+def test_a_gate_without_a_held_broker_is_named_by_its_reason() -> None:
+    calm = cluster(Phase.HYBRID, kraft(1))
+    found = assessed(calm, replace(EXECUTION, findings=(GATE,), holds=("x",))).next
+    assert (found.need, found.text) == (Need.WAITING, "Waiting: 99 replicas wait")
+    assert found.why == "nothing_held does not hold yet"
+
+
+def test_a_step_by_hand_is_the_operators_turn() -> None:
+    turn = replace(EXECUTION, turn="Restart broker 3", why="by hand", commands=("kraftgate done",))
+    found = assessed(HYBRID, turn).next
+    assert (found.need, found.text, found.why) == (Need.YOUR_TURN, "Restart broker 3", "by hand")
+    assert found.commands == ("kraftgate done",)
+
+
+def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
+    bad = Finding(verdict=Verdict.VIOLATED, reason="broker 3 lost 2 replicas", condition="c(3)")
+    found = assessed(HYBRID, replace(EXECUTION, turn="Restart", findings=(GATE, bad))).next
+    assert (found.need, found.text) == (Need.WRONG, "Broker 3 lost 2 replicas")
+
+
+def test_a_failed_step_comes_before_a_failed_directory() -> None:
+    asks = replace(EXECUTION, asks="the hook ended with exit code 1", turn="Decide about it")
+    found = assessed(failed(HYBRID, 1), asks).next
+    assert (found.need, found.text) == (Need.WRONG, "Decide about it")
+    assert found.why == "the hook ended with exit code 1"
+
+
+def test_a_failed_directory_comes_before_the_checkpoint() -> None:
+    found = assessed(failed(HYBRID, 1), replace(EXECUTION, turn="Restart broker 3")).next
+    assert found.need is Need.WRONG
+    assert found.headline == (
+        "Replace the disk of broker 1: /data/d1 is offline (checkpoint 5 of 9, broker 2 of 3)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("broker", "does"),
+    [
+        (kraft(1), "a restart loses no replica"),
+        (migrating(1), "do not restart broker 1 before"),
+        (held(1), "do not restart broker 1 before"),
+    ],
+)
+def test_the_advice_about_a_restart_agrees_with_the_hazard(
+    broker: BrokerSummary, does: str
+) -> None:
+    found = assessed(failed(cluster(Phase.HYBRID, broker), 1))
+    assert does in found.next.why
+    kinds = {str(each.kind) for each in found.hazards if each.broker == 1}
+    assert ("restart_loses_replicas" in kinds) is ("do not restart" in does)
+
+
+def test_without_kraftgate_run_nothing_else_is_advised() -> None:
+    silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
+    found = assessed(failed(HYBRID, 1), status=silent).next
+    assert (found.need, found.commands) == (Need.WRONG, ("kraftgate run",))
+    assert found.text == "Start kraftgate run: it last reported 1 min ago"
+
+
+@pytest.mark.parametrize(
+    ("summary", "need", "text"),
+    [
+        (cluster(Phase.ZOOKEEPER), Need.YOUR_TURN, "Provision the KRaft controllers"),
+        (cluster(Phase.HYBRID, kraft(1), migrating(2)), Need.YOUR_TURN, "Restart broker 2"),
+        (cluster(Phase.COPYING), Need.WAITING, "Waiting for the copy from ZooKeeper"),
+        (cluster(Phase.DUAL_WRITE, kraft(1)), Need.YOUR_TURN, "Finalize the migration"),
+        (cluster(Phase.FINALIZED, kraft(1)), Need.NOTHING, "Nothing to do"),
+        (cluster(Phase.KRAFT, kraft(1)), Need.NOTHING, "Nothing to do"),
+    ],
+)
+def test_without_a_runbook_the_migration_decides(
+    summary: ClusterSummary, need: Need, text: str
+) -> None:
+    found = assessed(summary).next
+    assert found.need is need
+    assert found.text.startswith(text)
+
+
+def test_every_mode_and_phase_has_an_action_whose_page_exists() -> None:
+    known = topics()
+    for phase in Phase:
+        for mode in Mode:
+            summary = cluster(phase, replace(kraft(1), mode=mode), held(2))
+            for status in (FRESH, NO_STATUS, replace(FRESH, error="damaged")):
+                found = assessed(summary, status=status).next
+                assert found.topic in known
+                assert found.text
