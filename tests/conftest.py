@@ -9,6 +9,7 @@ import heapq
 import importlib
 import os
 import signal
+import time
 from collections.abc import Generator, Iterator
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +36,10 @@ hypothesis.settings.load_profile("kraftgate")
 _UMASK = 0o077
 """Tests write secret files, which must be private, and files of Kraftgate's own."""
 os.umask(_UMASK)
+
+# Screens have local times.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 # What collecting the tests creates stays until the end: scanning it takes a quarter of the time.
 gc.disable()

@@ -70,7 +70,9 @@ _HAZARDS: Final = "hazards"
 _BLIND: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
 """Nothing is known, so nothing else can be advised."""
 _HELD: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.REPLICAS_PENDING})
-_HELD_OR_STALLED: Final = _HELD | {WaitKind.BROKER_STALLED}
+_HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED})
+_OF_HELD: Final = ("assignments_complete", "nothing_held")
+"""The conditions that wait for a held broker."""
 _NEXT: Final = "Waiting for the next checkpoint"
 
 _TOPICS: Final[Mapping[WaitKind, str]] = {
@@ -210,7 +212,7 @@ def _of_execution(
         return _at(_of_hazard(damage), execution)
     closed = next((e for e in execution.findings if e.verdict is not Verdict.SATISFIED), None)
     held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
-    if closed is not None and held is not None:
+    if closed is not None and held is not None and closed.condition.startswith(_OF_HELD):
         return replace(_of_wait(held, view.summary, eta), place=execution.place)
     if closed is not None:
         unknown = " is unknown" if closed.verdict is Verdict.UNKNOWN else " does not hold yet"

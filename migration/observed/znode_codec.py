@@ -223,6 +223,26 @@ def broker_of(name: str, data: bytes, written_ms: int) -> ZkBroker:
     )
 
 
+def endpoints_of(data: bytes | None) -> tuple[tuple[str, str], ...]:
+    """Return the security protocol and the host:port of each listener of a broker (BrokerIdZNode).
+
+    Raises:
+        Unreadable: the data has another format.
+    """
+    content = fields_of(data)
+    protocols = content.get("listener_security_protocol_map", {})
+    endpoints = content.get("endpoints", ())
+    if not isinstance(protocols, dict) or not isinstance(endpoints, list):
+        raise Unreadable("it has no listeners")
+    found = []
+    for each in endpoints:
+        name, separator, address = str(each).partition("://")
+        if not separator or not address:
+            raise Unreadable(f"a listener is {each!r}")
+        found.append((str(protocols.get(name, name)), address))
+    return tuple(found)
+
+
 def notifying_broker_of(data: bytes) -> int:
     """Return the broker of a directory-failure notification (LogDirEventNotificationZNode).
 

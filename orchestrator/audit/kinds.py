@@ -28,7 +28,11 @@ class EntryKind(enum.StrEnum):
         return kind
 
     FENCE = "fence", "plain"
-    WRONG_CONSOLE_TOKEN = "wrong_console_token", "bad"
+    WRONG_CONSOLE_TOKEN = (
+        "wrong_console_token",
+        "bad",
+        "the console received {count} wrong tokens from {host} within a minute",
+    )
     # An execution: `orchestrator.audit.execution.entries`
     WALK_BEGAN = "walk_began", "notable", "{by.who} began an execution of {runbook}: {reason}"
     ORCHESTRATOR_STARTED = (
@@ -40,7 +44,7 @@ class EntryKind(enum.StrEnum):
     LOCK_LOST = "lock_lost", "bad", "the lock was lost: {reason}"
     LOCK_HELD = "lock_held", "plain", "the lock was acquired"
     CHECKPOINT_ENTERED = "checkpoint_entered", "notable", "the execution entered {checkpoint}"
-    JUDGED = "judged", "notable", "{part} of {checkpoint} is {verdict}"
+    JUDGED = "judged", "plain", "{result}"
     APPROVED = "approved", "notable", "{by.who} approved {checkpoint}: {reason}"
     APPROVALS_EXPIRED = (
         "approvals_expired",

@@ -1,13 +1,18 @@
 """The click group `audit`: verify, export and show the audit trail. Nothing here writes."""
 
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from migration.values.timestamps import iso
-from orchestrator.audit.description import author, fields_text
+from orchestrator.audit.description import author
 from orchestrator.audit.entry import Entry
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.audit.sentences import sentence
 from orchestrator.cli.framework import config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import AuditError
@@ -99,8 +104,12 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
     metavar="N",
     help="Only the newest N.",
 )
-def show(config_path: Path, cluster: str | None, last: int | None) -> None:
+@json_option
+def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: bool) -> None:
     """Print time, person and content of each entry, one line each, the newest last.
+
+    Consecutive evaluations of one checkpoint are one line, with their number; the JSON has all
+    entries, with all fields.
 
     \b
     Example:
@@ -108,8 +117,24 @@ def show(config_path: Path, cluster: str | None, last: int | None) -> None:
     """
     with _opened(config_path, cluster) as log:
         found = log.entries(cluster) if last is None else log.last(cluster, last)
-    for each in found:
-        echo(_shown(each))
+    if as_json:
+        echo_json({"entries": [json.loads(each.line()) for each in found]})
+        return
+    for each, times in _folded(found):
+        echo(_shown(each, times))
+
+
+def _folded(found: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
+    """Yield the entries; of consecutive evaluations of one checkpoint the last, and how many."""
+    for _, group in groupby(found, key=_fold_key):
+        same = list(group)
+        yield same[-1], len(same)
+
+
+def _fold_key(entry: Entry) -> object:
+    if entry.kind != EntryKind.JUDGED:
+        return entry.sequence
+    return entry.kind, entry.cluster, entry.body.get("checkpoint"), entry.body.get("part")
 
 
 def _opened(config_path: Path, cluster: str | None) -> AuditLog:
@@ -123,6 +148,7 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
     return log
 
 
-def _shown(entry: Entry) -> str:
-    what = f"{quoted(author(entry))}  {entry.kind}  {fields_text(entry)}"
+def _shown(entry: Entry, times: int) -> str:
+    checked = f" (checked {times} times)" if times > 1 else ""
+    what = f"{quoted(author(entry))}  {sentence(entry)}{checked}"
     return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

@@ -5,10 +5,11 @@ command is entered.
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from migration.assessment.conditions import Condition
     from orchestrator.config.load import Config
     from orchestrator.config.models import ClusterEntry
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 config_option = click.option(
     "--config",
@@ -32,20 +35,53 @@ cluster_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def _log(_context: click.Context, _parameter: click.Parameter, verbosity: int) -> None:
+def _log(context: click.Context, parameter: click.Parameter, value: object) -> None:
     from orchestrator.process.logs import log_to_stderr
 
-    log_to_stderr(verbosity)
+    given = context.meta.setdefault(_LOG, {})
+    given[str(parameter.name)] = value
+    log_to_stderr(
+        given.get("verbose") or 0,
+        quiet=bool(given.get("quiet")),
+        as_json=given.get("log_format") == "json",
+    )
 
 
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    count=True,
-    expose_value=False,
-    callback=_log,
-    help="Log more to stderr; twice for all.",
+_LOG = "kraftgate.log"
+_LOG_OPTIONS = (
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_log,
+        help="Log more to stderr; twice for all.",
+    ),
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=_log,
+        help="Log only errors to stderr.",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        expose_value=False,
+        callback=_log,
+        help="The format of the log: lines of text, or an object of JSON a line.",
+    ),
 )
+
+
+def log_options(function: _Command) -> _Command:
+    """Add the options of the log: `--verbose`, `--quiet`, `--log-format`."""
+    for option in reversed(_LOG_OPTIONS):
+        function = option(function)
+    return function
 
 
 def polled_cluster(config: "Config", name: str | None, command: str) -> "ClusterEntry":
@@ -78,8 +114,23 @@ def require_cluster_id(config: "Config", entry: "ClusterEntry", found: str | Non
         raise ConfigError([f"{config.path}: the brokers belong to cluster {found}, not {entry.id}"])
 
 
+_WHOLE = 1000
+"""Characters; no sentence of the help is longer."""
+
+
 class Program(click.Group):
     """The group of all commands; prints Kraftgate's errors and exits with their codes."""
+
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """The headings of the help, each with its commands."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by their groups, with whole sentences."""
+        for heading, names in self.groups.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, each.get_short_help_str(_WHOLE)) for name, each in found if each]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
         from orchestrator.errors import ExitCode, KraftgateError, ProblemsError

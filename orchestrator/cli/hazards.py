@@ -14,7 +14,7 @@ from migration.assessment.hazards import Action, Hazard
 from migration.image.known_ids import known_brokers
 from orchestrator.api.rows import hazard_row
 from orchestrator.api.status import clusters_json
-from orchestrator.cli.framework import config_option, json_option, verbose_option
+from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
@@ -36,7 +36,7 @@ POLL_S: Final = 15.0
 )
 @click.option("--broker", type=int, metavar="ID", help="Only hazards of this broker.")
 @json_option
-@verbose_option
+@log_options
 def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json: bool) -> None:
     """Print what would lose data, with its evidence and the way out.
 

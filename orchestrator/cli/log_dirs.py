@@ -13,9 +13,9 @@ from orchestrator.cli.framework import (
     cluster_option,
     config_option,
     json_option,
+    log_options,
     polled_cluster,
     require_cluster_id,
-    verbose_option,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.targets import target_of
@@ -51,7 +51,7 @@ from streams.state.store import StoreError
     type=click.Choice(["table", "kafka"]),
     help="`kafka`: the JSON of kafka-log-dirs.sh --describe, in one line. Default: table.",
 )
-@verbose_option
+@log_options
 def log_dirs(
     config_path: Path,
     cluster: str | None,

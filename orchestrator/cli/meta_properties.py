@@ -25,7 +25,7 @@ from orchestrator.api.meta_properties import (
     MetaPropertiesReport,
     StartRow,
 )
-from orchestrator.cli.framework import json_option, verbose_option
+from orchestrator.cli.framework import json_option, log_options
 from orchestrator.errors import HazardError, KraftgateError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
@@ -76,7 +76,7 @@ _AT_RISK: Final = {
     help="The mode of the next start.  [default: each mode]",
 )
 @json_option
-@verbose_option
+@log_options
 def meta_properties(
     paths: tuple[Path, ...],
     cluster_id: str | None,

@@ -48,9 +48,9 @@ from orchestrator.cli.framework import (
     cluster_option,
     config_option,
     json_option,
+    log_options,
     polled_cluster,
     require_cluster_id,
-    verbose_option,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -139,7 +139,7 @@ def move() -> None:
     help="Write the plan, if nothing is against it.",
 )
 @json_option
-@verbose_option
+@log_options
 def plan(
     config_path: Path,
     cluster: str | None,
@@ -218,7 +218,7 @@ def plan(
     metavar="N",
     help="How many replicas of one broker move at the same time.",
 )
-@verbose_option
+@log_options
 def apply(
     config_path: Path,
     cluster: str | None,
@@ -265,7 +265,7 @@ def apply(
 @config_option
 @cluster_option
 @click.argument("file", type=click.Path(path_type=Path), metavar="PLAN.json")
-@verbose_option
+@log_options
 def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     """End the moves of PLAN.json that run, and restore the throttle. Writes to Kafka.
 
@@ -395,7 +395,7 @@ def _require_allowed(cluster: str, forbidden: Sequence[str], unknown: Sequence[s
 @cluster_option
 @click.argument("file", type=click.Path(path_type=Path), metavar="PLAN.json")
 @json_option
-@verbose_option
+@log_options
 def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool) -> None:
     """Print how far the moves of PLAN.json are: on the disks, and in the metadata log.
 

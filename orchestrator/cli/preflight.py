@@ -15,7 +15,7 @@ from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
 from migration.values.severity import Severity
 from orchestrator.api.status import clusters_json
-from orchestrator.cli.framework import config_option, json_option, verbose_option
+from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.targets import target_of
 from orchestrator.errors import ConfigError, HazardError, NoDataError
@@ -46,7 +46,7 @@ class _Checked:
 @click.command()
 @config_option
 @json_option
-@verbose_option
+@log_options
 def preflight(config_path: Path, *, as_json: bool) -> None:
     """Check, before the window, whether the migration may begin.
 

@@ -16,6 +16,7 @@ _COMMANDS: Final = (
     ("done", "execution", "Record that the step that an operator does by hand is done."),
     ("hazards", "hazards", "Print what would lose data, with its evidence and the way out."),
     ("help", "help", "Print a page of the handbook, or the list of topics."),
+    ("init", "init", "Write kraftgate.yaml and hooks.yaml for a cluster, then check the cluster."),
     ("lab", "lab", "A real cluster on loopback, for rehearsals."),
     ("log-dirs", "log_dirs", "List the brokers' log directories and the replicas in them."),
     ("meta-properties", "meta_properties", "Check a node's meta.properties, and how it starts."),
@@ -33,6 +34,15 @@ _COMMANDS: Final = (
     ("wait", "wait", "Wait until conditions hold, for a script that performs the steps itself."),
     ("what-if", "what_if", "Print the partitions that a failure of a broker or directory affects."),
 )  # fmt: skip
+_GROUPS: Final = {
+    "Follow": ("run", "status", "wait", "report", "replay"),
+    "Decide": (
+        "approve", "done", "decide", "pause", "resume", "skip", "rollback", "abort", "begin",
+    ),
+    "Inspect": ("hazards", "what-if", "log-dirs", "meta-properties", "alerts", "audit"),
+    "Prepare": ("init", "preflight", "runbook", "move", "lab", "help"),
+}  # fmt: skip
+"""The groups of `kraftgate --help`."""
 _CODES: Final = (
     "Exit codes: 0 done or condition met, 1 failed, 2 usage or configuration,"
     " 3 condition not met in time, 4 stale or no data, 5 a hazard blocks."
@@ -50,5 +60,6 @@ def main() -> None:
     """
 
 
+main.groups = _GROUPS
 for name, module, short_help in _COMMANDS:
     main.add_command(LazyCommand(name, f"orchestrator.cli.{module}", short_help))

@@ -7,7 +7,7 @@ import click
 
 from migration.assessment.waits import nothing_seen
 from orchestrator.api.status import cluster_json
-from orchestrator.cli.framework import json_option, verbose_option
+from orchestrator.cli.framework import json_option, log_options
 from orchestrator.errors import KraftgateError
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.output.rich_console import console
@@ -26,7 +26,7 @@ CLUSTER: Final = "replay"
     metavar="DIR",
     help="Keep the store and the replicas' transitions in this directory.",
 )
-@verbose_option
+@log_options
 def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
     """Run the job over a metadata log to its end, and print the state there.
 

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,8 +13,9 @@ import click
 
 from migration.assessment.conditions import Condition
 from migration.assessment.polled import NOT_POLLED, Polled
+from orchestrator.api.status import clusters_json
 from orchestrator.audit.opening import open_verified
-from orchestrator.cli.framework import ConditionType, DurationType, config_option, verbose_option
+from orchestrator.cli.framework import ConditionType, DurationType, config_option, log_options
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry, ConsoleAddress, RunbookEntry
 from orchestrator.config.state_dir import claiming, key
@@ -22,7 +23,7 @@ from orchestrator.config.targets import target_of
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.conductor import Conductor
 from orchestrator.notify.notifier import notifying, print_active_alerts
-from orchestrator.output.printing import echo, echo_text
+from orchestrator.output.printing import ask, echo, echo_json, echo_text
 from orchestrator.output.rich_console import console
 from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
@@ -34,10 +35,12 @@ from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.publishing import publishing
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import AuditRecorder
-from orchestrator.runbook.cluster_facts import facts_of
-from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.cluster_facts import ClusterFacts, facts_of
+from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
-from orchestrator.runbook.plan import plan
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.plan import Plan, plan
+from orchestrator.runbook.plan_json import plan_json
 from orchestrator.runbook.plan_text import plan_text
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
@@ -99,7 +102,14 @@ The configuration (kraftgate.yaml):
     is_flag=True,
     help="Print the whole plan for the real cluster, with every command and gate, and exit.",
 )
-@verbose_option
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
+@click.option(
+    "--yes",
+    "confirmed",
+    is_flag=True,
+    help="With --execute: do not ask for the cluster's name on a terminal.",
+)
+@log_options
 def run(
     config_path: Path,
     until: Condition | None,
@@ -108,6 +118,8 @@ def run(
     execute: bool,
     with_console: bool,
     dry_run: bool,
+    as_json: bool,
+    confirmed: bool,
 ) -> None:
     """Follow the clusters, show them, and execute their runbook, until Ctrl-C.
 
@@ -124,12 +136,18 @@ def run(
         raise click.UsageError(
             "--timeout needs --until: add the condition that must hold within that time"
         )
+    if as_json and not dry_run:
+        raise click.UsageError(
+            "--json prints a plan: add --dry-run, or use kraftgate status --json"
+        )
     if dry_run and (execute or with_console or until is not None):
         raise click.UsageError("--dry-run only prints: remove --execute, --console and --until")
     config = load_config(config_path)
     if dry_run:
-        _print_plans(config)
+        _print_plans(config, as_json=as_json)
         return
+    if execute and not confirmed:
+        _confirm_execution(config)
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
     with ExitStack() as stack:
@@ -211,7 +229,26 @@ def follow_and_show(
             metrics.wait_until_scraped(stop.wait)
 
 
-def _print_plans(config: Config) -> None:
+def _confirm_execution(config: Config) -> None:
+    """Ask on a terminal for the name of each cluster whose steps hooks will perform.
+
+    Raises:
+        ExecutionError: another name was typed.
+    """
+    if not sys.stdin.isatty():
+        return
+    for each in config.clusters:
+        if each.runbook is None or each.runbook.hooks is None:
+            continue
+        typed = ask(
+            f"{each.runbook.hooks} will change cluster {each.name}, step by step, as"
+            f" `kraftgate run --dry-run` prints. Type {each.name} to begin"
+        )
+        if typed != each.name:
+            raise ExecutionError(f"nothing was begun: {typed!r} is not {each.name}")
+
+
+def _print_plans(config: Config, *, as_json: bool) -> None:
     """Print, for every cluster with a runbook, each checkpoint, command, gate and approval.
 
     Raises:
@@ -222,20 +259,45 @@ def _print_plans(config: Config) -> None:
     named = [(each, each.runbook) for each in config.clusters if each.runbook is not None]
     if not named:
         raise ExecutionError(f"{config.path} has no `runbook` to plan")
-    unreachable = [each.name for each, runbook in named if not _print_plan(each, runbook)]
+    plans = [_plan(each, runbook) for each, runbook in named]
+    if as_json:
+        found = [plan_json(*each.parts) for each in plans]
+        echo_json(clusters_json(found, many=config.many))
+    else:
+        for each in plans:
+            echo_text(plan_text(*each.parts))
+    unreachable = [each.facts.cluster for each in plans if not each.reached]
     if unreachable:
         raise NoDataError(f"{', '.join(unreachable)} cannot be reached: the plan has no hosts")
 
 
-def _print_plan(entry: ClusterEntry, runbook: RunbookEntry) -> bool:
-    """Print one cluster's plan; return whether a source could be reached."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ClusterPlan:
+    """The plan for one cluster; `reached`: whether a source answered."""
+
+    loaded: Loaded
+    facts: ClusterFacts
+    hooks: Hooks | None
+    plan: Plan
+    reached: bool
+
+    @property
+    def parts(self) -> tuple[Loaded, ClusterFacts, Hooks | None, Plan]:
+        return self.loaded, self.facts, self.hooks, self.plan
+
+
+def _plan(entry: ClusterEntry, runbook: RunbookEntry) -> _ClusterPlan:
     loaded = load(runbook.file)
     hooks = None if runbook.hooks is None else load_hooks(runbook.hooks, loaded.runbook)
     probed = gather(target_of(entry))
     facts = facts_of(entry, probed)
-    found = plan(loaded.runbook, facts, hooks)
-    echo_text(plan_text(loaded, facts, hooks, found))
-    return not probed.nothing_reached
+    return _ClusterPlan(
+        loaded=loaded,
+        facts=facts,
+        hooks=hooks,
+        plan=plan(loaded.runbook, facts, hooks),
+        reached=not probed.nothing_reached,
+    )
 
 
 def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":

@@ -1,11 +1,13 @@
-"""The commands of the group `runbook`: list, show, check, schema."""
+"""The commands of the group `runbook`: list, copy, show, check, schema."""
 
 from pathlib import Path
 from typing import Final
 
 import click
 
-from orchestrator.output.printing import echo, echo_text
+from migration.values.nearest import did_you_mean
+from orchestrator.cli.framework import json_option
+from orchestrator.output.printing import echo, echo_json, echo_text
 from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.markdown import page
 from orchestrator.runbook.schema import schema_text
@@ -24,15 +26,41 @@ def runbook() -> None:
 
 
 @runbook.command(name="list")
-def list_() -> None:
+@json_option
+def list_(*, as_json: bool) -> None:
     """List the bundled runbooks.
 
     \b
     Example:
       kraftgate runbook list
     """
-    for name in shipped():
-        echo(f"{name}\t{load(name).runbook.title}")
+    found = {name: load(name).runbook.title for name in shipped()}
+    if as_json:
+        echo_json({"runbooks": [{"name": name, "title": title} for name, title in found.items()]})
+        return
+    for name, title in found.items():
+        echo(f"{name}\t{title}")
+
+
+@runbook.command()
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+def copy(name: str, file: Path | None) -> None:
+    """Copy the bundled runbook NAME to FILE (NAME.yaml), to change it; never overwrites.
+
+    \b
+    Example:
+      kraftgate runbook copy zk-to-kraft-jbod our-night.yaml
+    """
+    if name not in shipped():
+        raise click.UsageError(f"no bundled runbook {name!r}; {did_you_mean(name, shipped())}")
+    target = file or Path(f"{name}.yaml")
+    try:
+        with target.open("xb") as out:
+            out.write(load(name).path.read_bytes())
+    except OSError as error:
+        raise click.UsageError(f"cannot write {target}: {error.strerror}") from error
+    echo(f"{target}: a copy of {name}. Set `runbook: {{file: {target}}}` in kraftgate.yaml")
 
 
 @runbook.command()
@@ -49,7 +77,8 @@ def show(which: str) -> None:
 
 @runbook.command()
 @click.argument("file", type=click.Path(path_type=Path))
-def check(file: Path) -> None:
+@json_option
+def check(file: Path, *, as_json: bool) -> None:
     """Check a runbook: exit with 2 and print every problem with its line if it is invalid.
 
     \b
@@ -57,6 +86,11 @@ def check(file: Path) -> None:
       kraftgate runbook check our-night.yaml
     """
     book = load(file).runbook
+    if as_json:
+        ids = [each.id for each in book.checkpoints]
+        ways = [each.id for each in book.rollbacks]
+        echo_json({"name": book.name, "checkpoints": ids, "rollbacks": ways})
+        return
     count = f"{len(book.checkpoints)} checkpoints, {len(book.rollbacks)} rollbacks"
     echo(f"{file}: {book.name} is valid ({count})")
 

@@ -9,7 +9,7 @@ import click
 from migration.assessment.currency import SourceState
 from migration.assessment.data_source import DataSource
 from orchestrator.api.status import clusters_json, status_json
-from orchestrator.cli.framework import config_option, json_option, verbose_option
+from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import load_config
 from orchestrator.errors import NoDataError
 from orchestrator.output.printing import echo_json
@@ -24,9 +24,10 @@ _EVENTS_SHOWN: Final = 12
 
 @click.command()
 @config_option
+@click.option("--cluster", metavar="NAME", help="Only this cluster.")
 @json_option
-@verbose_option
-def status(config_path: Path, *, as_json: bool) -> None:
+@log_options
+def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
     """Print the last observed state, and what is pending.
 
     Reads the state directory, so it works while `run` runs and after it. Exits with 4 if there is
@@ -39,14 +40,16 @@ def status(config_path: Path, *, as_json: bool) -> None:
     config = load_config(config_path)
     reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)
     tick = Assessor(config, reader).tick(time.time_ns() // 1_000_000)
+    chosen = {each.name for each in config.clusters_named(cluster)}
+    clusters = [one for one in tick.clusters if one.entry.name in chosen]
     if as_json:
-        found = [status_json(one, config.alerts.runbook_url) for one in tick.clusters]
-        echo_json(clusters_json(found, many=config.many))
+        found = [status_json(one, config.alerts.runbook_url) for one in clusters]
+        echo_json(clusters_json(found, many=config.many and cluster is None))
     else:
         out = console()
-        for one in tick.clusters:
+        for one in clusters:
             out.print(picture(one, out.width))
-    missing = [_why(one) for one in tick.clusters if not _is_shown(one)]
+    missing = [_why(one) for one in clusters if not _is_shown(one)]
     if missing:
         raise NoDataError("; ".join(missing))
 

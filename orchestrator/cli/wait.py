@@ -18,7 +18,7 @@ from orchestrator.cli.framework import (
     DurationType,
     cluster_option,
     config_option,
-    verbose_option,
+    log_options,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -56,7 +56,7 @@ from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSo
     "--fail-fast", is_flag=True, help="Exit with 5 as soon as a condition needs an operator."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-@verbose_option
+@log_options
 def wait(
     config_path: Path,
     conditions: Sequence[Condition],

@@ -22,9 +22,9 @@ from orchestrator.cli.framework import (
     cluster_option,
     config_option,
     json_option,
+    log_options,
     polled_cluster,
     require_cluster_id,
-    verbose_option,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -47,7 +47,7 @@ _NAMED_MAX: Final = 5
 @click.option("--log-dir", metavar="PATH", help="Only this log directory of the broker fails.")
 @cluster_option
 @json_option
-@verbose_option
+@log_options
 def what_if(
     config_path: Path, broker: int, log_dir: str | None, cluster: str | None, *, as_json: bool
 ) -> None:

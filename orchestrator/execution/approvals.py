@@ -11,6 +11,7 @@ from typing import Final
 from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import Hazard
 from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.versions import name_of
 from orchestrator.audit.execution.entries import Person
 
 _LOGIN_UID: Final = Path("/proc/self/loginuid")
@@ -27,7 +28,7 @@ def basis(
     found = {
         "runbook": runbook_sha256[:16],
         "phase": str(summary.phase),
-        "metadata.version": str(summary.metadata_version),
+        "metadata.version": _version(summary.metadata_version),
     }
     for broker in summary.brokers:
         found[f"broker {broker.id}"] = _broker(broker)
@@ -39,6 +40,10 @@ def basis(
         found[f"bad log directories of broker {id_}"] = ", ".join(bad) or "none"
     found["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
     return found
+
+
+def _version(level: int | None) -> str:
+    return "not known" if level is None else name_of(level)
 
 
 def _broker(broker: BrokerSummary) -> str:

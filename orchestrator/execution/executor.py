@@ -195,7 +195,7 @@ class Executor:
                 turn = self._approve(at)
             holds.append(waits)
         if not needs.holds and not holds:
-            holds.append("the guards hold by the last data; polling once more to confirm")
+            holds.append("another poll, to confirm that the guards hold")
         if holds:
             return self._status(at.instance, tuple(holds), needs.findings, view=at.view, turn=turn)
         step = at.instance.checkpoint.step
@@ -308,7 +308,7 @@ class Executor:
             return self._pass(at.instance.id, how, at.facts)
         holds = [_words(each) for each in answer.holding_back]
         if not holds:
-            holds.append("the gate holds by the last data; polling once more to confirm")
+            holds.append("another poll, to confirm that the gate holds")
         return self._status(at.instance, tuple(holds), answer.findings, view=at.view)
 
     def _pass(self, id_: str, how: How, facts: JsonFacts) -> ExecutionStatus:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from migration.metadata.events import Event
-from migration.values.timestamps import iso
+from migration.values.timestamps import iso, nearest_datetime
 
 
 def short_age(duration_ms: float) -> str:
@@ -20,6 +20,18 @@ def short_age(duration_ms: float) -> str:
         return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
     days = seconds // 86_400
     return f"{days}d{seconds % 86_400 // 3600:02d}h" if days < 100 else f"{min(days, 99999)}d"
+
+
+def local_time(timestamp_ms: int) -> str:
+    """Return the time of day in the zone of this process (TZ), to the second: `01:30:00`."""
+    return f"{nearest_datetime(timestamp_ms).astimezone():%H:%M:%S}"
+
+
+def zone_text(timestamp_ms: int) -> str:
+    """Return the zone of `local_time` at a moment, and its distance from UTC: `CET (UTC+01:00)`."""
+    moment = nearest_datetime(timestamp_ms).astimezone()
+    offset = f"{moment:%z}"
+    return "UTC" if not moment.utcoffset() else f"{moment:%Z} (UTC{offset[:3]}:{offset[3:]})"
 
 
 def short_bytes(size: int) -> str:

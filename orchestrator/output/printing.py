@@ -16,6 +16,7 @@ from typing import IO, Final
 
 import click
 
+from migration.values.timestamps import iso
 from orchestrator.output.visible import visible, visible_line
 
 _DELETE: Final = "\x7f"
@@ -98,6 +99,33 @@ class VisibleFormatter(logging.Formatter):
         error = record.exc_info[1]
         why = " ".join(str(error).split())
         return _indented(f"{super().format(bare)}: {type(error).__name__}: {why}")
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a log record as one line of JSON in ASCII; the time is ISO 8601 in UTC.
+
+    Args:
+        tracebacks: whether to add the traceback of an error.
+    """
+
+    def __init__(self, *, tracebacks: bool) -> None:
+        super().__init__()
+        self._tracebacks = tracebacks
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return time, level, logger and message; for an error also `error` and `traceback`."""
+        found: dict[str, object] = {
+            "time": iso(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            found["error"] = f"{type(error).__name__}: {error}"
+            if self._tracebacks:
+                found["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(found).replace(_DELETE, "\\u007f")
 
 
 def _indented(text: str) -> str:

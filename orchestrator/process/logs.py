@@ -7,19 +7,32 @@ from contextlib import contextmanager
 from logging.handlers import MemoryHandler
 from typing import Final
 
-from orchestrator.output.printing import VisibleFormatter
+from orchestrator.output.printing import JsonFormatter, VisibleFormatter
 
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _KEPT_MAX: Final = 10_000
 
 
-def log_to_stderr(verbosity: int) -> None:
-    """Log warnings; with -v also progress, with -vv all of the own messages and tracebacks."""
+def log_to_stderr(verbosity: int, *, quiet: bool = False, as_json: bool = False) -> None:
+    """Log warnings; with -v also progress, with -vv all of the own messages and tracebacks.
+
+    Args:
+        verbosity: how often -v was given.
+        quiet: log only errors; `verbosity` is ignored.
+        as_json: an object of JSON for each record.
+    """
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    if quiet:
+        verbosity, level = 0, logging.ERROR
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(VisibleFormatter(_FORMAT, tracebacks=verbosity > 1))
+    tracebacks = verbosity > 1
+    handler.setFormatter(
+        JsonFormatter(tracebacks=tracebacks)
+        if as_json
+        else VisibleFormatter(_FORMAT, tracebacks=tracebacks)
+    )
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
-    logging.getLogger().setLevel(logging.WARNING if verbosity == 0 else logging.INFO)
+    logging.getLogger().setLevel(max(level, logging.INFO))
     for house in ("orchestrator", "streams", "migration"):
         logging.getLogger(house).setLevel(level)
 

@@ -12,6 +12,15 @@ from orchestrator.reference.markdown import page, table
 _INTRODUCTION = """
 Each command prints its own part of this page with `--help`. Options may be given in any order.
 The [exit codes](exit-codes.md) are the same for all commands.
+
+To complete commands and options with the tab key, add one line to the shell's start file:
+`~/.bashrc`, `~/.zshrc` or `~/.config/fish/config.fish`.
+
+```
+eval "$(_KRAFTGATE_COMPLETE=bash_source kraftgate)"
+eval "$(_KRAFTGATE_COMPLETE=zsh_source kraftgate)"
+_KRAFTGATE_COMPLETE=fish_source kraftgate | source
+```
 """
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from migration.assessment.conditions import parse
+from migration.assessment.conditions import call_of, parse
+from migration.values.durations import duration_text, parse_duration
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
@@ -58,6 +59,45 @@ class Plan:
         """The commands that cannot be made, each with its instance."""
         stops = (*self.way, *(stop for _, stops in self.ways_back for stop in stops))
         return tuple(dict.fromkeys(f"{stop.id}: {stop.problem}" for stop in stops if stop.problem))
+
+    @property
+    def soak(self) -> timedelta:
+        """The time that the conditions `soak` of the forward path take, at least."""
+        parts = [part for each in self.way for part in (each.needs, each.opens_when)]
+        return sum((_soak(part) for part in parts), timedelta())
+
+    @property
+    def summary(self) -> str:
+        """One line: "9 steps, 6 broker restarts, 1 irreversible, 2 approvals, at least 2 h"."""
+        steps = [each for each in self.way if each.checkpoint.step is not None]
+        names = {each.checkpoint.id for each in steps}
+        last = {each.checkpoint.id for each in steps if each.checkpoint.irreversible}
+        approvals = [each.approval for each in steps if each.approval is not None]
+        people = sum(each.people for each in approvals if each.given_at is None)
+        counts = [
+            _counted(len({each.checkpoint.id for each in self.way}), "checkpoint"),
+            _counted(len(names), "step"),
+            *(
+                _counted(sum(each.checkpoint.for_each == kind for each in steps), f"{kind} restart")
+                for kind in ("broker", "controller")
+            ),
+            f"{len(last)} irreversible",
+            _counted(people, "approval"),
+        ]
+        soaked = self.soak // timedelta(milliseconds=1)
+        least = [f"at least {duration_text(soaked)}"] if soaked else []
+        return ", ".join([*(each for each in counts if not each.startswith("0 ")), *least])
+
+
+def _soak(conditions: Iterable[str]) -> timedelta:
+    """Return the longest soak of a part; its conditions are waited for together."""
+    calls = (call_of(each) for each in conditions)
+    found = (parse_duration(e.arguments[0]) for e in calls if e is not None and e.name == "soak")
+    return max(found, default=timedelta())
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:

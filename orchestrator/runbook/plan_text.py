@@ -25,9 +25,10 @@ def plan_text(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Pl
 
 def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> Iterator[str]:
     yield f"Plan for cluster {facts.cluster}: {loaded.runbook.title}"
-    yield f"runbook {loaded.path} (sha256 {loaded.sha256[:16]})"
+    yield plan.summary
+    yield f"runbook {loaded.path}"
     by = "every step is done by hand" if hooks is None else str(hooks.path)
-    yield f"hooks   {by}" + ("" if hooks is None else f" (sha256 {hooks.sha256[:16]})")
+    yield f"hooks   {by}"
     yield from _cluster(facts)
     yield from ("", "This is the present order; it is determined again before each instance.")
     yield from _stops(plan.way, "")

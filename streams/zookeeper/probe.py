@@ -16,7 +16,13 @@ from typing import Any, Final, TypeVar
 from kazoo.hosts import collect_hosts
 
 from migration.observed.probed import Maybe, Unknown, ZooKeeper, ZooKeeperServer
-from migration.observed.znode_codec import broker_id_of, fields_of, replicas_of
+from migration.observed.znode_codec import (
+    broker_id_of,
+    cluster_id_of,
+    endpoints_of,
+    fields_of,
+    replicas_of,
+)
 from migration.values.foreign import Unreadable
 from streams.net.security import Security
 from streams.zookeeper.calls import Pending, ZooKeeperCalls
@@ -60,6 +66,39 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
         calls.connect(_CONNECT_S_MAX)
         return _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX).all()
     except ZooKeeperError as error:
+        return Unknown(str(error))
+    finally:
+        calls.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerAddresses:
+    """Where a cluster's brokers listen, as `/brokers/ids` has it.
+
+    Attributes:
+        cluster_id: None: ZooKeeper has none.
+        listeners: security protocol -> host:port of each broker, in order of broker id.
+    """
+
+    cluster_id: str | None
+    listeners: Mapping[str, tuple[str, ...]]
+
+
+def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
+    """Return the addresses of the registered brokers."""
+    calls = ZooKeeperCalls(ensemble)
+    try:
+        calls.connect(_CONNECT_S_MAX)
+        reader = _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX)
+        found: dict[str, list[str]] = {}
+        for id_ in sorted(reader.children(_IDS), key=broker_id_of):
+            for protocol, address in endpoints_of(reader.data(f"{_IDS}/{id_}")):
+                found.setdefault(protocol, []).append(address)
+        return BrokerAddresses(
+            cluster_id=cluster_id_of(reader.data("/cluster/id")),
+            listeners={protocol: tuple(each) for protocol, each in found.items()},
+        )
+    except (ZooKeeperError, Unreadable) as error:
         return Unknown(str(error))
     finally:
         calls.close()

@@ -35,6 +35,7 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("done",), ("hazards",),
+    ("init",),
     ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "apply"),
     ("move", "cancel"), ("move", "plan"), ("move", "verify"), ("pause",), ("preflight",),
     ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),

@@ -114,9 +114,9 @@ FRESH = SourceStatus(
 
 EVENTS = (
     (1, Event(offset=412, timestamp_ms=NOW_MS - 90_000, kind="phase_changed",
-              fields={"phase": "hybrid", "was": "copying"})),
+              fields={"now": "hybrid", "was": "copying"})),
     (2, Event(offset=645, timestamp_ms=NOW_MS - 60_000, kind="broker_registered", broker=1,
-              fields={"mode": "kraft", "epoch": 645})),
+              fields={"mode": "kraft", "epoch": 645, "pending": 32, "log_dirs": ["a", "b"]})),
     (3, Event(offset=645, timestamp_ms=NOW_MS - 60_000, kind="broker_held", broker=1,
               fields={"pending": 32})),
     (4, Event(offset=648, timestamp_ms=NOW_MS - 59_930, kind="broker_unfenced_early", broker=1,

@@ -7,11 +7,10 @@ from migration.assessment.alerts.alert import Alert, Rule, Selects, from_hazards
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.conditions.authority import (
     broker_of,
-    ids,
     is_log_current,
     is_source_current,
 )
-from migration.assessment.failed_directories import Channel, DirectoryFailed, state_of
+from migration.assessment.failed_directories import Channel, DirectoryFailed, advice, state_of
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.observed.log_dirs import DisksImage, LogDirState
 from migration.values.severity import Severity
@@ -71,17 +70,10 @@ def _labels(one: DirectoryFailed) -> Mapping[str, str]:
 
 
 def _description(view: View, one: DirectoryFailed) -> str:
-    if one.broker is None:
-        return (
-            f"A log directory of an unknown broker of {view.cluster} is offline. Do not restart any"
-            f" broker before you know whether that loses data. Check {ids(one.among)}."
-        )
-    which = "A log directory" if one.directory is None else f"The log directory {one.directory}"
-    return (
-        f"{which if one.path is None else f'Log directory {one.path}'} of broker {one.broker} of"
-        f" {view.cluster} is offline. Do not restart the broker before you know whether that loses"
-        " data."
-    )
+    """Return the advice that the headline gives, with the cluster's name."""
+    broker = None if one.broker is None else broker_of(view, one.broker)
+    action, why = advice(one, broker, view.summary.phase)
+    return f"{view.cluster}: {action}. {why[:1].upper()}{why[1:]}."
 
 
 def _is_online(view: View, labels: Mapping[str, str]) -> bool:

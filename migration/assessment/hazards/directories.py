@@ -275,7 +275,11 @@ def one_directory_left(
             broker=id_,
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
-            way_out="Restore the other directories before you do anything else to this broker.",
+            way_out=(
+                "Replace the failed disks before the last directory fails, too: then the broker"
+                " halts. `kraftgate hazards --before restart` shows whether a restart loses"
+                " replicas."
+            ),
         )
 
 

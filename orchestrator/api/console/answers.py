@@ -35,11 +35,12 @@ class Session(Row):
 
 
 class Bucket(Row):
-    """The number of events of one lane in [at_ms, at_ms + width), by kind."""
+    """The number of events of one lane in [at_ms, at_ms + width), by kind; `bad`: of bad kinds."""
 
     at_ms: Moment
     lane: Lane
     count: int
+    bad: int
     kinds: Mapping[str, int]
 
 

@@ -55,6 +55,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from migration.image.summary import Mode, Phase
+from migration.metadata.event_kinds import Weight
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.rows import (
     BrokerRow,
@@ -185,7 +186,8 @@ class TimelineEvent(Row):
         id: unique in the cluster, and stable.
         at_ms: by the cluster's clock; if unknown, when it was observed.
         by: who decided.
-        text: its fields as in the terminal.
+        weight: how much it matters; `bad`: something failed, or may be lost.
+        text: a sentence.
     """
 
     id: str
@@ -197,6 +199,7 @@ class TimelineEvent(Row):
     offset: int | None
     checkpoint: str | None
     by: str | None
+    weight: Weight
     text: str
 
 
@@ -291,7 +294,7 @@ class Head(Row):
     behind: int
     active_controller: int | None
     leader_epoch: int | None
-    metadata_version: int | None
+    metadata_version: str | None
     topics: int
     partitions: int
     under_replicated: int | None

@@ -163,6 +163,28 @@ class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):
     findings: tuple[RecordedFinding, ...]
     facts: JsonFacts
 
+    @property
+    def weight(self) -> Weight:
+        return "bad" if self.verdict is Verdict.VIOLATED else self.kind.weight
+
+    def words(self) -> Mapping[str, object]:
+        holds, not_yet = _RESULTS[self.part]
+        if self.verdict is Verdict.SATISFIED:
+            return {"result": holds.format(self.checkpoint)}
+        unmet = [each for each in self.findings if each.verdict is not Verdict.SATISFIED]
+        unmet.sort(key=lambda each: each.verdict is not self.verdict)
+        why = f": {unmet[0].reason}" if unmet and self.part != "already" else ""
+        more = f" (and {len(unmet) - 1} more)" if why and len(unmet) > 1 else ""
+        unknown = ", unknown" if self.verdict is Verdict.UNKNOWN else ""
+        return {"result": f"{not_yet.format(self.checkpoint)}{unknown}{why}{more}"}
+
+
+_RESULTS: Final = {
+    "already": ("the step of {} is not needed", "the step of {} is needed"),
+    "needs": ("the guards of {} hold", "the guards of {} do not hold"),
+    "opens_when": ("the gate of {} is open", "the gate of {} is closed"),
+}
+
 
 class Approved(OfCheckpoint, Decided, kind=EntryKind.APPROVED):
     """An operator approved the checkpoint's step, in the state that `basis` describes.

@@ -23,8 +23,8 @@ from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.events import Event, in_time_order
 from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
-from migration.values.timestamps import time_text
-from orchestrator.output.formatting import event_fields, pairs, short_age, short_rate
+from orchestrator.output.event_text import sentence, weight_of
+from orchestrator.output.formatting import local_time, short_age, short_rate, zone_text
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed, urgency
 from orchestrator.views.terminal import head
@@ -105,7 +105,7 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
         yield lines_of([cut(Text(early, style="magenta"), width)], width, rank=19)
     if one.events:
         latest = (event for _, event in one.events[-_EVENTS_MAX:])
-        yield _events(in_time_order(latest), width)
+        yield _events(in_time_order(latest), one.now_ms, width)
     yield blank(rank=20)
     yield from hazard_blocks(one.hazards, one.now_ms, width)
     for limit in one.read.limits:
@@ -139,24 +139,23 @@ def _brokers(assessment: Assessment, width: int) -> Block:
     return Block(want=want, draw=draw)
 
 
-def _events(events: Sequence[Event], width: int) -> Block:
+def _events(events: Sequence[Event], now_ms: int, width: int) -> Block:
     """Return the latest events by cluster time, the last at the bottom, each cut to one line.
 
-    `kraftgate status --json` has them in full.
+    The times are local; the title names the zone. `kraftgate status --json` has all fields.
     """
     lines = []
     for event in events:
-        fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
         moment = event.moment_ms
-        at = "-" if moment is None else time_text(moment)
-        line = Text(f"{at} ", style="dim")
-        line.append(event.kind, style="bold not dim")
-        line.append(f" {pairs(fields)}", style="not dim")
+        line = Text(f"{'-' if moment is None else local_time(moment)} ", style="dim")
+        bad = weight_of(event.kind) == "bad"
+        line.append_text(text(sentence(event), "not dim bold red" if bad else "not dim"))
         lines.append(cut(line, width))
+    title = f"latest events, {zone_text(now_ms)}"
 
     def draw(count: int) -> list[Text]:
         newest = lines[len(lines) - count + 1 :] if count > 1 else []
-        return [Text("latest events", style="bold"), *newest] if newest else []
+        return [Text(title, style="bold"), *newest] if newest else []
 
     return Block(want=Want(lines=len(lines) + 1, least=_EVENTS_LEAST, rank=18), draw=draw)
 

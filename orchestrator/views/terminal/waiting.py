@@ -62,7 +62,7 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
     line.append_text(text(now.headline, style))
     yield lines_of([line], width, rank=1, least=_ALL, floor=1)
     if now.why:
-        yield lines_of([text(f"  why: {now.why}")], width, rank=3, least=1)
+        yield lines_of([text(f"  why: {now.why}")], width, rank=14)
     if walk is not None and walk.output:
         printed = [text(f"  | {each}", "dim") for each in walk.output]
         yield lines_of(printed, width, rank=5, least=2)
@@ -93,7 +93,7 @@ def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
 def _is_said(hold: str, said: str, commands: Sequence[str]) -> bool:
     """Return whether the next action has the reason of a hold already."""
     reason = hold.partition(": ")[2] or hold
-    return reason in said or any(each in hold for each in commands)
+    return reason.lower() in said.lower() or any(each in hold for each in commands)
 
 
 def _is_violated(walk: ExecutionStatus, hold: str) -> bool:

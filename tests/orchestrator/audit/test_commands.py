@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orchestrator.audit import AuditLog
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Person
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.orchestrator.audit.tampering import ENTRIES, tamper, written
@@ -85,15 +87,39 @@ def test_without_a_log_it_ends_with_4(config: Path, command: str) -> None:
 
 def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path) -> None:
     with AuditLog.open(path) as log:
-        body = {"by": "anna", "checkpoint": "finalize", "reason": "soak done", "step": None}
-        log.append("prod", "approved", body, 1_795_000_000_000)
+        anna = Person(who="anna", login="anna", host="ops1")
+        body = entries.Approved(checkpoint="finalize", by=anna, reason="soak done", basis={})
+        log.append("prod", body.kind, body.as_json(), 1_795_000_000_000)
     lines = audit(config, "show", "--last", "2").stdout.splitlines()
     assert len(lines) == 2
     assert lines[1] == (
-        '2026-11-18T11:06:40.000Z  prod #8  anna  approved  checkpoint=finalize reason="soak done"'
+        "2026-11-18T11:06:40.000Z  prod #8  anna@ops1  anna approved finalize: soak done"
     )
     assert "kraftgate  gate_judged" in lines[0]
+    told = json.loads(audit(config, "show", "--last", "2", "--json").stdout)["entries"]
+    assert [each["sequence"] for each in told] == [7, 8]
+    assert told[1]["body"]["reason"] == "soak done"
     assert len(audit(config, "show", "--cluster", "test").stdout.splitlines()) == 3
+
+
+def test_show_folds_the_evaluations_of_one_checkpoint(config: Path, path: Path) -> None:
+    with AuditLog.open(path) as log:
+        for part in ("needs", "needs", "needs", "opens_when"):
+            body = entries.Evaluated.model_validate(
+                {
+                    "checkpoint": "copied",
+                    "part": part,
+                    "verdict": "waiting",
+                    "findings": [],
+                    "facts": {},
+                }
+            )
+            log.append("prod", body.kind, body.as_json(), 1_795_000_000_000)
+    lines = audit(config, "show", "--last", "4").stdout.splitlines()
+    assert [line.partition("kraftgate  ")[2] for line in lines] == [
+        "the guards of copied do not hold (checked 3 times)",
+        "the gate of copied is closed",
+    ]
 
 
 @pytest.mark.usefixtures("path")

@@ -1,6 +1,8 @@
 """The command line: what it prints, where, and the exit code it ends with."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -143,6 +145,57 @@ def test_status_of_several_clusters_is_a_list(config_file: Path, store: FakeStor
         "kraftgate: test: no data, waiting for the KRaft controllers to be provisioned: none has"
         " answered yet (kraftgate.yaml names no `controllers` for test)\n"
     )
+
+
+def test_status_of_one_of_several_clusters_is_that_cluster(
+    config_file: Path, store: FakeStore
+) -> None:
+    config_file.write_text(
+        "state_dir: state\nclusters:\n- {name: prod, controllers: {bootstrap: 'c1:1'}}\n"
+        "- {name: test}\n"
+    )
+    del store
+    result = invoke("status", "--config", config_file, "--json", "--cluster", "prod")
+    assert result.exit_code == ExitCode.DONE
+    assert json.loads(result.stdout)["cluster"] == "prod"
+    result = invoke("status", "--config", config_file, "--cluster", "prd")
+    assert result.exit_code == ExitCode.USAGE
+    assert "no cluster prd. Configured clusters: prod, test" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_completion(shell: str) -> None:
+    printed = subprocess.run(
+        [sys.executable, "-m", "orchestrator"],
+        env={**os.environ, "_KRAFTGATE_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "_KRAFTGATE_COMPLETE" in printed
+    assert f"{shell}_complete" in printed
+
+
+def test_execute_asks_on_a_terminal_for_the_cluster_s_name(tmp_path: Path) -> None:
+    file = tmp_path / "kraftgate.yaml"
+    hooks = Path("runbooks/hooks/lab.yaml").resolve()
+    file.write_text(
+        "cluster: {name: prod}\ncontrollers: {bootstrap: '127.0.0.1:1'}\nstate_dir: state\n"
+        f"runbook: {{file: zk-to-kraft-jbod, hooks: {hooks}}}\n"
+    )
+    asked, stdin = pty.openpty()
+    command = [sys.executable, "-m", "orchestrator", "run", "--execute", "--config", str(file)]
+    with subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        os.write(asked, b"test\n")
+        _, errors = run.communicate()
+    os.close(asked)
+    os.close(stdin)
+    assert run.returncode == ExitCode.USAGE
+    assert b"Type prod to begin" in errors
+    assert b"nothing was begun: 'test' is not prod" in errors
+    assert not (tmp_path / "state").exists()
 
 
 def test_stale_data_is_printed_and_ends_with_4(

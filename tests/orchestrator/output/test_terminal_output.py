@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.cli.framework import Program
+from orchestrator.cli.framework import Program, log_options
 from orchestrator.errors import HazardError, KraftgateError, LockHeld
 from orchestrator.execution.locks.zookeeper_lock import _who
 from orchestrator.output.printing import (
+    JsonFormatter,
     VisibleFormatter,
     echo,
     echo_exact,
@@ -197,6 +198,47 @@ def test_the_logs_are_formatted_so() -> None:
     finally:
         root.handlers[:] = before
         root.setLevel(level)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_log_line_of_json_is_one_line_that_can_be_read_back(text: str) -> None:
+    record = logging.LogRecord("a", logging.ERROR, "f", 1, "said %s", (text,), None)
+    record.exc_info = (ValueError, ValueError(text), None)
+    line = JsonFormatter(tracebacks=False).format(record)
+    assert not UNSAFE.search(line)
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["level"], told["logger"], told["message"]) == ("error", "a", f"said {text}")
+    assert told["error"] == f"ValueError: {text}"
+    assert told["time"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    ("options", "logged"),
+    [
+        ((), {"a warning", "an error"}),
+        (("-v",), {"progress", "a warning", "an error"}),
+        (("-q",), {"an error"}),
+        (("-q", "-v"), {"an error"}),
+    ],
+)
+def test_the_options_of_the_log(options: tuple[str, ...], logged: set[str]) -> None:
+    @click.command()
+    @log_options
+    def command() -> None:
+        log = logging.getLogger("orchestrator.test")
+        log.info("progress")
+        log.warning("a warning")
+        log.error("an error")
+
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    try:
+        result = CliRunner().invoke(command, [*options, "--log-format", "json"])
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+    assert {json.loads(line)["message"] for line in result.stderr.splitlines()} == logged
 
 
 def test_exact_lines_are_exact_where_no_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:

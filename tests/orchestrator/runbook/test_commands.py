@@ -25,6 +25,31 @@ def test_the_shipped_ones_are_listed_and_shown_by_name() -> None:
         assert shown.startswith("# ")
 
 
+def test_lists_and_checks_are_json_too(tmp_path: Path) -> None:
+    code, listed = run("list", "--json")
+    assert code == 0
+    assert [each["name"] for each in json.loads(listed)["runbooks"]] == sorted(shipped())
+    file = tmp_path / "night.yaml"
+    file.write_text(RIGHT, "utf-8")
+    code, checked = run("check", str(file), "--json")
+    assert (code, json.loads(checked)["name"]) == (0, "night")
+
+
+def test_a_copy_is_the_bundled_file_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "ours.yaml"
+    code, said = run("copy", "disk-replacement", str(file))
+    assert (code, file.read_bytes()) == (0, shipped()["disk-replacement"].read_bytes())
+    assert f"runbook: {{file: {file}}}" in said
+    assert run("check", str(file))[0] == 0
+    file.write_text("mine", "utf-8")
+    code, said = run("copy", "kraft-jbod", str(file))
+    assert (code, file.read_text("utf-8")) == (2, "mine")
+    assert "File exists" in said
+    code, said = run("copy", "disk-replacment")
+    assert code == 2
+    assert "did you mean `disk-replacement`?" in said
+
+
 def test_the_migration_is_shown_when_nothing_is_named() -> None:
     assert run("show") == run("show", "zk-to-kraft-jbod")
 

@@ -1,5 +1,6 @@
 """The plan prints everything that an execution would do on this cluster, and does nothing."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.instance_order import Leaders, Member
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.plan import plan
+from orchestrator.runbook.plan_json import plan_json
 from orchestrator.runbook.plan_text import plan_text
 from tests.orchestrator.runbook.texts import PATH, RIGHT
 
@@ -35,8 +37,9 @@ steps:
 """
 EXPECTED = """\
 Plan for cluster prod: A night
-runbook night.yaml (sha256 {runbook})
-hooks   {path} (sha256 {hooks})
+{summary}
+runbook night.yaml
+hooks   {path}
 broker 1 on k1, rack a, ZooKeeper's controller
 broker 2 on k2, rack b
 broker 3 on k3, rack a
@@ -103,8 +106,31 @@ def test_a_whole_plan(tmp_path: Path) -> None:
     file.write_text(HOOKS, "utf-8")
     hooks = load_hooks(file, loaded.runbook)
     made = plan(loaded.runbook, FACTS, hooks)
-    digests = {"runbook": loaded.sha256[:16], "hooks": hooks.sha256[:16], "path": str(file)}
-    assert plan_text(loaded, FACTS, hooks, made) == EXPECTED.format(**digests)
+    expected = EXPECTED.format(summary=made.summary, path=file)
+    assert plan_text(loaded, FACTS, hooks, made) == expected
+
+
+def test_the_first_line_sums_it_up() -> None:
+    made = plan(load("zk-to-kraft-jbod").runbook, FACTS, None)
+    assert made.summary == (
+        "9 checkpoints, 5 steps, 6 broker restarts, 2 controller restarts, 1 irreversible,"
+        " 3 approvals, at least 2 h 10 min"
+    )
+
+
+def test_the_json_has_what_the_text_has(tmp_path: Path) -> None:
+    loaded = parse(RIGHT, PATH)
+    file = tmp_path / "hooks.yaml"
+    file.write_text(HOOKS, "utf-8")
+    hooks = load_hooks(file, loaded.runbook)
+    made = plan(loaded.runbook, FACTS, hooks)
+    found = json.loads(json.dumps(plan_json(loaded, FACTS, hooks, made)))
+    assert (found["cluster"], found["summary"]) == ("prod", made.summary)
+    assert (found["runbook"]["sha256"], found["hooks"]["sha256"]) == (loaded.sha256, hooks.sha256)
+    assert [each["id"] for each in found["checkpoints"]] == [each.id for each in made.way]
+    (second,) = (each for each in found["checkpoints"] if each["id"] == "brokers[2]")
+    assert (second["command"], second["timeout"]) == (["do it", "k2", "2"], "1m30s")
+    assert [each["id"] for each in found["rollbacks"]] == ["back"]
 
 
 @pytest.mark.parametrize("hooks_name", ["lab.yaml", "systemd-ssh.yaml", "ansible.yaml"])

@@ -230,7 +230,7 @@ def _approving(window: Window, holds: Callable[[ExecutionState], bool]) -> None:
 
     def there() -> bool:
         for each in _holds(window):
-            asks = re.search("kraftgate approve '([^']+)'", each)
+            asks = re.search("kraftgate approve '?([^' ]+)", each)
             if asks is not None:
                 words = ("--reason", "the change is planned", "--confirm", CLUSTER)
                 window.ask("approve", asks[1], *words)

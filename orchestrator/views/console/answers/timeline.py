@@ -15,11 +15,12 @@ from pydantic import BeforeValidator
 from migration.metadata.events import Event, Source
 from orchestrator.api.console.answers import Bucket, EventPage, Timeline
 from orchestrator.api.console.state import Lane, TimelineEvent
-from orchestrator.audit import AUDIT_FILE, Entry
-from orchestrator.audit.description import author, fields_text
+from orchestrator.audit import AUDIT_FILE, Entry, sentences
+from orchestrator.audit.description import author
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.errors import NoDataError
-from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.output.event_text import sentence, weight_of
 from orchestrator.run.reader import STORE_FILE
 from orchestrator.views.console.answers.query import Limit, Number, Query, Text, bounded
 from streams.state.timeline import EventCount, EventFilter, EventPosition, EventTimeline
@@ -35,7 +36,6 @@ LANES: Final[Mapping[str, Lane]] = {
     LANE: "decisions",
 }
 _TEXT_MAX: Final = 600
-_SAID_ELSEWHERE: Final = frozenset({"at", "kind", "broker", "offset", "source"})
 
 Found = tuple[EventPosition, TimelineEvent]
 
@@ -104,6 +104,7 @@ class History:
                     at_ms=window.from_ms + stretch * width_ms,
                     lane=lane,
                     count=sum(of_kind.values()),
+                    bad=sum(number for kind, number in of_kind.items() if _is_bad(kind)),
                     kinds=of_kind,
                 )
                 for (stretch, lane), of_kind in sorted(stretches.items())
@@ -188,7 +189,6 @@ def history(state_dir: Path) -> Iterator[History]:
 
 def event_row(sequence: int, event: Event) -> TimelineEvent:
     """Return an event of the store as a row of the timeline."""
-    fields = {k: v for k, v in event_fields(event).items() if k not in _SAID_ELSEWHERE}
     return TimelineEvent(
         id=f"s{sequence}",
         at_ms=event.moment_ms or 0,
@@ -199,7 +199,8 @@ def event_row(sequence: int, event: Event) -> TimelineEvent:
         offset=event.offset,
         checkpoint=None,
         by=None,
-        text=_bounded(pairs(fields)),
+        weight=weight_of(event.kind),
+        text=_bounded(sentence(event)),
     )
 
 
@@ -216,8 +217,18 @@ def decision_row(entry: Entry) -> TimelineEvent:
         offset=None,
         checkpoint=checkpoint if isinstance(checkpoint, str) else None,
         by=author(entry),
-        text=fields_text(entry, _TEXT_MAX),
+        weight=sentences.weight_of(entry),
+        text=_bounded(sentences.sentence(entry)),
     )
+
+
+def _is_bad(kind: str) -> bool:
+    """Return whether a kind of event or entry is bad, whatever its fields are."""
+    weight = EntryKind(kind).weight if kind in _ENTRY_KINDS else weight_of(kind)
+    return weight == "bad"
+
+
+_ENTRY_KINDS: Final = frozenset(map(str, EntryKind))
 
 
 def cursor(place: EventPosition) -> str:

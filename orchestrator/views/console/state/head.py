@@ -4,6 +4,7 @@ from migration.assessment.currency import SourceState
 from migration.assessment.waits import WaitKind
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
+from migration.metadata.versions import name_of
 from migration.observed.source_status import behind
 from orchestrator.api.console.state import Currency, Head, Next, PhaseStep
 from orchestrator.run.assessed import Assessed
@@ -26,6 +27,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         behind=behind(status, summary.metadata_offset),
         active_controller=one.active_controller,
         leader_epoch=one.leader_epoch,
+        metadata_version=None if (level := summary.metadata_version) is None else name_of(level),
         brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
         held=sum(each.held for each in summary.brokers),
         fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),

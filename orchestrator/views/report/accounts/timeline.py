@@ -3,17 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from migration.metadata.event_kinds import EventKind, Weight
-from migration.metadata.events import Event, Source
-from migration.metadata.versions import name_of
-from migration.values.durations import duration_text
+from migration.metadata.events import Source
 from orchestrator.api.report.execution import Decision
 from orchestrator.api.report.report import Happening, Lane
 from orchestrator.audit import Entry, move_entries, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.kinds import EntryBody
-from orchestrator.output.formatting import pairs
+from orchestrator.output.event_text import sentence, weight_of
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts.executions import RecordedExecution
 
@@ -23,9 +20,6 @@ _LANES: Final[Mapping[Source, Lane]] = {
     Source.LOG_DIRS: "disks",
     Source.JMX: "jmx",
 }
-
-_COUNTED: Final = (("directories", "log_dirs"), ("lost", "directories"), ("added", "directories"))
-_KINDS: Final[Mapping[str, EventKind]] = {each: each for each in EventKind}
 
 
 def happened(
@@ -113,39 +107,3 @@ def _entry(entry: Entry, lane: Lane, body: EntryBody) -> Happening:
         entry=entry.sequence,
         weight=body.weight,
     )
-
-
-def weight_of(kind: str) -> Weight:
-    """Return the importance of this kind of event; an unknown kind is notable."""
-    known = _KINDS.get(kind)
-    return "notable" if known is None else known.weight
-
-
-def sentence(event: Event) -> str:
-    """Return the event as a sentence; for a kind that this version does not know, its fields."""
-    fields = {**event.fields, **_derived(event)}
-    fields = {k: str(v).lower() if isinstance(v, bool) else v for k, v in fields.items()}
-    try:
-        return _KINDS[event.kind].sentence.format_map(fields)
-    except KeyError:  # a kind or fields of another version
-        return f"{event.kind} {pairs(event.fields)}".strip()
-
-
-def _derived(event: Event) -> dict[str, object]:
-    fields = event.fields
-    derived: dict[str, object] = {"broker": event.broker}
-    for name in ("blind_ms", "silent_ms", "full_ms"):
-        spent_ms = fields.get(name)
-        if isinstance(spent_ms, int):
-            derived[name.removesuffix("_ms")] = duration_text(spent_ms)
-    for name, of in _COUNTED:
-        listed = fields.get(of)
-        if isinstance(listed, list | tuple):
-            derived[name] = len(listed)
-    held_ms, level = fields.get("held_ms"), fields.get("level")
-    derived["after"] = f", after {duration_text(held_ms)}" if isinstance(held_ms, int) else ""
-    if isinstance(level, int):
-        derived["version"] = name_of(level)
-    if "kraft" in fields:
-        derived["holder"] = "KRaft controller" if fields["kraft"] else "broker"
-    return derived

@@ -14,14 +14,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from kazoo.client import KazooClient
 
 from migration.assessment.checks.phase import OVER, UNDER_WAY
 from migration.assessment.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
 from migration.image.summary import Mode, Phase
 from migration.observed.probed import Unknown
+from orchestrator.cli.program import main
+from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
+from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.load import load
+from orchestrator.runbook.places import everywhere
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
@@ -69,12 +75,21 @@ class Migrated:
     trees: list[Tree] = field(default_factory=list)
     quorum: QuorumSeen | Unknown | None = None
     hybrid: Listed | None = None
+    initialized: Result | None = None
+
+    def _init(self) -> Result:
+        """Write a configuration as a newcomer does, with nothing but ZooKeeper's address."""
+        words = ["--zookeeper", self.lab.zookeeper_connect, "--name", "lab"]
+        file = self.config.parent / "newcomer" / "kraftgate.yaml"
+        file.parent.mkdir()
+        return CliRunner().invoke(main, ["init", *words, "--config", str(file)])
 
     def look_before(self) -> None:
         client = KazooClient(hosts=self.lab.zookeeper_connect)
         client.start(timeout=60)
         try:
             self.trees.append(_tree(client, "/"))
+            self.initialized = self._init()
             self.told["clean"] = preflight(self.config)
             self.trees.append(_tree(client, "/"))
             for name, znodes in ZNODES.items():
@@ -166,6 +181,30 @@ def _what_conditions_ask_for(made: Migrated) -> None:
     other = ask_topics(replace(asked, cluster_id="AAAAAAAAAAAAAAAAAAAAAA"), now_ms)
     assert isinstance(other, Unknown)
     assert f"the brokers belong to cluster {made.lab.cluster_id}" in other.why
+
+
+def test_init_writes_a_configuration_that_preflight_can_use(migrated: Migrated) -> None:
+    done, folder = migrated.initialized, migrated.config.parent / "newcomer"
+    assert done is not None
+    assert done.exit_code == migrated.told["clean"].exit_code, done.output
+    config = load_config(folder / "kraftgate.yaml")
+    (entry,) = config.clusters
+    (own,) = load_config(migrated.config).clusters
+    assert entry.brokers is not None
+    assert own.brokers is not None
+    assert set(own.brokers.bootstrap) <= set(entry.brokers.bootstrap)
+    assert entry.id == migrated.lab.cluster_id
+    book = load("zk-to-kraft-jbod").runbook
+    hooks = folder / "hooks.yaml"
+    text = hooks.read_text("utf-8")
+    lines = [
+        line.replace("  # ", "  ", 1) if ": {argv" in line else line for line in text.splitlines()
+    ]
+    hooks.write_text("\n".join(lines), "utf-8")
+    steps = {each.checkpoint.step.name for each in everywhere(book) if each.checkpoint.step}
+    assert set(load_hooks(hooks, book).file.steps) == steps
+    again = CliRunner().invoke(main, ["init", "--config", str(folder / "kraftgate.yaml")])
+    assert "exists: rename it" in again.output
 
 
 def test_a_clean_cluster_passes(migrated: Migrated) -> None:

@@ -145,7 +145,7 @@ def _offline(page: Page, now: Night) -> None:
     """Still at the heat map. The guards of the next restart hold it."""
     row = page.locator(f"[role=row][data-broker='{_first(now)}']")
     expect(row.locator("[data-kind=offline]")).to_have_count(1)
-    expect(page.locator(".now")).to_have_attribute("data-tone", "person")
+    expect(page.locator(".now")).to_have_attribute("data-tone", "wrong")
     _tab(page, "Brokers").click()
     expect(_row(page, _first(now))).to_contain_text("offline")
 

@@ -7,7 +7,7 @@ import pytest
 
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source
-from orchestrator.views.report.accounts.timeline import sentence, weight_of
+from orchestrator.output.event_text import sentence, weight_of
 
 RULES = Path("migration")
 

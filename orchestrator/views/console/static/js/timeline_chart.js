@@ -1,7 +1,7 @@
 /** The axis with its lanes: a bar for each bucket, or in a short range a sign for each event. */
 import { html, memo, useLayoutEffect, useRef, useState } from "./html.js";
 import { bars, panned, roomy, ticks, zoomed } from "./axis.js";
-import { LANES, LANE_WORDS, isGrave } from "./events.js";
+import { LANES, LANE_WORDS, isBad } from "./events.js";
 import { count, counted, time, spaced } from "./format.js";
 
 const LANE_PX = 46;
@@ -100,7 +100,7 @@ const LaneBars = memo(({ counts, lane, x, bottom }) => {
   const mine = counts.buckets.filter((each) => each.lane === lane);
   const most = Math.max(1, ...counts.buckets.map((each) => each.count));
   const width = Math.max(1.5, x(counts.from_ms + counts.width_ms) - x(counts.from_ms) - 0.5);
-  const grave = mine.filter((each) => Object.keys(each.kinds).some(isGrave));
+  const grave = mine.filter((each) => each.bad > 0);
   return html`<g class="lane-bars" data-lane=${lane}>
     <path d=${bars(mine, x, width, bottom, LANE_PX - 20, most)} />
     <path class="grave" d=${grave.map((each) => sign(x(each.at_ms) + width / 2, bottom - LANE_PX + 12)).join("")} />
@@ -118,8 +118,8 @@ function Signs({ events, x, end, bottom, lane }) {
   return html`<g class="signs" data-lane=${lane}>
     ${events.map((each, i) => {
       const left = x(each.at_ms);
-      return html`<g key=${each.id} data-grave=${isGrave(each.kind)}>
-        <path d=${isGrave(each.kind) ? sign(left, bottom - 12) : `M${left.toFixed(1)} ${bottom - 17}l5 5-5 5-5-5z`} />
+      return html`<g key=${each.id} data-grave=${isBad(each)}>
+        <path d=${isBad(each) ? sign(left, bottom - 12) : `M${left.toFixed(1)} ${bottom - 17}l5 5-5 5-5-5z`} />
         ${room[i] && html`<text x=${left + 8} y=${bottom - 8}>${spaced(each.kind)}</text>`}
       </g>`;
     })}

@@ -58,6 +58,7 @@
  * @property {number} at_ms
  * @property {"metadata"|"zookeeper"|"disks"|"jmx"|"decisions"} lane
  * @property {number} count
+ * @property {number} bad
  * @property {Record<string, number>} kinds
  */
 
@@ -262,7 +263,7 @@
  * @property {number} behind
  * @property {number|null} active_controller
  * @property {number|null} leader_epoch
- * @property {number|null} metadata_version
+ * @property {string|null} metadata_version
  * @property {number} topics
  * @property {number} partitions
  * @property {number|null} under_replicated
@@ -414,6 +415,7 @@
  * @property {number|null} offset
  * @property {string|null} checkpoint
  * @property {string|null} by
+ * @property {"bad"|"notable"|"plain"} weight
  * @property {string} text
  */
 

@@ -1,0 +1,188 @@
+"""`kraftgate init`: writes a configuration for a cluster that ZooKeeper describes."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+import yaml
+
+from migration.observed.probed import Unknown
+from orchestrator.cli.framework import config_option
+from orchestrator.cli.preflight import preflight
+from orchestrator.errors import ExecutionError, NoDataError
+from orchestrator.output.printing import ask, echo
+from orchestrator.runbook.load import load
+from orchestrator.runbook.places import everywhere
+from streams.net.security import Security
+from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.probe import BrokerAddresses, ask_addresses
+
+RUNBOOK: Final = "zk-to-kraft-jbod"
+_HOOKS: Final = "hooks.yaml"
+_PLAINTEXT: Final = "PLAINTEXT"
+_CONTROLLERS: Final = "c1:9093,c2:9093,c3:9093"
+_CONFIG: Final = """\
+# Written by `kraftgate init`. All keys: kraftgate help configuration
+cluster: {{name: {name}{id}}}
+zookeeper: {{connect: "{zookeeper}"}}
+brokers:
+  bootstrap: "{brokers}"
+{security}{controllers}
+state_dir: ./kraftgate-state
+
+# The migration as a runbook; every step is shown for you to do by hand. To let your own commands
+# do the steps, fill in hooks.yaml, replace this line by the next one, and add --execute to run.
+runbook: {{file: {runbook}}}
+# runbook: {{file: {runbook}, hooks: {hooks}}}
+
+# console: {{listen: "127.0.0.1:8464"}}
+# metrics: {{listen: "127.0.0.1:9464"}}
+"""
+_SECURED: Final = """\
+  # The brokers offer {offered}. Set the user, or the certificate, of Kraftgate:
+  # kraftgate help security
+  security: {{protocol: {protocol}{sasl}}}
+"""
+_HOOKS_HEAD: Final = """\
+# The commands that perform the steps of {runbook}, instead of you. Remove the `#` of the steps that
+# you have a command for; the others stay by hand. A command gets its arguments as they are, without
+# a shell; it succeeds if it exits with 0. Ready-made files for ssh and Ansible are in the package's
+# runbooks/hooks; the format: kraftgate help migration-night
+hooks: 1
+explain: Our own commands.
+steps:
+"""
+
+
+@click.command()
+@config_option
+@click.option(
+    "--zookeeper", metavar="CONNECT", help="The ensemble, such as zk1:2181,zk2:2181/kafka."
+)
+@click.option(
+    "--controllers",
+    metavar="HOST:PORT,...",
+    help="Where the KRaft controllers will listen, if that is known already.",
+)
+@click.option("--name", metavar="NAME", help="The cluster's name in Kraftgate.")
+@click.pass_context
+def init(
+    context: click.Context,
+    config_path: Path,
+    zookeeper: str | None,
+    controllers: str | None,
+    name: str | None,
+) -> None:
+    """Write kraftgate.yaml and hooks.yaml for a cluster, then check the cluster.
+
+    Reads the brokers' addresses and the cluster's id from ZooKeeper; on a terminal it asks for what
+    is missing. Never overwrites a file. Exits like preflight.
+
+    \b
+    Example:
+      kraftgate init --zookeeper zk1:2181,zk2:2181/kafka --name prod
+    """
+    hooks = config_path.parent / _HOOKS
+    for file in (config_path, hooks):
+        if file.exists():
+            raise ExecutionError(f"{file} exists: rename it, or use another directory")
+    connect = zookeeper or _asked("ZooKeeper's address (zk1:2181,zk2:2181/chroot)", "--zookeeper")
+    found = ask_addresses(Ensemble(connect=connect, security=Security(key="zookeeper.security")))
+    if isinstance(found, Unknown):
+        raise NoDataError(f"nothing was written: {found.why}")
+    if not found.listeners:
+        raise NoDataError(f"nothing was written: no broker is registered in {connect}/brokers/ids")
+    named = name or _asked("A name for the cluster", "--name")
+    planned = controllers
+    if planned is None and sys.stdin.isatty():
+        planned = ask("Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet")
+    text = config_text(named, connect, found, planned or None)
+    _write(config_path, text)
+    _write(hooks, hooks_text())
+    echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, {_count(found)}")
+    echo(f"{hooks}: a line for each step, all commented out")
+    if not planned:
+        echo(f"Add `controllers` to {config_path} once you know their addresses")
+    echo("Next: kraftgate run")
+    context.invoke(preflight, config_path=config_path, as_json=False)
+
+
+def _asked(question: str, option: str) -> str:
+    """Ask on the terminal.
+
+    Raises:
+        click.UsageError: there is no terminal, or nothing was typed.
+    """
+    typed = ask(question).strip() if sys.stdin.isatty() else ""
+    if not typed:
+        raise click.UsageError(f"add {option}")
+    return typed
+
+
+def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: str | None) -> str:
+    """Return the configuration; PLAINTEXT if the brokers offer it, else their first protocol."""
+    offered = list(found.listeners)
+    protocol = _PLAINTEXT if _PLAINTEXT in offered else offered[0]
+    secured = ""
+    if protocol != _PLAINTEXT:
+        sasl = ", sasl_mechanism: SCRAM-SHA-512, username: kraftgate, password_file: kafka-password"
+        secured = _SECURED.format(
+            offered=", ".join(offered),
+            protocol=protocol,
+            sasl=sasl if protocol.startswith("SASL_") else "",
+        )
+    known = f'controllers: {{bootstrap: "{controllers}"}}'
+    if controllers is None:
+        known = f'# controllers: {{bootstrap: "{_CONTROLLERS}"}}'
+    return _CONFIG.format(
+        name=_scalar(name),
+        id="" if found.cluster_id is None else f", id: {_scalar(found.cluster_id)}",
+        zookeeper=zookeeper,
+        brokers=",".join(found.listeners[protocol]),
+        security=secured,
+        controllers=known,
+        runbook=RUNBOOK,
+        hooks=_HOOKS,
+    )
+
+
+def hooks_text() -> str:
+    """Return a file of hooks with every step of the runbook, commented out."""
+    return _HOOKS_HEAD.format(runbook=RUNBOOK) + "".join(_steps())
+
+
+def _steps() -> Iterator[str]:
+    seen: set[str] = set()
+    for place in everywhere(load(RUNBOOK).runbook):
+        step, each = place.checkpoint.step, place.checkpoint.for_each
+        if step is None or step.name in seen:
+            continue
+        seen.add(step.name)
+        of_each: Mapping[str | None, tuple[str, ...]] = {
+            None: (),
+            "broker": ("{host}", "{broker}"),
+            "controller": ("{host}", "{controller}"),
+        }
+        words = ", ".join(f'"{word}"' for word in (f"./{step.name}", *of_each[each]))
+        yield f"  # {step.do or place.checkpoint.title}\n"
+        yield f"  # {step.name}: {{argv: [{words}], timeout: 10m}}\n"
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML reads it back, in one line."""
+    return yaml.safe_dump(text, default_flow_style=True).removesuffix("\n").removesuffix("\n...")
+
+
+def _count(found: BrokerAddresses) -> str:
+    protocols = ", ".join(f"{len(each)} at {name}" for name, each in found.listeners.items())
+    return f"brokers: {protocols}"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise ExecutionError(f"cannot write {file}: {error.strerror}") from error

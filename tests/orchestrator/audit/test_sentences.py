@@ -1,0 +1,73 @@
+"""Each entry as a sentence: of every kind, of an evaluation, and of another version."""
+
+import pytest
+
+from migration.assessment.conditions import Verdict
+from orchestrator.audit.entry import Entry
+from orchestrator.audit.execution.entries import Evaluated, RecordedFinding
+from orchestrator.audit.kinds import EntryKind
+from orchestrator.audit.sentences import sentence, weight_of
+from orchestrator.output.json_value import JsonValue
+
+
+def entry(kind: str, body: dict[str, JsonValue]) -> Entry:
+    return Entry(sequence=1, at_ms=0, cluster="prod", kind=kind, body=body, previous="", hash="")
+
+
+def found(verdict: Verdict, reason: str) -> RecordedFinding:
+    return RecordedFinding(condition="c", verdict=verdict, reason=reason)
+
+
+BEHIND = found(Verdict.WAITING, "broker 3 is held")
+STALE = found(Verdict.UNKNOWN, "no answer")
+GONE = found(Verdict.VIOLATED, "/d1 is offline")
+
+
+@pytest.mark.parametrize(
+    ("part", "verdict", "findings", "expected"),
+    [
+        ("already", Verdict.SATISFIED, (), "the step of x[1] is not needed"),
+        ("already", Verdict.WAITING, (BEHIND,), "the step of x[1] is needed"),
+        ("needs", Verdict.SATISFIED, (), "the guards of x[1] hold"),
+        ("needs", Verdict.WAITING, (BEHIND,), "the guards of x[1] do not hold: broker 3 is held"),
+        (
+            "opens_when",
+            Verdict.VIOLATED,
+            (BEHIND, GONE),
+            "the gate of x[1] is closed: /d1 is offline (and 1 more)",
+        ),
+        ("opens_when", Verdict.UNKNOWN, (STALE,), "the gate of x[1] is closed, unknown: no answer"),
+        ("opens_when", Verdict.SATISFIED, (), "the gate of x[1] is open"),
+    ],
+)
+def test_an_evaluation_says_what_came_of_it(
+    part: str, verdict: Verdict, findings: tuple[RecordedFinding, ...], expected: str
+) -> None:
+    body = Evaluated.model_validate(
+        {
+            "checkpoint": "x[1]",
+            "part": part,
+            "verdict": verdict,
+            "findings": [each.model_dump() for each in findings],
+            "facts": {},
+        }
+    )
+    told = entry(EntryKind.JUDGED, body.as_json())
+    assert sentence(told) == expected
+    assert weight_of(told) == ("bad" if verdict is Verdict.VIOLATED else "plain")
+
+
+def test_an_entry_without_a_typed_body_has_its_kind_s_sentence() -> None:
+    told = entry(EntryKind.WRONG_CONSOLE_TOKEN, {"count": 3, "host": "10.0.0.9"})
+    assert sentence(told) == "the console received 3 wrong tokens from 10.0.0.9 within a minute"
+    assert weight_of(told) == "bad"
+
+
+@pytest.mark.parametrize("kind", ["of_tomorrow", str(EntryKind.APPROVED)])
+def test_an_entry_of_another_version_has_its_fields(kind: str) -> None:
+    told = entry(kind, {"checkpoint": "finalize[1]", "sooner": True})
+    assert sentence(told) == f"{kind} checkpoint=finalize[1] sooner=true"
+
+
+def test_no_kind_is_without_a_sentence() -> None:
+    assert {each for each in EntryKind if not each.sentence} == {EntryKind.FENCE}

@@ -1,0 +1,76 @@
+"""`kraftgate init`: the files that it writes can be read back, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.cli.init import config_text, hooks_text
+from orchestrator.cli.program import main
+from orchestrator.config.load import parse_config
+from orchestrator.errors import ExitCode
+from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.load import load
+from streams.zookeeper.probe import BrokerAddresses
+
+PLAIN = ("b1:9092", "b2:9092")
+SECURED = ("b1:9093", "b2:9093")
+NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
+
+
+def found(**listeners: tuple[str, ...]) -> BrokerAddresses:
+    return BrokerAddresses(cluster_id="4L6g3nShT-eMCtK--X86sw", listeners=listeners)
+
+
+@pytest.mark.parametrize("controllers", [None, "c1:9093,c2:9093"])
+@given(NAMES)
+def test_the_configuration_can_be_read(controllers: str | None, name: str) -> None:
+    text = config_text(name, "zk1:2181/kafka", found(SSL=SECURED, PLAINTEXT=PLAIN), controllers)
+    (entry,) = parse_config(text, Path("kraftgate.yaml")).clusters
+    assert (entry.name, entry.id) == (name, "4L6g3nShT-eMCtK--X86sw")
+    assert entry.brokers is not None
+    assert [f"{host}:{port}" for host, port in entry.brokers.bootstrap] == list(PLAIN)
+    assert (entry.controllers is None) is (controllers is None)
+    assert entry.runbook is not None
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL", "SASL_PLAINTEXT"])
+def test_a_secured_cluster_gets_its_protocol(protocol: str, tmp_path: Path) -> None:
+    (tmp_path / "kafka-password").write_text("secret")
+    text = config_text("prod", "zk1:2181", found(**{protocol: SECURED}), None)
+    (entry,) = parse_config(text, tmp_path / "kraftgate.yaml").clusters
+    assert entry.brokers is not None
+    assert entry.brokers.security.protocol == protocol
+
+
+def test_a_file_of_hooks_without_a_step_is_refused_and_with_one_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "hooks.yaml"
+    book = load("zk-to-kraft-jbod").runbook
+    text = hooks_text().replace("  # enter-kraft:", "  enter-kraft:")
+    file.write_text(text, "utf-8")
+    hooks = load_hooks(file, book)
+    assert hooks.argv("enter-kraft", {"host": "b1", "broker": "1"}) == ["./enter-kraft", "b1", "1"]
+
+
+def test_without_a_terminal_what_is_missing_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "kraftgate.yaml"
+    done = CliRunner().invoke(main, ["init", "--config", str(file)])
+    assert (done.exit_code, file.exists()) == (ExitCode.USAGE, False)
+    assert "add --zookeeper" in done.output
+
+
+def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "hooks.yaml").write_text("mine")
+    file = tmp_path / "kraftgate.yaml"
+    done = CliRunner().invoke(main, ["init", "--config", str(file), "--zookeeper", "127.0.0.1:1"])
+    assert (done.exit_code, file.exists()) == (ExitCode.USAGE, False)
+    assert (tmp_path / "hooks.yaml").read_text() == "mine"
+
+
+def test_an_ensemble_that_does_not_answer_leaves_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "kraftgate.yaml"
+    done = CliRunner().invoke(main, ["init", "--config", str(file), "--zookeeper", "127.0.0.1:1"])
+    assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.NO_DATA, [])
+    assert "nothing was written" in done.output
