@@ -96,11 +96,13 @@ def check(file: Path, *, as_json: bool) -> None:
 
 
 @runbook.command()
-def schema() -> None:
+@click.option("--hooks", "of_hooks", is_flag=True, help="The schema of files of hooks.")
+def schema(*, of_hooks: bool) -> None:
     """Print the JSON Schema (2020-12) of runbooks, for editors.
 
     \b
-    Example:
+    Examples:
       kraftgate runbook schema > runbook.schema.json
+      kraftgate runbook schema --hooks > hooks.schema.json
     """
-    echo_text(schema_text())
+    echo_text(schema_text(of_hooks=of_hooks))

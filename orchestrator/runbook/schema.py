@@ -15,6 +15,7 @@ from migration.assessment.conditions import known
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import Phase
 from orchestrator.runbook.checks.final import MARKS
+from orchestrator.runbook.hooks_file import HooksFile
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN
 
@@ -23,6 +24,7 @@ Schema: TypeAlias = dict[str, Any]
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NULL: Final = {"type": "null"}
 _ID: Final = "urn:kraftgate:runbook:1"
+_HOOKS_ID: Final = "urn:kraftgate:hooks:1"
 _NODE_ID: Final = "[0-9]{1,10}"
 _VALUES: Final = {
     "broker": f"(?:broker|{_NODE_ID})",
@@ -57,9 +59,25 @@ def schema() -> Schema:
     }
 
 
-def schema_text() -> str:
-    """Return the schema as it is published."""
-    return json.dumps(schema(), indent=2) + "\n"
+def hooks_schema() -> Schema:
+    """Return the schema of a file of hooks."""
+    refs, made = models_json_schema([(HooksFile, "validation")], schema_generator=Plain)
+    definitions: Schema = _settled(made["$defs"])
+    steps = definitions["HooksFile"]["properties"]["steps"]
+    steps["propertyNames"] = {"pattern": f"^{ID_PATTERN}$"}  # pydantic leaves out what keys must be
+    return {
+        "$schema": _DIALECT,
+        "$id": _HOOKS_ID,
+        "title": "Kraftgate hooks",
+        "description": "The commands that perform the steps of a runbook.",
+        **refs[(HooksFile, "validation")],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text(*, of_hooks: bool = False) -> str:
+    """Return the schema of runbooks, or of files of hooks, as it is published."""
+    return json.dumps(hooks_schema() if of_hooks else schema(), indent=2) + "\n"
 
 
 class Plain(GenerateJsonSchema):

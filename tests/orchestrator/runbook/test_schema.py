@@ -10,8 +10,10 @@ from jsonschema import Draft202012Validator
 
 from migration.assessment.conditions import known, parse
 from orchestrator.config.yaml_lines import read_yaml
-from orchestrator.runbook.load import shipped
-from orchestrator.runbook.schema import pattern_of, schema, schema_text
+from orchestrator.errors import RunbookError
+from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.load import load, shipped
+from orchestrator.runbook.schema import hooks_schema, pattern_of, schema, schema_text
 from tests.orchestrator.runbook import test_check, test_load
 from tests.orchestrator.runbook.texts import RIGHT, changed
 
@@ -27,6 +29,49 @@ def complaints(text: str) -> list[str]:
 def test_the_published_file_is_the_schema() -> None:
     fix = "run: kraftgate runbook schema > runbooks/runbook.schema.json"
     assert PUBLISHED.read_text("utf-8") == schema_text(), fix
+
+
+HOOKS_PUBLISHED = Path("runbooks/hooks.schema.json")
+HOOKS = Draft202012Validator(hooks_schema())
+HOOKS_RIGHT: dict[str, Any] = {
+    "hooks": 1,
+    "explain": "x",
+    "steps": {"enter-kraft": {"argv": ["./go", "{broker}"], "timeout": "90s"}},
+}
+
+
+def test_the_published_schema_of_hooks_is_that_of_the_model() -> None:
+    fix = "run: kraftgate runbook schema --hooks > runbooks/hooks.schema.json"
+    Draft202012Validator.check_schema(hooks_schema())
+    assert HOOKS_PUBLISHED.read_text("utf-8") == schema_text(of_hooks=True), fix
+
+
+@pytest.mark.parametrize("file", sorted(Path("runbooks/hooks").glob("*.yaml")))
+def test_it_takes_the_bundled_hooks(file: Path) -> None:
+    assert list(HOOKS.iter_errors(read_yaml(file.read_text("utf-8")).data)) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"hooks": 2},
+        {"explain": ""},
+        {"more": 1},
+        {"steps": {"Enter": {"argv": ["./go"]}}},
+        {"steps": {"enter-kraft": {"argv": []}}},
+        {"steps": {"enter-kraft": {"argv": "./go"}}},
+        {"steps": {"enter-kraft": {"argv": ["./go"], "timeout": "soon"}}},
+        {"pass_env": ["A B"]},
+    ],
+)
+def test_it_refuses_hooks_that_the_model_refuses(wrong: dict[str, Any], tmp_path: Path) -> None:
+    given = {**HOOKS_RIGHT, **wrong}
+    assert list(HOOKS.iter_errors(HOOKS_RIGHT)) == []
+    assert list(HOOKS.iter_errors(given))
+    file = tmp_path / "hooks.yaml"
+    file.write_text(json.dumps(given), "utf-8")
+    with pytest.raises(RunbookError):
+        load_hooks(file, load("zk-to-kraft-jbod").runbook)
 
 
 def test_it_is_a_schema_of_2020_12() -> None:

@@ -38,14 +38,15 @@ _PAGE: Final = """<!doctype html>
 </html>
 """
 _INDEX: Final = "index"
+_PICTURES: Final = HANDBOOK.parent / "pictures"
 
 
 def routes() -> list[BaseRoute]:
     """Return the routes of the manual; its pages are public and need no token."""
-    return [
-        Route("/help/{topic}", _page, methods=["GET"]),
-        Mount("/pictures", StaticFiles(directory=HANDBOOK.parent / "pictures")),
-    ]
+    found: list[BaseRoute] = [Route("/help/{topic}", _page, methods=["GET"])]
+    if _PICTURES.is_dir():  # a package has none: the page then shows their descriptions
+        found.append(Mount("/pictures", StaticFiles(directory=_PICTURES)))
+    return found
 
 
 def _page(request: Request) -> Response:

@@ -1,0 +1,50 @@
+"""The unit file: systemd accepts it, and rates its sandbox; hooks outlive the service.
+
+No systemd runs here, so the service is not started.
+"""
+
+import shutil
+import subprocess
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+UNIT = Path("runbooks/systemd/kraftgate.service")
+EXPOSURE_MAX = 20
+"""In tenths; systemd calls 20 and less "OK"."""
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed"
+)
+
+
+def analyze(*words: str) -> subprocess.CompletedProcess[str]:
+    command = ["systemd-analyze", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_systemd_accepts_it(tmp_path: Path) -> None:
+    """Its program does not exist here, so another one stands for it."""
+    lines = UNIT.read_text("utf-8").splitlines()
+    begin = [line for line in lines if line.startswith("ExecStart=")]
+    assert len(begin) == 1
+    copy = tmp_path / UNIT.name
+    copy.write_text("\n".join(lines).replace(begin[0], "ExecStart=/bin/true"), "utf-8")
+    done = analyze("verify", "--man=no", str(copy))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_its_sandbox_is_rated_well() -> None:
+    done = analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}", str(UNIT))
+    assert done.returncode == 0, done.stdout[-300:]
+
+
+def test_hooks_outlive_it_and_a_wrong_configuration_is_not_started_again() -> None:
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment]  # keys keep their case
+    unit.read(UNIT)
+    service = unit["Service"]
+    assert service["KillMode"] == "process"
+    assert service["RestartPreventExitStatus"] == "2"
+    assert "--config /etc/kraftgate/kraftgate.yaml" in service["ExecStart"]
