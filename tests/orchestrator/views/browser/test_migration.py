@@ -199,4 +199,4 @@ def _the_whole_night_is_on_the_timeline(page: Page) -> None:
     page.get_by_label("Kind of event").select_option("phase_changed")
     told = page.locator(".event")
     for phase in ("pre-migration", "hybrid", "dual-write", "finalized"):
-        expect(told.filter(has_text=f"now={phase}")).to_have_count(1)
+        expect(told.filter(has_text=f"the phase is {phase}")).to_have_count(1)
