@@ -93,7 +93,7 @@ function Grid({ range, width, height, x, shown, phases }) {
 
 /** The text of `phase_changed` contains the phase. */
 function phaseOf(event) {
-  return /\bnow=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
+  return /^the phase is ([\w-]+)/.exec(event.text)?.[1] ?? event.text;
 }
 
 const LaneBars = memo(({ counts, lane, x, bottom }) => {
