@@ -54,12 +54,12 @@ class Planner:
         self._finite = finite
         self._until = until
 
-    def latest(self, start: StreamOffset, max_bytes: int) -> StreamOffset:
+    def latest(self, start: StreamOffset, max_bytes: int, *, idle: bool = False) -> StreamOffset:
         """Return the end of the next batch from `start`; `start` itself if there is no new data.
 
         If the log has the records from `start`, the batch consists of them; otherwise of the
         earliest checkpoint after it, alone. While the log is live, no-op records at the end stay
-        for a later batch.
+        for a later batch, unless `idle` requests them.
 
         Raises:
             LogGap: there are only later records, and no checkpoint.
@@ -75,7 +75,7 @@ class Planner:
             if size and size + entry.size > max_bytes:
                 break
             size += entry.size
-            if not entry.idle or self._finite or self._long_idle(end, entry):
+            if not entry.idle or self._finite or idle or self._long_idle(end, entry):
                 end = entry.next
         return end
 

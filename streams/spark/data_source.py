@@ -139,6 +139,8 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 break
             for name in self._ringing().wait(left):
                 latest[name] = self._source(name).latest(begin[name])
+        if self._waits and latest != begin:
+            latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
         return {**start, **latest}
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Part]:

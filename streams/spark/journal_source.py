@@ -74,7 +74,7 @@ class JournalSource(Source):
     def initial(self) -> Offset:
         return {"sequence": 0}
 
-    def latest(self, start: Mapping[str, int]) -> Offset:
+    def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:  # noqa: ARG002
         return {"sequence": min(self._open().last, start["sequence"] + FACTS_A_BATCH)}
 
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[_Facts]:

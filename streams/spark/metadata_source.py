@@ -102,7 +102,7 @@ class KraftMetadata(Source):
                 return START._replace(offset=segments[0].base_offset).to_json()
         return START.to_json()
 
-    def latest(self, start: Mapping[str, int]) -> Offset:
+    def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:
         """Return the end of the next batch; a file source ends where its files end."""
         at = StreamOffset.from_json(start)
         if self._options.absent:
@@ -110,7 +110,7 @@ class KraftMetadata(Source):
         feed, index, planner = self._open(at)
         reach = feed.available()
         index.refresh(_below(reach, at.log))
-        latest = planner.latest(at, self._options.max_batch_bytes)
+        latest = planner.latest(at, self._options.max_batch_bytes, idle=along)
         feed.note_damage(index.damage)
         if latest == at and reach is not None and reach.log > at.log and index.damage is None:
             latest = beginning(at.log + 1)

@@ -36,8 +36,11 @@ class Source(ABC):
         """Return the start of a new query."""
 
     @abstractmethod
-    def latest(self, start: Mapping[str, int]) -> Offset:
-        """Return the end of the next batch, without waiting; `start`: there is nothing new."""
+    def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:
+        """Return the end of the next batch, without waiting; `start`: there is nothing new.
+
+        `along`: another source has a batch, so data that is not worth one is taken along.
+        """
 
     @abstractmethod
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[Any]:

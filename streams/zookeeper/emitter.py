@@ -17,8 +17,9 @@ from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
 
-COALESCE_MS: Final = 5000
-"""Maximum time for which a heartbeat is delayed."""
+COALESCE_MS: Final = 10_000
+"""Maximum time for which a heartbeat is delayed: each one is a batch of the job, and it counts as
+missing after 30 s (`migration.observed.zookeeper.BEACON_STALE_MS`)."""
 
 _HEARTBEAT_FIELDS: Final = frozenset(
     {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}

@@ -14,6 +14,7 @@ from migration.observed.source_status import SourceStatus
 from migration.shard.placement import ZOOKEEPER
 from streams.spark.data_source import JobReader, KraftgateDataSource, source_name
 from streams.spark.journal_source import ZooKeeperSource
+from streams.spark.metadata_source import KraftMetadata
 from streams.spark.settings import ClusterSources
 from streams.state.fact_codec import unpack_row
 from streams.state.journal import Journal
@@ -123,3 +124,23 @@ def test_news_of_any_source_end_the_wait(tmp_path: Path, monkeypatch: pytest.Mon
     asked.join(PATIENCE_S)
     source.stop()
     assert ends[0]["a/zookeeper"] == {"sequence": 1}
+
+
+def test_a_batch_takes_along_what_is_not_worth_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No-op records of the metadata log, in a batch that another source causes."""
+
+    def latest(_: object, start: dict[str, int], *, along: bool = False) -> dict[str, int]:
+        return {**start, "offset": start["offset"] + along}
+
+    monkeypatch.setattr(KraftMetadata, "latest", latest)
+    with stopped(reader(tmp_path, "a", waits=True)) as source:
+        start = source.initialOffset()
+        monkeypatch.setattr("streams.spark.data_source._WAIT_S", 0.0)
+        assert source.latestOffset(start, NO_LIMIT) == start
+    write(tmp_path, "a", 1)
+    with stopped(reader(tmp_path, "a", waits=True)) as source:
+        end = source.latestOffset(start, NO_LIMIT)
+    assert end["a/zookeeper"] == {"sequence": 1}
+    assert end["a/kraft_metadata"]["offset"] == start["a/kraft_metadata"]["offset"] + 1

@@ -84,8 +84,11 @@ def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) ->
     append(spool, SECOND, log=2)
     source = reader(spool)
     first = latest(source, START)
-    # No-op records at the end are left, and nothing follows from them.
+    # No-op records at the end are left, and nothing follows from them; another source's batch
+    # takes them along.
     assert (first.log, first.offset) == (1, 4)
+    along = StreamOffset.from_json(source.latest(START.to_json(), along=True))
+    assert (along.log, along.offset) == (1, 6)
     step = latest(source, first)
     assert step == StreamOffset(2, 0, 0, -1)
     end = latest(source, step)
