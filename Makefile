@@ -39,8 +39,9 @@ IN_MEMORY := if grep -q '^[^ ]* /dev/shm ' /proc/mounts && ! grep -q '^[^ ]* /de
 	[ -w /dev/shm ] && [ "$$(df --output=avail --block-size=1G /dev/shm | tail -n 1)" -ge 4 ]; then export TMPDIR=/dev/shm; fi
 PYTEST = $(IN_MEMORY); exec $(BIN)/python -m pytest --override-ini tmp_path_retention_count=1
 
-test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
-	@$(PYTEST) --override-ini tmp_path_retention_policy=failed \
+test: venv ## everything: tools, then all tests
+	@$(MAKE) --jobs 2 --output-sync=target lint types imports console jars warm prometheus chromium
+	$(PYTEST) --override-ini tmp_path_retention_policy=failed \
 		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
