@@ -14,7 +14,7 @@ from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
 from migration.values.timestamps import iso
 from orchestrator.api.rows import alert_row
-from orchestrator.cli.framework import config_option, json_option
+from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import ConfigError, KraftgateError, NoDataError
 from orchestrator.notify.channel import Channel
@@ -39,7 +39,7 @@ class ReceiverTest:
     response: str
 
 
-@click.group()
+@click.group(cls=Group)
 def alerts() -> None:
     """Show the active alerts and what receivers were notified of, and test the receivers.
 

@@ -13,7 +13,7 @@ from orchestrator.audit.entry import Entry
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.sentences import sentence
-from orchestrator.cli.framework import config_option, json_option
+from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import AuditError
 from orchestrator.output.formatting import quoted
@@ -22,7 +22,7 @@ from orchestrator.output.printing import echo, echo_exact, echo_json
 _cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
 
 
-@click.group()
+@click.group(cls=Group)
 def audit() -> None:
     """Show, export and verify the audit trail: decisions, actions, and who made them.
 

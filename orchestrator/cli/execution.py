@@ -68,7 +68,7 @@ def approve(request: OperatorRequest, checkpoint: str, confirm: str | None) -> N
 
     \b
     Example:
-      kraftgate approve 'finalize[3000]' --reason 'soaked for a day, CHG-1234' --confirm prod
+      kraftgate approve 'finalize[3000]' --reason CHG-1234 --confirm prod
     """
     approval.approve(replace(request, confirm=lambda name: confirm or _typed(name)), checkpoint)
 
@@ -119,7 +119,7 @@ def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> N
 
     \b
     Example:
-      kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route, fixed'
+      kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route'
     """
     if decision is None:
         raise click.UsageError("add --done, --repeat, --execute or --ended")

@@ -118,19 +118,23 @@ _WHOLE = 1000
 """Characters; no sentence of the help is longer."""
 
 
-class Program(click.Group):
-    """The group of all commands; prints Kraftgate's errors and exits with their codes."""
+class Group(click.Group):
+    """A group whose help lists its commands with whole sentences."""
 
     groups: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """The headings of the help, each with its commands."""
+    """The headings of the help, each with its commands; empty: one heading with all."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by their groups, with whole sentences."""
-        for heading, names in self.groups.items():
+        """Write the commands by their groups."""
+        for heading, names in (self.groups or {"Commands": self.list_commands(ctx)}).items():
             found = [(name, self.get_command(ctx, name)) for name in names]
             rows = [(name, each.get_short_help_str(_WHOLE)) for name, each in found if each]
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+class Program(Group):
+    """The group of all commands; prints Kraftgate's errors and exits with their codes."""
 
     def invoke(self, ctx: click.Context) -> object:
         from orchestrator.errors import ExitCode, KraftgateError, ProblemsError

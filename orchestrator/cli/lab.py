@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from orchestrator.cli.framework import json_option
+from orchestrator.cli.framework import Group, json_option
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.control.channel import Message, ask
 from orchestrator.lab.control.foreground import hold
@@ -50,7 +50,7 @@ class LabFailure(click.ClickException):
         self.exit_code: int = error.exit_code  # type: ignore[misc]  # click reads it so
 
 
-class LabGroup(click.Group):
+class LabGroup(Group):
     """Turns a LabError of a command into its message and exit code."""
 
     def invoke(self, ctx: click.Context) -> object:

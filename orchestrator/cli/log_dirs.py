@@ -71,7 +71,7 @@ def log_dirs(
     \b
     Examples:
       kraftgate log-dirs --broker 3
-      kraftgate log-dirs --json | jq '.brokers[].log_dirs[] | select(.state != "online")'
+      kraftgate log-dirs --json | jq '.brokers[].log_dirs[].state'
       kraftgate log-dirs --format kafka --topic orders
     """
     if as_json and format_ is not None:

@@ -45,6 +45,7 @@ from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.move_entries import left_throttled
 from orchestrator.audit.opening import open_verified
 from orchestrator.cli.framework import (
+    Group,
     cluster_option,
     config_option,
     json_option,
@@ -94,7 +95,7 @@ class _Asked:
     security: Security
 
 
-@click.group()
+@click.group(cls=Group)
 def move() -> None:
     """Plan, apply, verify and cancel moves of replicas between the log directories of a broker.
 
@@ -102,7 +103,7 @@ def move() -> None:
 
     \b
     Example:
-      kraftgate move plan --broker 3 --drain /data/d1 --throttle 50000000 --out plan.json
+      kraftgate move plan --broker 3 --drain /data/d1 --out plan.json
       kraftgate move apply plan.json
       kraftgate move verify plan.json
     """
@@ -162,7 +163,7 @@ def plan(
     \b
     Examples:
       kraftgate move plan --broker 3 --drain /data/d1
-      kraftgate move plan --broker 3 --even bytes --throttle 50000000 --out plan.json
+      kraftgate move plan --broker 3 --even bytes --out plan.json
       kraftgate move plan --from reassignment.json --json | jq .kraftgate.moves
     """
     if sum(each is not None for each in (path, measure, file)) != 1:

@@ -28,7 +28,7 @@ _COMMANDS: Final = (
     ("resume", "execution", "Resume the execution after `pause`."),
     ("rollback", "execution", "Start the rollback of the current checkpoint."),
     ("run", "run", "Follow the clusters, show them, and execute their runbook, until Ctrl-C."),
-    ("runbook", "runbook", "Runbooks: list, show, check, schema."),
+    ("runbook", "runbook", "Runbooks: list, show, copy, check, schema."),
     ("skip", "execution", "Continue without CHECKPOINT: skip its step and its gate."),
     ("status", "status", "Print the last observed state, and what is pending."),
     ("wait", "wait", "Wait until conditions hold, for a script that performs the steps itself."),

@@ -58,12 +58,17 @@ The configuration (kraftgate.yaml):
   zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
   controllers: {bootstrap: "c1:9093,c2:9093"}
   brokers: {bootstrap: "b1:9092,b2:9092"}
-  jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
+  jmx:
+    exporters:
+      "1": "http://b1:7071/metrics"
+      "3000": "http://c1:7071/metrics"
   state_dir: ./kraftgate-state
   metrics: {listen: "127.0.0.1:9464"}
   console: {listen: "127.0.0.1:8464"}
   stall: {after: 5m}
-  alerts: {runbook_url: "https://wiki.example.com/kraftgate", slack: [{url_file: slack-url}]}
+  alerts:
+    runbook_url: "https://wiki.example.com/kraftgate"
+    slack: [{url_file: slack-url}]
   runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 """
 

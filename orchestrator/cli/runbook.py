@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from migration.values.nearest import did_you_mean
-from orchestrator.cli.framework import json_option
+from orchestrator.cli.framework import Group, json_option
 from orchestrator.output.printing import echo, echo_json, echo_text
 from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.markdown import page
@@ -15,7 +15,7 @@ from orchestrator.runbook.schema import schema_text
 DEFAULT: Final = "zk-to-kraft-jbod"
 
 
-@click.group()
+@click.group(cls=Group)
 def runbook() -> None:
     """Read and check runbooks. A runbook is a YAML file of checkpoints and rollbacks.
 

@@ -76,7 +76,7 @@ def wait(
     \b
     Examples:
       kraftgate wait --condition 'assignments_complete(3)' --timeout 30m
-      kraftgate wait --condition 'no_hazard(restart, 3)' --timeout 1m && systemctl restart kafka
+      kraftgate wait --condition 'no_hazard(restart, 3)' --timeout 1m
       kraftgate wait --condition isr_full --condition 'soak(10m)'
     """
     if not conditions and checkpoint is None:
