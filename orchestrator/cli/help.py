@@ -6,8 +6,13 @@ from orchestrator.output.manual import text, title, topics
 from orchestrator.output.printing import echo, echo_text
 
 
+def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the topics for the tab key."""
+    return [each for each in topics() if each.startswith(begun)]
+
+
 @click.command()
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=_completed)
 def help(topic: str | None) -> None:  # noqa: A001  # named for its command
     """Print a page of the handbook, or the list of topics.
 
