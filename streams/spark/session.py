@@ -87,10 +87,13 @@ SETTINGS: Final = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
+_LOOPBACK: Final = "127.0.0.1"
 _ON_ONE_MACHINE: Final = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
 }
+_LOCAL_IP: Final = "SPARK_LOCAL_IP"
+"""Without it Spark resolves the machine's name, which need not have an address."""
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
 _PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
@@ -227,6 +230,7 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _output_to(log),
         _environment("SPARK_HOME", _home()),
         _environment(_ARGUMENTS, _secret(deployment, scratch)),
+        _environment(_LOCAL_IP, os.environ.get(_LOCAL_IP) if remote else _LOOPBACK),
         _left_to_us(),
     ):
         return builder.getOrCreate()
