@@ -46,5 +46,7 @@ def test_hooks_outlive_it_and_a_wrong_configuration_is_not_started_again() -> No
     unit.read(UNIT)
     service = unit["Service"]
     assert service["KillMode"] == "process"
+    assert service["RemoveIPC"] == "no"
+    assert "\nEnvironment=TMPDIR=/var/cache/kraftgate\n" in UNIT.read_text("utf-8")
     assert service["RestartPreventExitStatus"] == "2"
     assert "--config /etc/kraftgate/kraftgate.yaml" in service["ExecStart"]
