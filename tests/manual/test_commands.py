@@ -44,7 +44,7 @@ PARSED: Final = {
 GROUPS: Final = {"alerts", "audit", "lab", "move", "runbook"}
 OTHERS: Final = {
     "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip",
-    "python", "spark-submit", "ssh", "systemctl",
+    "podman", "python", "spark-submit", "ssh", "systemctl",
 }  # fmt: skip
 """Tools that are not Kraftgate's."""
 

@@ -281,7 +281,8 @@ def test_nothing_odd_reaches_the_other_sides_shell(here: Host, word: str) -> Non
 
 
 def test_shellcheck_has_nothing_to_say() -> None:
-    scripts = [str(HOOKS / "kraftgate-node"), str(HOOKS / "kraftgate-ssh")]
+    entry_point = HOOKS.parent / "container" / "entrypoint"
+    scripts = [str(HOOKS / "kraftgate-node"), str(HOOKS / "kraftgate-ssh"), str(entry_point)]
     found = subprocess.run(
         [Path(sys.executable).with_name("shellcheck"), *scripts],
         capture_output=True,
