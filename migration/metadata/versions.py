@@ -11,7 +11,9 @@ JBOD_NAME: Final = "3.7-IV2"
 MIGRATION_RELEASE: Final = (3, 7)
 """The first release that migrates brokers with several log directories."""
 SETTLED_RELEASE: Final = (3, 9)
-"""The release that fixes the known defects of such migrations (and the last one with ZooKeeper)."""
+"""The release that all tests run, and the last one with ZooKeeper."""
+TESTED_RELEASES: Final = ((3, 8), SETTLED_RELEASE)
+"""The releases with which the tests make a whole migration (handbook, "Kafka versions")."""
 
 _LEVELS: Final = {
     "3.0-IV1": 1, "3.1-IV0": 2, "3.2-IV0": 3, "3.3-IV0": 4, "3.3-IV1": 5, "3.3-IV2": 6,
@@ -43,6 +45,13 @@ def level_of(name: str) -> int | None:
 def name_of(level: int) -> str:
     """Return the name of a level; of an unknown level, its number."""
     return next((name for name, known in _LEVELS.items() if known == level), f"level {level}")
+
+
+def untested(level: int) -> str | None:
+    """Return, as a sentence, that no migration is tested with this level; None: one is."""
+    if release_of_level(level) in TESTED_RELEASES:
+        return None
+    return f"no migration is tested with metadata.version {name_of(level)} (kraftgate help limits)"
 
 
 def release_of_level(level: int) -> tuple[int, int]:

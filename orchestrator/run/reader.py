@@ -16,6 +16,7 @@ from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
+from migration.metadata.versions import untested
 from migration.observed.source_status import (
     NO_STATUS,
     SourceStatus,
@@ -115,8 +116,15 @@ class ClusterRead:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the sources cannot observe in this cluster, in the sources' own words."""
-        return (*self.status.limits, *self.zookeeper.limits, *self.log_dirs.limits)
+        """What the sources cannot observe in this cluster, and that its version is untested."""
+        level, phase = self.summary.metadata_version, self.summary.phase
+        version = None if level is None or phase is Phase.KRAFT else untested(level)
+        return (
+            *self.status.limits,
+            *self.zookeeper.limits,
+            *self.log_dirs.limits,
+            *(() if version is None else (version,)),
+        )
 
     def position(self, source: DataSource) -> tuple[int | None, int]:
         """Return the end of a source's data, and the position up to which the store includes it.

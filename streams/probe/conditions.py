@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from migration.assessment.checks.check import Result
 from migration.assessment.checks.phase import mode_of
 from migration.assessment.checks.run import judge
 from migration.assessment.conditions import (
-    BlockingCheck,
+    CheckSeen,
     PreflightSeen,
     QuorumSeen,
     SettingsSeen,
@@ -40,12 +41,16 @@ def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSe
     if facts.nothing_reached:
         return Unknown("neither ZooKeeper nor a broker or controller answers")
     results = judge(facts)
-    blocking = tuple(
-        BlockingCheck(id=each.check.id, text=each.finding.reason)
-        for each in results
-        if each.is_blocking
+    return PreflightSeen(
+        at_ms=at_ms,
+        checks=len(results),
+        blocking=tuple(_seen(each) for each in results if each.is_blocking),
+        warning=tuple(_seen(each) for each in results if each.is_warning),
     )
-    return PreflightSeen(at_ms=at_ms, checks=len(results), blocking=blocking)
+
+
+def _seen(result: Result) -> CheckSeen:
+    return CheckSeen(id=result.check.id, text=result.finding.reason)
 
 
 def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:

@@ -19,7 +19,9 @@ from migration.metadata.versions import (
     JBOD_NAME,
     MIGRATION_RELEASE,
     SETTLED_RELEASE,
+    TESTED_RELEASES,
     level_of,
+    release_of_level,
 )
 from migration.observed.log_dirs import FAILURE_TIMEOUT, FAILURE_TIMEOUT_MS
 from migration.observed.probed import Broker, Facts, Unknown
@@ -97,13 +99,22 @@ def broker_versions(facts: Facts) -> Finding:
         return violated("brokers run several releases", *worse_first(lines, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
-    if any(release < SETTLED_RELEASE for release in releases):
+    if SETTLED_RELEASE not in releases:
         fix = (
-            f"upgrade to the latest {dotted(SETTLED_RELEASE)} first: known defects of migrations"
-            " with several directories are fixed there"
+            f"before the window, upgrade to the latest {dotted(SETTLED_RELEASE)}, or read what"
+            " differs: `kraftgate help limits`"
         )
-        return warned("the brokers run an early release", *lines, fix=fix)
+        return warned(_little_tested(*releases), *lines, fix=fix)
     return satisfied(f"all {len(known)} brokers run {dotted(next(iter(releases)))}")
+
+
+def _little_tested(release: tuple[int, ...]) -> str:
+    if release in TESTED_RELEASES:
+        return (
+            f"Kafka {dotted(release)} is tested less than {dotted(SETTLED_RELEASE)}: with one"
+            " whole migration"
+        )
+    return f"Kraftgate is not tested with Kafka {dotted(release)}"
 
 
 @needs(no_brokers)
@@ -133,9 +144,14 @@ def inter_broker_protocol(facts: Facts) -> Finding:
         return violated(f"{PROTOCOL} differs", *worse_first(lines, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
-    if any(level < JBOD_LEVEL for level in levels):
-        fix = f"raise {PROTOCOL} to the brokers' release: it is fixed once the migration begins"
-        return warned(f"{PROTOCOL} is early", *lines, fix=fix)
+    own = {each.release for each in facts.brokers if not isinstance(each.release, Unknown)}
+    if own and not {release_of_level(level) for level in levels} <= own:
+        fix = (
+            f"set {PROTOCOL} to the brokers' release and restart them one by one, before the"
+            " window: it is fixed once the migration begins, and Kraftgate is tested only with"
+            " the release's own"
+        )
+        return warned(f"{PROTOCOL} is not that of the brokers' release", *lines, fix=fix)
     return satisfied(lines[0].partition(": ")[2] + " on every broker")
 
 

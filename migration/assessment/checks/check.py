@@ -40,6 +40,11 @@ class Result:
         return self.check.blocks and self.finding.verdict is Verdict.UNKNOWN
 
     @property
+    def is_warning(self) -> bool:
+        """Whether it found something that does not block."""
+        return self.finding.verdict is Verdict.VIOLATED and not self.is_blocking
+
+    @property
     def is_consequence(self) -> bool:
         """Whether it is unknown only because another check is, to which its advice refers."""
         return self.finding.verdict is Verdict.UNKNOWN and self.finding.fix.startswith("see ")

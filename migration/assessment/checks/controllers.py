@@ -48,9 +48,10 @@ def metadata_version(facts: Facts) -> Finding:
                 f"metadata.version of {one.endpoint}: it has none yet or does not report it"
             )
     fix = (
-        "while nothing has been copied, format the controllers again with the brokers' release"
-        " (kafka-storage format --release-version 3.9); metadata.version must equal the brokers'"
-        f" {PROTOCOL}, and be {JBOD_NAME} or later for several log directories"
+        "while nothing has been copied, format the controllers again"
+        f" (kafka-storage format --release-version {_release_version(facts)}); metadata.version"
+        f" must equal the brokers' {PROTOCOL}, and be {JBOD_NAME} or later for several log"
+        " directories"
     )
     bad = [f"{where}: {name_of(level)}" for where, level in known.items() if level < JBOD_LEVEL]
     if bad:
@@ -70,6 +71,13 @@ def metadata_version(facts: Facts) -> Finding:
     if missing:
         return missing_data(*missing, fix=ASK)
     return satisfied(listed(sorted({name_of(level) for level in known.values()})))
+
+
+def _release_version(facts: Facts) -> str:
+    """Return the brokers' protocol version, if directories are possible with it."""
+    texts = [settings.get(PROTOCOL, "") for _, settings in known_settings(facts)]
+    fit = (text for text in texts if (level_of(text) or 0) >= JBOD_LEVEL)
+    return next(fit, dotted(SETTLED_RELEASE))
 
 
 @needs(phase_without_quorum)

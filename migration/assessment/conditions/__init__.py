@@ -10,7 +10,7 @@ from migration.assessment.conditions.condition import (
 )
 from migration.assessment.conditions.parse import external, known, parse
 from migration.assessment.conditions.view import (
-    BlockingCheck,
+    CheckSeen,
     Execution,
     PreflightSeen,
     QuorumSeen,
@@ -23,8 +23,8 @@ from migration.assessment.finding import Finding, Verdict, verdict_of
 
 __all__ = [
     "SOAK",
-    "BlockingCheck",
     "Call",
+    "CheckSeen",
     "Condition",
     "ConditionDoc",
     "ConditionError",

@@ -58,7 +58,12 @@ def _preflight_passed(view: View) -> Finding:
         named = ", ".join(each.id for each in seen.blocking)
         lines = [f"{each.id}: {each.text}" for each in seen.blocking]
         return violated(f"{count(len(seen.blocking), 'check')} of {seen.checks}: {named}", *lines)
-    return satisfied(f"none of {count(seen.checks, 'check')} blocks")
+    reason = f"none of {count(seen.checks, 'check')} blocks"
+    if not seen.warning:
+        return satisfied(reason)
+    named = ", ".join(each.id for each in seen.warning)
+    lines = [f"{each.id}: {each.text}" for each in seen.warning]
+    return satisfied(f"{reason}, {len(seen.warning)} of them warn: {named}", *lines)
 
 
 def _soak(view: View, duration: timedelta) -> Finding:

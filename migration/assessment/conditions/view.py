@@ -75,8 +75,8 @@ class QuorumSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockingCheck:
-    """A check before the window that blocks, or whose result is unknown."""
+class CheckSeen:
+    """A check before the window that blocks, is unknown, or warns."""
 
     id: str
     text: str
@@ -88,11 +88,14 @@ class PreflightSeen:
 
     Attributes:
         checks: number of checks.
+        blocking: those that block, also because their result is unknown.
+        warning: those that warn and do not block.
     """
 
     at_ms: int
     checks: int
-    blocking: tuple[BlockingCheck, ...] = ()
+    blocking: tuple[CheckSeen, ...] = ()
+    warning: tuple[CheckSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,12 +202,14 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
         ),
         way_out=(
             "Take the brokers out of migration mode, stop the controllers, format them again"
-            " with the brokers' release (kafka-storage.sh format --release-version 3.9), and start"
-            " over. Nothing has been copied yet, and in this phase kafka-features.sh cannot raise"
-            " it. A broker with the old quorum's log fails on the new one."
+            " with the brokers' release (kafka-storage.sh format --release-version 3.9; 3.8 for"
+            " Kafka 3.8), and start over. Nothing has been copied yet, and in this phase"
+            " kafka-features.sh cannot raise it. A broker with the old quorum's log fails on the"
+            " new one."
             if nothing_copied
             else "Raise it before you restart more brokers with several directories:"
-            " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9"
+            " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9 (3.8 for Kafka"
+            " 3.8)"
         ),
     )
 

@@ -209,6 +209,14 @@ def test_what_the_sources_do_not_see_is_said() -> None:
     assert told["limits"] == ["topics are polled"]
 
 
+def test_an_untested_metadata_version_is_said_unless_nothing_is_migrated() -> None:
+    def limits(level: int, phase: Phase) -> object:
+        return status_of(replace(HYBRID.summary, metadata_version=level, phase=phase))["limits"]
+
+    assert "3.7-IV4" in str(limits(19, Phase.HYBRID))
+    assert limits(20, Phase.HYBRID) == limits(21, Phase.HYBRID) == limits(19, Phase.KRAFT) == []
+
+
 def test_several_clusters_are_a_list() -> None:
     assert clusters_json([{"a": 1}, {"b": 2}], many=True) == {"clusters": [{"a": 1}, {"b": 2}]}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from migration.assessment.conditions import (
-    BlockingCheck,
+    CheckSeen,
     DataSource,
     PreflightSeen,
     SettingsSeen,
@@ -433,7 +433,7 @@ CASES = (
         VIOLATED,
         view(
             preflight=PreflightSeen(
-                at_ms=NOW, checks=40, blocking=(BlockingCheck(id="isr", text="not full"),)
+                at_ms=NOW, checks=40, blocking=(CheckSeen(id="isr", text="not full"),)
             )
         ),
     ),
@@ -449,6 +449,16 @@ CAN: Mapping[str, frozenset[Verdict]] = {
     name: frozenset(case.verdict for case in CASES if parse(case.text).name == name)
     for name in {doc.name for doc in known()}
 }
+
+
+WARNED = PreflightSeen(at_ms=NOW, checks=40, warning=(CheckSeen(id="isr", text="not full"),))
+
+
+def test_a_gate_that_preflight_opens_names_what_it_warns_of() -> None:
+    found = parse("preflight_passed").judge(view(preflight=WARNED))
+    assert found.verdict is SATISFIED
+    assert "isr" in found.reason
+    assert found.evidence == ("isr: not full",)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.text}-{case.verdict}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from migration.assessment.conditions import (
-    BlockingCheck,
+    CheckSeen,
     DataSource,
     PreflightSeen,
     QuorumSeen,
@@ -391,7 +391,7 @@ def views(draw: st.DrawFn) -> View:
                     PreflightSeen(
                         at_ms=NOW,
                         checks=40,
-                        blocking=(BlockingCheck(id="isr", text="not full"),),
+                        blocking=(CheckSeen(id="isr", text="not full"),),
                     ),
                 ]
             )
