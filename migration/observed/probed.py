@@ -26,6 +26,15 @@ class Unknown:
 Maybe: TypeAlias = T | Unknown
 NOT_ASKED: Final = Unknown("not polled yet")
 
+QUORUM_SETTINGS: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+"""The server properties that name the controllers: of a static quorum, of a dynamic one."""
+LISTENER_SETTINGS: Final = (
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "security.inter.broker.protocol",
+)
+"""The server properties of a broker's listeners that a new controller needs, too."""
+
 
 class TopicPartition(NamedTuple):
     """One partition."""

@@ -84,6 +84,22 @@ def log_options(function: _Command) -> _Command:
     return function
 
 
+def one_cluster(config: "Config", name: str | None) -> "ClusterEntry":
+    """Return the named cluster, or the only one.
+
+    Raises:
+        click.UsageError: several are configured, and none is named.
+        UnknownIdError: no cluster has this name.
+    """
+    names = ", ".join(each.name for each in config.clusters)
+    if name is None and len(config.clusters) > 1:
+        raise click.UsageError(
+            f"more than one cluster is configured; pass --cluster with one of: {names}"
+        )
+    (found,) = config.clusters_named(name)
+    return found
+
+
 def polled_cluster(config: "Config", name: str | None, command: str) -> "ClusterEntry":
     """Return the cluster that a command asks directly, by its `brokers`.
 
@@ -94,12 +110,7 @@ def polled_cluster(config: "Config", name: str | None, command: str) -> "Cluster
     """
     from orchestrator.errors import ConfigError
 
-    names = ", ".join(each.name for each in config.clusters)
-    if name is None and len(config.clusters) > 1:
-        raise click.UsageError(
-            f"more than one cluster is configured; pass --cluster with one of: {names}"
-        )
-    (found,) = config.clusters_named(name)
+    found = one_cluster(config, name)
     if found.brokers is None:
         what = f"{config.path}: cluster `{found.name}` has no `brokers`, which {command} polls"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])

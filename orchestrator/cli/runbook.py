@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from migration.values.nearest import did_you_mean
-from orchestrator.cli.framework import Group, json_option
+from orchestrator.cli.framework import Group, cluster_option, json_option, one_cluster
 from orchestrator.output.printing import echo, echo_json, echo_text
 from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.markdown import page
@@ -65,14 +65,42 @@ def copy(name: str, file: Path | None) -> None:
 
 @runbook.command()
 @click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
-def show(which: str) -> None:
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Fill in what the cluster of this configuration answers: its id, addresses, controllers.",
+)
+@cluster_option
+def show(which: str, config_path: Path | None, cluster: str | None) -> None:
     """Print a runbook as a Markdown page.
 
+    With --config it asks the cluster, and only reads. What it does not know stays in capitals, such
+    as CLUSTER_ID.
+
     \b
-    Example:
+    Examples:
       kraftgate runbook show disk-replacement | less
+      kraftgate runbook show zk-to-kraft-jbod --config kraftgate.yaml > night.md
     """
-    echo_text(page(load(which).runbook))
+    loaded = load(which)
+    values = {} if config_path is None else _values(config_path, cluster)
+    echo_text(page(loaded.runbook, values))
+
+
+def _values(config_path: Path, cluster: str | None) -> dict[str, str]:
+    """Ask the cluster for the values of the texts' fields; what is unknown is reported."""
+    from orchestrator.config.load import load_config
+    from orchestrator.config.targets import target_of
+    from orchestrator.runbook.cluster_facts import facts_of
+    from streams.probe.gather import gather
+
+    entry = one_cluster(load_config(config_path), cluster)
+    facts = facts_of(entry, gather(target_of(entry)))
+    for line in facts.not_known:
+        echo(f"not known: {line}", err=True)
+    return facts.values()
 
 
 @runbook.command()

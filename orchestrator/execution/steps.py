@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.conditions import View
-from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
+from migration.image.summary import WITHOUT_ZOOKEEPER
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
@@ -18,19 +18,16 @@ from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
+from orchestrator.execution.step_fields import fields_of, readable_fields
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
-from orchestrator.output.visible import visible_line
 from orchestrator.redaction.known_secrets import Secrets
-from orchestrator.runbook.cluster_facts import addresses_of
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.model import Step
-from orchestrator.runbook.templates import fields_for, render
+from orchestrator.runbook.templates import render
 
 OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
 it."""
-
-_UNKNOWN: Final = "(not known)"
 
 Record = Callable[[Body], None]
 MakeHook = Callable[[str, Mapping[str, str], Mapping[str, str]], Hook | None]
@@ -81,7 +78,7 @@ class Steps:
             why the step cannot begin now; None: it has begun.
         """
         state = execution.checkpoint(instance.id)
-        fields = _fields(self._entry, instance.bind, view.summary)
+        fields = fields_of(self._entry, instance, view)
         run = f"{execution.sequence}-{instance.id}-{state.attempts + 1}"
         try:
             hook = self._hook(step, fields, self._hook_environment(instance, run))
@@ -89,7 +86,7 @@ class Steps:
         except (RunbookError, SecretUnknown) as error:
             return f"the command of step {step.name}: {error}"
         if hook is None or argv is None:
-            text = render(step.manual, _shown(fields))
+            text = render(step.manual, readable_fields(self._entry, instance, view))
             self._record(
                 entries.StepShown(
                     checkpoint=instance.id, text=text, open_before=is_open(), facts=facts
@@ -125,11 +122,11 @@ class Steps:
             return ""
         if step.do is None:
             return f"Perform step {step.name} of {instance.id}"
-        return render(step.do, _shown(_fields(self._entry, instance.bind, view.summary)))
+        return render(step.do, readable_fields(self._entry, instance, view))
 
     def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
-        fields = _fields(self._entry, instance.bind, view.summary)
+        fields = fields_of(self._entry, instance, view)
         try:
             return self._hook(step, fields, {}) is not None
         except RunbookError:
@@ -207,35 +204,6 @@ def hook_for(
         pass_env=hooks.passed(step, os.environ),
         secrets=Secrets(variables=hooks.file.secrets),
     )
-
-
-def _fields(
-    entry: ClusterEntry, bind: Mapping[str, str], summary: ClusterSummary
-) -> dict[str, str]:
-    """Return the known values of the fields that `orchestrator.runbook.templates` allows.
-
-    The rack of a broker without a rack is "".
-    """
-    fields = {"cluster": entry.name, **addresses_of(entry), "phase": str(summary.phase), **bind}
-    if "broker" in bind:
-        broker = next((each for each in summary.brokers if str(each.id) == bind["broker"]), None)
-        if broker is not None:
-            fields |= {"host": broker.host or "", "rack": broker.rack or ""}
-    elif "controller" in bind:
-        known = summary.controllers or ()
-        one = next((each for each in known if str(each.id) == bind["controller"]), None)
-        if one is not None:
-            fields["host"] = one.host or ""
-    if not fields.get("host"):
-        fields.pop("host", None)
-    return fields
-
-
-def _shown(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the values for a text that an operator reads, with a placeholder for unknown ones."""
-    kind = next((each for each in ("broker", "controller") if each in fields), None)
-    names = fields_for(kind)  # type: ignore[arg-type]  # these are its two values
-    return {name: visible_line(fields.get(name, _UNKNOWN)) for name in names}
 
 
 def _has_zookeeper(view: View) -> bool:

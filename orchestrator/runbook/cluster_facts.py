@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from migration.assessment.checks.takeover import image_of
-from migration.observed.probed import Facts, Unknown
+from migration.observed.probed import Broker, Facts, Unknown
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.values import parse_host_port
 from orchestrator.runbook.instance_order import Leaders, Member
+from orchestrator.runbook.step_values import NO_ANSWERS, Answers, step_values
+from streams.probe.gather import cluster_id_from
 
 _PHASE: Final = "PHASE"
 
@@ -22,6 +24,7 @@ class ClusterFacts:
         controllers: the controllers that answer; none before they are provisioned.
         addresses: the fields `brokers`, `controllers`, `zookeeper`, as configured; an absent one is
             not configured.
+        answers: for the other fields.
         not_known: the facts that are unknown, as text.
     """
 
@@ -30,6 +33,7 @@ class ClusterFacts:
     controllers: tuple[Member, ...]
     leaders: Leaders
     addresses: dict[str, str]
+    answers: Answers = NO_ANSWERS
     not_known: tuple[str, ...] = ()
 
     def values(self, member: Member | None = None, each: str | None = None) -> dict[str, str]:
@@ -38,7 +42,13 @@ class ClusterFacts:
         `each` is the kind of `member`: broker or controller. The phase differs at each step, so a
         plan shows a placeholder for it.
         """
-        found = {"cluster": self.cluster, "phase": _PHASE, **self.addresses}
+        broker = member.id if member is not None and each == "broker" else None
+        found = {
+            "cluster": self.cluster,
+            "phase": _PHASE,
+            **self.addresses,
+            **step_values(self.answers, broker),
+        }
         if member is not None and each is not None:
             found[each] = str(member.id)
             found["rack"] = member.rack
@@ -81,8 +91,36 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
             active_controller=next(iter(leaders), None),
         ),
         addresses=addresses_of(entry),
+        answers=_answers(entry, asked),
         not_known=tuple(_not_known(asked)),
     )
+
+
+def planned_controllers(entry: ClusterEntry) -> tuple[str, ...]:
+    """Return the configured addresses of the controllers."""
+    return () if entry.controllers is None else tuple(map(str, entry.controllers.bootstrap))
+
+
+def _answers(entry: ClusterEntry, asked: Facts) -> Answers:
+    return Answers(
+        cluster_id=asked.wanted_id or cluster_id_from(asked.topics, asked.zookeeper),
+        controllers=[
+            each.settings for each in asked.controllers if not isinstance(each.settings, Unknown)
+        ],
+        brokers=[each.settings for each in asked.brokers if not isinstance(each.settings, Unknown)],
+        planned=() if asked.answering else planned_controllers(entry),
+        taken={each.id for each in asked.brokers},
+        log_dirs={each.id: _log_dirs(each) for each in asked.brokers},
+    )
+
+
+def _log_dirs(broker: Broker) -> tuple[str, ...]:
+    """Return the directories in the order of `log.dirs`, if the broker reported it."""
+    if not isinstance(broker.settings, Unknown) and broker.settings.get("log.dirs"):
+        return tuple(each.strip() for each in broker.settings["log.dirs"].split(","))
+    if isinstance(broker.log_dirs, Unknown):
+        return ()
+    return tuple(each.path for each in broker.log_dirs)
 
 
 def _host(endpoint: str) -> str:

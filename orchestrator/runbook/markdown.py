@@ -15,7 +15,7 @@ from orchestrator.runbook.model import (
     Runbook,
 )
 from orchestrator.runbook.places import Place, everywhere, forward, in_turn
-from orchestrator.runbook.templates import fields_for, render
+from orchestrator.runbook.templates import readable, render
 
 _RULES: Final = {
     "rack": "rack by rack",
@@ -24,12 +24,12 @@ _RULES: Final = {
 }
 
 
-def page(runbook: Runbook) -> str:
-    """Return the whole page."""
-    return "\n".join(_lines(runbook)).rstrip() + "\n"
+def page(runbook: Runbook, values: Mapping[str, str] | None = None) -> str:
+    """Return the whole page; `values`: the known values of the fields of the steps' texts."""
+    return "\n".join(_lines(runbook, values or {})).rstrip() + "\n"
 
 
-def _lines(runbook: Runbook) -> Iterator[str]:
+def _lines(runbook: Runbook, values: Mapping[str, str]) -> Iterator[str]:
     words = _words_of(runbook)
     places = in_turn(forward(runbook))
     yield from (f"# {runbook.title}", "", runbook.explain.strip(), "")
@@ -43,8 +43,8 @@ def _lines(runbook: Runbook) -> Iterator[str]:
         yield from (f"## {number}. {place.checkpoint.title}", "")
         above = places[number - 2].checkpoint.id if number > 1 else None
         yield from _before(place, above)
-        yield from _checkpoint(place.checkpoint, words)
-    yield from _rollbacks(runbook, words)
+        yield from _checkpoint(place.checkpoint, words, values)
+    yield from _rollbacks(runbook, words, values)
     yield from _glossary(runbook)
 
 
@@ -54,7 +54,9 @@ def _before(place: Place, above: str | None) -> Iterator[str]:
         yield from (f"It follows {names}.", "")
 
 
-def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[str]:
+def _checkpoint(
+    checkpoint: Checkpoint, words: Mapping[str, str], values: Mapping[str, str]
+) -> Iterator[str]:
     yield from (checkpoint.explain.strip(), "")
     if checkpoint.irreversible:
         yield from ("**No rollback is possible once it has begun.**", "")
@@ -74,7 +76,7 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
     yield from _approval(checkpoint)
     if checkpoint.step is not None:
         yield from (f"### What to do (step `{checkpoint.step.name}`)", "")
-        shown = {name: name.upper() for name in fields_for(checkpoint.for_each)}
+        shown = readable(values, checkpoint.for_each)
         yield from (render(checkpoint.step.manual, shown).strip(), "")
     yield from ("The gate opens when all of these hold:", "")
     for text in checkpoint.opens_when:
@@ -123,13 +125,16 @@ def _rollback(checkpoint: ForwardCheckpoint) -> Iterator[str]:
     yield from (f"The rollback from here{until}: [`{name}`](#back-{name}).", "")
 
 
-def _rollbacks(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
+def _rollbacks(
+    runbook: Runbook, words: Mapping[str, str], values: Mapping[str, str]
+) -> Iterator[str]:
     for way in runbook.rollbacks:
         yield from (f'<a id="back-{way.id}"></a>', "", f"## Rollback: {way.title} (`{way.id}`)", "")
         yield from (way.explain.strip(), "")
         for number, checkpoint in enumerate(way.checkpoints, 1):
             yield from (f"### {number}. {checkpoint.title} (`{checkpoint.id}`)", "")
-            yield from (line.replace("### ", "#### ", 1) for line in _checkpoint(checkpoint, words))
+            lines = _checkpoint(checkpoint, words, values)
+            yield from (line.replace("### ", "#### ", 1) for line in lines)
         if way.then is not None:
             yield from (f"The rollback [`{way.then}`](#back-{way.then}) follows.", "")
 

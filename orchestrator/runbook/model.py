@@ -58,9 +58,13 @@ class Step(Strict):
         " the headline has the step's name.",
     )
     manual: Text = Field(
-        description="What a person does, on which host. Fields: {cluster}, {phase}, {brokers},"
-        " {controllers}, {zookeeper}; for each broker also {broker}, {host}, {rack}, for each"
-        " controller {controller}, {host}. A brace itself is written twice."
+        description="What a person does, on which host. Fields: {cluster}, {cluster_id}, {phase},"
+        " {brokers}, {controllers}, {zookeeper}; for each broker also {broker}, {host}, {rack},"
+        " {log_dirs} (paths, as a command takes them) and {quorum_line}, for each controller"
+        " {controller}, {host}; for a step that is done once also lines of controller.properties:"
+        " {quorum_line} (controller.quorum.voters=...), {controller_lines} (node.id and listeners"
+        " of each controller), and the values {listener_map} and {inter_broker_listener} of the"
+        " brokers. A brace itself is written twice."
     )
 
 

@@ -16,7 +16,7 @@ from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member, in_order, rules_of
 from orchestrator.runbook.model import Approval, Checkpoint, Rollback, Runbook, Step
 from orchestrator.runbook.places import forward, in_turn
-from orchestrator.runbook.templates import fields_for, render
+from orchestrator.runbook.templates import readable, render
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +160,7 @@ class _Planner:
         values = self._facts.values(member, each)
         hook = None if self._hooks is None else self._hooks.command(step.name)
         if hook is None or self._hooks is None:
-            shown = {name: values.get(name, name.upper()) for name in fields_for(each)}
-            return replace(made, manual=render(step.manual, shown).strip())
+            return replace(made, manual=render(step.manual, readable(values, each)).strip())
         if each is not None and member is None:
             return replace(made, command=hook.argv, timeout=hook.timeout)
         try:

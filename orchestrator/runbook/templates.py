@@ -11,8 +11,22 @@ from typing import Final
 from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import Each
 
-ALWAYS: Final = ("cluster", "phase", "brokers", "controllers", "zookeeper")
-"""The cluster's name, the migration's phase, and the configured addresses."""
+ALWAYS: Final = ("cluster", "cluster_id", "phase", "brokers", "controllers", "zookeeper")
+"""The cluster's name and id, the migration's phase, and the configured addresses."""
+CONTROLLER_LINES: Final = "controller_lines"
+"""The lines of controller.properties that each controller has for itself: a text of many lines."""
+_OF_TEXTS: Final[Mapping[Each | None, tuple[str, ...]]] = {
+    None: ("quorum_line", CONTROLLER_LINES, "listener_map", "inter_broker_listener"),
+    "broker": ("quorum_line", "log_dirs"),
+    "controller": (),
+}
+"""More fields of a step's texts: parts of properties files, which no command needs."""
+_UNKNOWN: Final[Mapping[str, str]] = {
+    "host": "its host",
+    "quorum_line": "controller.quorum.voters=ID@HOST:PORT,ID@HOST:PORT,ID@HOST:PORT",
+    CONTROLLER_LINES: "node.id=ID\nlisteners=CONTROLLER://HOST:PORT",
+}
+"""What a text has in place of a value that is unknown; otherwise the field's name in capitals."""
 _OF_EACH: Final[Mapping[Each | None, tuple[str, ...]]] = {
     None: (),
     "broker": ("broker", "host", "rack"),
@@ -22,7 +36,18 @@ _OF_EACH: Final[Mapping[Each | None, tuple[str, ...]]] = {
 
 def fields_for(for_each: Each | None) -> tuple[str, ...]:
     """Return the fields that a step's text may have."""
+    return (*_of_commands(for_each), *_OF_TEXTS[for_each])
+
+
+def _of_commands(for_each: Each | None) -> tuple[str, ...]:
     return (*ALWAYS, *_OF_EACH[for_each])
+
+
+def readable(values: Mapping[str, str], for_each: Each | None) -> dict[str, str]:
+    """Return a value for each field of a step's text, with a placeholder where it is unknown."""
+    return {
+        name: values.get(name, _UNKNOWN.get(name, name.upper())) for name in fields_for(for_each)
+    }
 
 
 def fields_in(text: str) -> tuple[str, ...]:
@@ -49,13 +74,20 @@ def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None
         raise ValueError(f"a brace has no partner ({error}): write {{{{ or }}}}") from None
 
 
-def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> str | None:
-    """Return the problem with a text's fields; None: there is none. `more`: further fields."""
+def complaint(
+    text: str, for_each: Each | None, in_command: Collection[str] | None = None
+) -> str | None:
+    """Return the problem with a text's fields; None: there is none.
+
+    `in_command`: the text is a word of a command, which may have these fields, too.
+    """
     try:
         names = fields_in(text)
     except ValueError as error:
         return str(error)
-    allowed = (*fields_for(for_each), *more)
+    allowed = fields_for(for_each)
+    if in_command is not None:
+        allowed = (*_of_commands(for_each), *in_command)
     for name in names:
         if name in allowed:
             continue
@@ -67,5 +99,10 @@ def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> s
 
 
 def render(text: str, values: Mapping[str, str]) -> str:
-    """Fill the values into a checked text."""
-    return text.format_map(values)
+    """Fill the values into a checked text; the lines of a value are indented like its field's."""
+    return "\n".join(_rendered(line, values) for line in text.split("\n"))
+
+
+def _rendered(line: str, values: Mapping[str, str]) -> str:
+    margin = "\n" + line[: len(line) - len(line.lstrip())]
+    return line.format_map({name: each.replace("\n", margin) for name, each in values.items()})

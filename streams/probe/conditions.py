@@ -2,7 +2,7 @@
 
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from migration.assessment.checks.check import Result
@@ -16,14 +16,20 @@ from migration.assessment.conditions import (
     TopicsSeen,
 )
 from migration.image.summary import Mode
-from migration.observed.probed import Maybe, Quorum, Unknown
+from migration.observed.probed import (
+    LISTENER_SETTINGS,
+    QUORUM_SETTINGS,
+    Maybe,
+    Quorum,
+    Unknown,
+)
 from streams.kafka.broker_values import BrokerAddress, ClusterView, PartitionView
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.probe.asking import in_parallel, query_node
+from streams.probe.asking import in_parallel, maybe, query_node
 from streams.probe.brokers import first_view
 from streams.probe.gather import Target, gather
 
@@ -31,7 +37,7 @@ _NAMED_MAX: Final = 20
 _CONNECT_S_MAX: Final = 3.0
 _ROLES: Final = "process.roles"
 _MIGRATION: Final = "zookeeper.metadata.migration.enable"
-_SETTINGS: Final = (_ROLES, _MIGRATION)
+_SETTINGS: Final = (_ROLES, _MIGRATION, *LISTENER_SETTINGS)
 
 
 def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
@@ -121,18 +127,27 @@ def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsS
     if isinstance(view, Unknown):
         return view
     brokers = sorted(view.brokers.values())
-    modes = in_parallel(lambda one: _mode(one, target.brokers_security), brokers)
-    answers = dict(zip((each.id for each in brokers), modes, strict=True))
+    settings = in_parallel(lambda one: _settings(one, target.brokers_security), brokers)
+    found = dict(zip((each.id for each in brokers), settings, strict=True))
+    known = {id_: each for id_, each in found.items() if not isinstance(each, Unknown)}
+    answers = {id_: _mode(each) for id_, each in found.items()}
     return SettingsSeen(
         at_ms=at_ms,
         modes={id_: each for id_, each in answers.items() if not isinstance(each, Unknown)},
         silent={id_: each.why for id_, each in answers.items() if isinstance(each, Unknown)},
+        listeners={
+            id_: {name: each.get(name, "") for name in LISTENER_SETTINGS}
+            for id_, each in known.items()
+        },
     )
 
 
-def _mode(broker: BrokerAddress, security: Security) -> Maybe[Mode]:
+def _settings(broker: BrokerAddress, security: Security) -> Maybe[Mapping[str, str]]:
     endpoint = Endpoint(broker.host, broker.port)
-    settings = query_node(endpoint, security, lambda node: node.settings(broker.id, _SETTINGS))
+    return query_node(endpoint, security, lambda node: node.settings(broker.id, _SETTINGS))
+
+
+def _mode(settings: Maybe[Mapping[str, str]]) -> Maybe[Mode]:
     if isinstance(settings, Unknown):
         return settings
     if not settings.get(_ROLES) and settings.get(_MIGRATION) not in ("true", "false"):
@@ -148,12 +163,14 @@ class _QuorumAnswer(NamedTuple):
         why: why it did not answer; None: it did.
         refused: the host refuses the connection.
         denied: it answers, and rejects the request as not authorized.
+        settings: the leader's `QUORUM_SETTINGS`; None: unknown, or it does not lead.
     """
 
     quorum: Quorum | None = None
     why: str | None = None
     refused: bool = False
     denied: str | None = None
+    settings: Mapping[str, str] | None = None
 
 
 def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
@@ -165,6 +182,7 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
         lambda one: _ask_controller(one, target.controllers_security), target.controllers
     )
     quorums = [each.quorum for each in answers if each.quorum is not None]
+    settings = [each.settings for each in answers if each.settings]
     denied = next((each.denied for each in answers if each.denied is not None), None)
     if denied is not None and not quorums:
         return Unknown(denied)
@@ -183,6 +201,7 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
             if each.why is not None and not each.refused
         },
         answering=sum(each.why is None for each in answers),
+        settings=next(iter(settings), {}),
     )
 
 
@@ -193,7 +212,12 @@ def _ask_controller(endpoint: Endpoint, security: Security) -> _QuorumAnswer:
         return _QuorumAnswer(why=str(error), refused=_refuses(endpoint))
     try:
         with node:
-            return _QuorumAnswer(quorum=node.quorum())
+            quorum = node.quorum()
+            if quorum is None:
+                return _QuorumAnswer()
+            settings = maybe(lambda: node.settings(quorum.leader, QUORUM_SETTINGS))
+            known = None if isinstance(settings, Unknown) else settings
+            return _QuorumAnswer(quorum=quorum, settings=known)
     except NotAuthorized as error:
         return _QuorumAnswer(denied=str(error))
     except LiveError as error:

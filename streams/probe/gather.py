@@ -13,7 +13,7 @@ from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, 
 from migration.observed.znode_codec import cluster_id_of
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from streams.probe.brokers import BrokerAnswers, ask_brokers, with_absent
+from streams.probe.brokers import ask_brokers, with_absent
 from streams.probe.controllers import ask_controllers
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import ask_ensemble, ask_zookeeper
@@ -46,7 +46,7 @@ def gather(target: Target) -> Facts:
         znodes = pool.submit(_zookeeper, target.zookeeper)
         servers = pool.submit(_ensemble, target.zookeeper)
         answers, zookeeper, ensemble = asked.result(), znodes.result(), servers.result()
-    id_ = target.cluster_id or _cluster_id(answers, zookeeper)
+    id_ = target.cluster_id or cluster_id_from(answers.topics, zookeeper)
     controllers = ask_controllers(target.controllers, target.controllers_security, id_)
     return Facts(
         cluster=target.cluster,
@@ -79,7 +79,8 @@ def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
     return zookeeper.broker_ids.union(*zookeeper.assignments.values())
 
 
-def _cluster_id(answers: BrokerAnswers, zookeeper: Maybe[ZooKeeper]) -> str | None:
-    if isinstance(answers.topics, Topics) and answers.topics.cluster_id:
-        return answers.topics.cluster_id
+def cluster_id_from(topics: Maybe[Topics], zookeeper: Maybe[ZooKeeper]) -> str | None:
+    """Return the id that the brokers report, or else ZooKeeper; None: neither does."""
+    if isinstance(topics, Topics) and topics.cluster_id:
+        return topics.cluster_id
     return None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)

@@ -24,7 +24,13 @@ from migration.metadata.versions import (
     release_of_level,
 )
 from migration.observed.log_dirs import FAILURE_TIMEOUT, FAILURE_TIMEOUT_MS
-from migration.observed.probed import Broker, Facts, Unknown
+from migration.observed.probed import (
+    LISTENER_SETTINGS,
+    QUORUM_SETTINGS,
+    Broker,
+    Facts,
+    Unknown,
+)
 
 PROTOCOL: Final = "inter.broker.protocol.version"
 _KRAFT_ONLY: Final = (4, 0)
@@ -38,21 +44,20 @@ SETTINGS: Final = (
     _SESSION_TIMEOUT,
     "control.plane.listener.name",
     "controlled.shutdown.enable",
-    "controller.quorum.voters",
+    *QUORUM_SETTINGS,
     "create.topic.policy.class.name",
-    "inter.broker.listener.name",
+    *LISTENER_SETTINGS,
     FAILURE_TIMEOUT,
     "log.dirs",
     "password.encoder.secret",
     "process.roles",
     "reserved.broker.max.id",
-    "security.inter.broker.protocol",
     "unclean.leader.election.enable",
     "zookeeper.connect",
     "zookeeper.metadata.migration.enable",
     "zookeeper.set.acl",
 )
-"""The server properties that the checks read. `streams` requests only these."""
+"""The server properties that checks and the texts of steps have. `streams` requests only these."""
 
 
 def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:

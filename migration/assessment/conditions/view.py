@@ -45,11 +45,13 @@ class SettingsSeen:
     Attributes:
         modes: of the brokers that answered.
         silent: broker -> why it did not answer.
+        listeners: broker -> its `LISTENER_SETTINGS`, for the texts of steps.
     """
 
     at_ms: int
     modes: Mapping[int, Mode]
     silent: Mapping[int, str] = field(default_factory=dict)
+    listeners: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ class QuorumSeen:
         refused: endpoints on a reachable host where no process listens.
         silent: the other endpoints that did not answer -> why.
         answering: number of endpoints that answered.
+        settings: the leader's `QUORUM_SETTINGS`, for the texts of steps; empty: unknown.
     """
 
     at_ms: int
@@ -72,6 +75,7 @@ class QuorumSeen:
     refused: tuple[str, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
     answering: int = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.assessment.conditions import Condition, DataSource, View
+from migration.assessment.conditions import Condition, DataSource, QuorumSeen, View
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import hazards
 from migration.image.summary import BrokerSummary, Mode, Phase
@@ -29,12 +29,15 @@ from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.execution.route import CheckpointInstance
+from orchestrator.execution.step_fields import readable_fields
 from orchestrator.execution.steps import Steps
 from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.load import parse
 from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.templates import render
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
 
 HOME = Home(host="ops1", id="0" * 32)
@@ -499,6 +502,37 @@ def test_by_hand_it_says_what_to_do_and_waits_for_the_cluster(tmp_path: Path) ->
     night.settle()
     assert night.place("brokers-kraft[1]").stage is Stage.PASSED
     assert night.place("brokers-kraft[2]").stage is Stage.SHOWN
+    night.log.close()
+
+
+def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(
+    tmp_path: Path,
+) -> None:
+    manual = "format -t {cluster_id}; {quorum_line}; {log_dirs}; {host}"
+    old = "On {host}: restart broker {broker} of {cluster}."
+    night = Night(tmp_path, by_hand=True, runbook=RUNBOOK.replace(old, manual))
+    entry = ClusterEntry.model_validate(
+        {"name": "prod", "id": "4L6g3nShT-eMCtK--X86sw", "controllers": {"bootstrap": "c1:9093"}}
+    )
+    night.brokers = (replace(migrating(1), host=None),)
+    instance = CheckpointInstance(
+        id="brokers-kraft[1]",
+        checkpoint=night.loaded.runbook.checkpoints[0],
+        bind={"broker": "1"},
+    )
+    step = instance.checkpoint.step
+    assert step is not None
+    voters = "controller.quorum.voters"
+    seen = QuorumSeen(at_ms=NOW_MS, leader=7, answering=1, settings={voters: "7@c7:1\x1b"})
+    shown = render(
+        step.manual, readable_fields(entry, instance, replace(night.view(), quorum=seen))
+    )
+    assert shown == (f"format -t 4L6g3nShT-eMCtK--X86sw; {voters}=7@c7:1\\x1b; LOG_DIRS; its host")
+    down = replace(seen, leader=None, answering=0, settings={})
+    shown = render(
+        step.manual, readable_fields(entry, instance, replace(night.view(), quorum=down))
+    )
+    assert f"{voters}=3000@c1:9093" in shown
     night.log.close()
 
 

@@ -15,6 +15,7 @@ from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.plan import plan
 from orchestrator.runbook.plan_json import plan_json
 from orchestrator.runbook.plan_text import plan_text
+from orchestrator.runbook.step_values import Answers
 from tests.orchestrator.runbook.texts import PATH, RIGHT
 
 FACTS = ClusterFacts(
@@ -236,10 +237,18 @@ def test_the_facts_are_those_that_preflight_was_told() -> None:
     down = Unknown("it is down")
     asked = Facts(
         cluster="prod",
-        zookeeper=ZooKeeper(controller=HOLDER),
+        zookeeper=ZooKeeper(
+            controller=HOLDER, cluster_id=b'{"version":"1","id":"4L6g3nShT-eMCtK--X86sw"}'
+        ),
         topics=down,
         brokers=(
-            Broker(id=1, endpoint="k1:9092", rack="a", release=(3, 9)),
+            Broker(
+                id=1,
+                endpoint="k1:9092",
+                rack="a",
+                release=(3, 9),
+                settings={"log.dirs": "/data/d0, /data/d1"},
+            ),
             Broker(id=2, release=down),
         ),
         controllers=(
@@ -253,6 +262,13 @@ def test_the_facts_are_those_that_preflight_was_told() -> None:
         controllers=(Member(id=3000, host="::1"),),
         leaders=Leaders(zookeeper_controller=2, active_controller=3000),
         addresses={"brokers": "k1:9092", "controllers": "c1:9093", "zookeeper": "zk1:2181/kafka"},
+        answers=Answers(
+            cluster_id="4L6g3nShT-eMCtK--X86sw",
+            controllers=[],
+            brokers=[{"log.dirs": "/data/d0, /data/d1"}],
+            taken={1, 2},
+            log_dirs={1: ("/data/d0", "/data/d1"), 2: ()},
+        ),
         not_known=(
             "brokers: it is down",
             "broker 2: it is down",

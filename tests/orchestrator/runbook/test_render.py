@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.markdown import page
 from orchestrator.runbook.places import everywhere
-from orchestrator.runbook.templates import fields_for
+from orchestrator.runbook.templates import readable
 from tests.orchestrator.runbook.texts import PATH, RIGHT, changed
 
 EVERY = sorted(shipped())
@@ -31,7 +31,7 @@ def test_everything_of_the_file_is_on_the_page(name: str) -> None:
             assert f"`{text}`" in shown
         if checkpoint.step is not None:
             assert f"(step `{checkpoint.step.name}`)" in shown
-            fields = {name: name.upper() for name in fields_for(checkpoint.for_each)}
+            fields = readable({}, checkpoint.for_each)
             assert plain(checkpoint.step.manual.format(**fields)) in shown
     for way in book.rollbacks:
         assert plain(way.explain) in shown
@@ -59,7 +59,7 @@ def test_a_page_in_words() -> None:
     shown = page(parse(RIGHT, PATH).runbook)
     assert "2. Brokers, one at a time (`brokers`, for each broker)" in shown
     assert "one at a time: rack by rack, ZooKeeper's controller last, by id." in shown
-    assert "On HOST restart broker BROKER." in shown
+    assert "On its host restart broker BROKER." in shown
     assert "**2 people approve it**, each with `kraftgate approve end --reason" in shown
     assert 'approve end --reason "..." --confirm CLUSTER' in shown
     assert "No rollback is needed: nothing was changed yet" in shown

@@ -170,6 +170,9 @@ def _what_conditions_ask_for(made: Migrated) -> None:
     settings = ask_settings(asked, now_ms)
     assert isinstance(settings, SettingsSeen), settings
     assert settings.modes == {1: Mode.ZOOKEEPER, 2: Mode.ZOOKEEPER}
+    for each in settings.listeners.values():
+        assert each["security.inter.broker.protocol"] == "PLAINTEXT"
+        assert ":PLAINTEXT" in each["listener.security.protocol.map"]
     quorum = ask_quorum(asked, now_ms)
     assert isinstance(quorum, QuorumSeen), quorum
     assert (quorum.leader, quorum.answering) == (None, 0)
@@ -231,6 +234,8 @@ def test_controllers_that_fit_pass_every_check_of_theirs(migrated: Migrated) -> 
     assert (quorum.leader, quorum.answering, quorum.refused, quorum.silent) == (3000, 1, (), {})
     (voter,) = quorum.voters
     assert voter.id == 3000
+    (endpoint,) = migrated.lab.controller_bootstrap.split(",")
+    assert quorum.settings["controller.quorum.voters"] == f"3000@{endpoint}"
     assert voter.log_end_offset >= (quorum.high_watermark or 0) > 0
     assert voter.last_caught_up_ms is not None
 
