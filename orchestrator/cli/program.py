@@ -16,6 +16,7 @@ _COMMANDS: Final = (
     ("done", "execution", "Record that the step that an operator does by hand is done."),
     ("hazards", "hazards", "Print what would lose data, with its evidence and the way out."),
     ("help", "help", "Print a page of the handbook, or the list of topics."),
+    ("hooks", "hooks", "Check the commands that perform the steps of a runbook."),
     ("init", "init", "Write kraftgate.yaml and hooks.yaml for a cluster, then check the cluster."),
     ("lab", "lab", "A real cluster on loopback, for rehearsals."),
     ("log-dirs", "log_dirs", "List the brokers' log directories and the replicas in them."),
@@ -40,7 +41,7 @@ _GROUPS: Final = {
         "approve", "done", "decide", "pause", "resume", "skip", "rollback", "abort", "begin",
     ),
     "Inspect": ("hazards", "what-if", "log-dirs", "meta-properties", "alerts", "audit"),
-    "Prepare": ("init", "preflight", "runbook", "move", "lab", "help"),
+    "Prepare": ("init", "preflight", "runbook", "hooks", "move", "lab", "help"),
 }  # fmt: skip
 """The groups of `kraftgate --help`."""
 _CODES: Final = (

@@ -27,7 +27,8 @@ from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.execution.step_fence import end_own
-from orchestrator.execution.steps import Record, Steps, hook_for
+from orchestrator.execution.steps import Record, Steps
+from orchestrator.hooks.commands import cluster_environment, hook_for
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.process.owner import Owner
 from orchestrator.run import execution_status
@@ -167,10 +168,7 @@ class _ClusterExecution:
             runs=HookRuns(state_dir),
             lock=lock,
             home=home,
-            environment={
-                "KRAFTGATE_CLUSTER": self._entry.name,
-                "KRAFTGATE_FENCE": str(self._fence),
-            },
+            environment=cluster_environment(self._entry.name, self._fence),
             record=record,
         )
 

@@ -19,9 +19,8 @@ from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
 from orchestrator.execution.step_fields import fields_of, readable_fields
+from orchestrator.hooks.commands import step_environment
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
-from orchestrator.redaction.known_secrets import Secrets
-from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.templates import render
 
@@ -163,13 +162,7 @@ class Steps:
         return self.poll(hook.checkpoint, hook.run)
 
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
-        """Return the hook's environment, apart from the variables that its file passes."""
-        return {
-            **self._environment,
-            "KRAFTGATE_CHECKPOINT": instance.id,
-            "KRAFTGATE_RUN": run,
-            **{f"KRAFTGATE_{name.upper()}": value for name, value in instance.bind.items()},
-        }
+        return {**self._environment, **step_environment(instance.id, instance.bind, run)}
 
     def _hook(
         self, step: Step, fields: Mapping[str, str], environment: Mapping[str, str]
@@ -183,27 +176,6 @@ class Steps:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
             self._record(entries.StepUnknown(checkpoint=instance.id, run=run, why=why))
-
-
-def hook_for(
-    hooks: Hooks, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
-) -> Hook | None:
-    """Return the command that performs a step; None: an operator does it by hand.
-
-    Raises:
-        RunbookError: a field of the command is unknown now or must not be in a command, or a
-            variable to pass is not set.
-    """
-    found = hooks.command(step)
-    if found is None:
-        return None
-    return Hook(
-        argv=tuple(hooks.argv(step, fields)),
-        timeout_s=found.timeout.total_seconds(),
-        environment={**environment, **hooks.environment(step)},
-        pass_env=hooks.passed(step, os.environ),
-        secrets=Secrets(variables=hooks.file.secrets),
-    )
 
 
 def _has_zookeeper(view: View) -> bool:

@@ -25,12 +25,24 @@ from orchestrator.runbook.load import load, shipped
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import everywhere
 from orchestrator.runbook.templates import complaint, fields_in, render
-from orchestrator.runbook.values import Argv, Duration, Id, Text, Variable, Variables
+from orchestrator.runbook.values import Argv, Duration, Given, Id, Text, Variable, Variables
 
 HOOK_FIELDS: Final = ("hooks", "step")
 """More fields of a command: the directory of the file of hooks, and the step's name."""
 _DOCUMENTED: Final = "see runbooks/hooks/ for examples"
 _HARMLESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.,:/@\[\]-]*")
+
+
+class CheckCommand(Strict):
+    """A command that shows whether a step's command could do its work; it must change nothing."""
+
+    argv: Argv = Field(
+        description="The program and its arguments; it exits with 0 if the step's hosts can be"
+        " reached. The same fields and variables as the step's command."
+    )
+    timeout: Duration = Field(
+        default="1m", validate_default=True, description="After this it is ended, and has failed."
+    )
 
 
 class StepCommand(Strict):
@@ -45,6 +57,10 @@ class StepCommand(Strict):
     )
     pass_env: Variables = Field(
         default=(), description="Variables of Kraftgate's own environment, for this step alone."
+    )
+    check: Given[CheckCommand] = Field(
+        default=None,
+        description="What `kraftgate hooks check` runs. Absent: it only looks for the program.",
     )
 
 
@@ -95,11 +111,17 @@ class Hooks:
         Raises:
             RunbookError: a field's value is unknown, or is not safe in a command.
         """
-        own = {"hooks": str(self.path.resolve().parent), "step": step}
-        return [
-            self._word(step, number, word, {**values, **own})
-            for number, word in enumerate(self.file.steps[step].argv)
-        ]
+        return self._filled(step, ("argv",), self.file.steps[step].argv, values)
+
+    def check_argv(self, step: str, values: Mapping[str, str]) -> list[str]:
+        """Return the check of a step that has one, likewise.
+
+        Raises:
+            RunbookError: as `argv`.
+        """
+        check = self.file.steps[step].check
+        words = () if check is None else check.argv
+        return self._filled(step, ("check", "argv"), words, values)
 
     def environment(self, step: str) -> dict[str, str]:
         """Return the variables that the file sets for a command."""
@@ -134,7 +156,16 @@ class Hooks:
         for step in self.file.steps:
             self.passed(step, own)
 
-    def _word(self, step: str, number: int, word: str, values: Mapping[str, str]) -> str:
+    def _filled(
+        self, step: str, part: YamlPath, words: Sequence[str], values: Mapping[str, str]
+    ) -> list[str]:
+        known = {**values, "hooks": str(self.path.resolve().parent), "step": step}
+        return [
+            self._word(("steps", step, *part, number), word, known)
+            for number, word in enumerate(words)
+        ]
+
+    def _word(self, path: YamlPath, word: str, values: Mapping[str, str]) -> str:
         for name in fields_in(word):
             what = None
             if name not in values:
@@ -142,8 +173,7 @@ class Hooks:
             elif name not in HOOK_FIELDS and not _HARMLESS.fullmatch(values[name]):
                 what = f"{{{name}}} is {values[name]!r}, which is not safe in a command"
             if what is not None:
-                line = self.read.line(("steps", step, "argv", number))
-                raise RunbookError([f"{self.path}:{line}: {what}"])
+                raise RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
         return render(word, values)
 
 
@@ -186,11 +216,19 @@ def _wrong(hooks: Hooks, name: str, steps: Mapping[str, set[Each | None]]) -> li
     if name not in steps:
         unknown = f"no step is called `{name}`; {did_you_mean(name, steps)}"
         return [Problem(line=hooks.read.line(path), what=unknown)]
+    command = hooks.file.steps[name]
+    words: list[tuple[YamlPath, str]] = [
+        ((*path, "argv", number), word) for number, word in enumerate(command.argv)
+    ]
+    if command.check is not None:
+        words += [
+            ((*path, "check", "argv", number), word)
+            for number, word in enumerate(command.check.argv)
+        ]
     found = []
-    for number, word in enumerate(hooks.file.steps[name].argv):
+    for place, word in words:
         complaints = (complaint(word, each, HOOK_FIELDS) for each in sorted(steps[name], key=str))
         what = next((one for one in complaints if one is not None), None)
         if what is not None:
-            line = hooks.read.line((*path, "argv", number))
-            found.append(Problem(line=line, what=what))
+            found.append(Problem(line=hooks.read.line(place), what=what))
     return found

@@ -4,8 +4,8 @@ A plan does nothing and evaluates no condition. An execution determines the next
 time, so the order in the plan is the current one.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from migration.assessment.conditions import call_of, parse
@@ -32,6 +32,8 @@ class Planned:
         timeout: that of the command.
         manual: the step for an operator; None: a command performs it.
         problem: why the command cannot be made now.
+        member: the id of its broker or controller; None: it has none, or it is unknown.
+        values: the known values of the fields of its step's command.
     """
 
     id: str
@@ -45,6 +47,8 @@ class Planned:
     timeout: timedelta | None = None
     manual: str | None = None
     problem: str | None = None
+    member: int | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +162,7 @@ class _Planner:
     def _with_step(self, made: Planned, step: Step, member: Member | None) -> Planned:
         each = made.checkpoint.for_each
         values = self._facts.values(member, each)
+        made = replace(made, member=None if member is None else member.id, values=values)
         hook = None if self._hooks is None else self._hooks.command(step.name)
         if hook is None or self._hooks is None:
             return replace(made, manual=render(step.manual, readable(values, each)).strip())

@@ -35,13 +35,13 @@ RUN: Final[Mapping[tuple[str, ...], int]] = {
 """Commands that need no cluster, and how they exit on the state directory of a recorded night."""
 PARSED: Final = {
     ("abort",), ("alerts", "test"), ("approve",), ("begin",), ("decide",), ("done",), ("hazards",),
-    ("init",),
+    ("hooks", "check"), ("init",),
     ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "apply"),
     ("move", "cancel"), ("move", "plan"), ("move", "verify"), ("pause",), ("preflight",),
     ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),
 }  # fmt: skip
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
-GROUPS: Final = {"alerts", "audit", "lab", "move", "runbook"}
+GROUPS: Final = {"alerts", "audit", "hooks", "lab", "move", "runbook"}
 OTHERS: Final = {
     "export", "jq", "kafka-acls", "kafka-reassign-partitions.sh", "make", "openssl", "pip",
     "podman", "python", "spark-submit", "ssh", "systemctl",

@@ -76,6 +76,13 @@ def test_a_step_has_its_command_with_everything_in_its_place(tmp_path: Path) -> 
         ("env: {LANG: C}", "env: {9: C}", "3: the key `9` must be text: put it in quotes"),
         ("[VAULT_TOKEN]", '["VAULT TOKEN"]', "4: `secrets[0]`: 'VAULT TOKEN' cannot name an"),
         ("secrets:", "pass_env: [A=B]\nsecrets:", "4: `pass_env[0]`: 'A=B' cannot name an"),
+        (
+            "    timeout: 90s",
+            '    check: {argv: ["{hst}"]}',
+            "8: unknown field {hst}; did you mean",
+        ),
+        ("    timeout: 90s", "    check: [ssh]", "8: `steps.enter-kraft.check`: must hold keys"),
+        ("    timeout: 90s", "    check:", "8: `steps.enter-kraft.check`: is empty"),
         ("hooks: 1", "hooks: 2", "1: `hooks`: must be 1"),
         ("[finalize, ", "finalize #", "11: not YAML"),
     ],
@@ -131,21 +138,35 @@ def test_the_examples_do_every_step_of_the_migration(name: str) -> None:
         step = place.checkpoint.step
         if step is None or (example.command(step.name) is None and step.name in by_hand):
             continue
-        argv = example.argv(step.name, VALUES)
+        argv, check = example.argv(step.name, VALUES), example.check_argv(step.name, VALUES)
         assert all(argv)
-        if "/" in argv[0]:
-            assert Path(argv[0]).is_file()
+        assert check, "each step of an example has a check"
+        for words in (argv, check):
+            if "/" in words[0]:
+                assert Path(words[0]).is_file()
+
+
+@pytest.mark.parametrize("name", ["systemd-ssh.yaml", "ansible.yaml"])
+def test_the_check_of_an_example_is_its_command_with_the_word_check(name: str) -> None:
+    example = load_hooks(HOOKS / name, load("zk-to-kraft-jbod").runbook)
+    for step in example.file.steps:
+        words = " ".join(example.check_argv(step, VALUES)).split(" ")
+        assert words.count("check") + words.count("command='check") == 1
+        without = [word.replace("command='check", "command='") for word in words if word != "check"]
+        command = " ".join(example.argv(step, VALUES))
+        assert " ".join(without).replace("command=' ", "command='") == command
 
 
 def test_the_labs_hooks_are_commands_of_the_lab() -> None:
     book = load("zk-to-kraft-jbod").runbook
     example = load_hooks(HOOKS / "lab.yaml", book)
     for step in example.file.steps:
-        program, group, name, *arguments = example.argv(step, VALUES)
-        assert (program, group) == ("kraftgate", "lab")
-        command = lab.get_command(click.Context(lab), name)
-        assert command is not None
-        command.make_context(name, [*arguments])
+        for argv in (example.argv(step, VALUES), example.check_argv(step, VALUES)):
+            program, group, name, *arguments = argv
+            assert (program, group) == ("kraftgate", "lab")
+            command = lab.get_command(click.Context(lab), name)
+            assert command is not None
+            command.make_context(name, [*arguments])
 
 
 def test_all_runbooks_call_a_step_by_one_name_for_one_thing() -> None:

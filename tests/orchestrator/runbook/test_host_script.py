@@ -101,6 +101,34 @@ def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) ->
     assert here.calls() == []
 
 
+def test_what_a_step_would_do_is_checked_and_not_done(here: Host) -> None:
+    controller(here)
+    znodes(here, controller=KRAFT)
+    for command in (
+        ("switch", "broker", "1", "kraft"),
+        ("broker", "1", "kraft"),
+        ("provision", "controller"),
+        ("deprovision", "controller"),
+        ("delete-znodes", "check-zk:2181/kafka"),
+    ):
+        done = here.node("check", *command)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert "/controller is there\n/migration is not there\n" in done.stdout
+    assert here.calls() == []
+    assert linked(here) == "broker.zookeeper.properties"
+    assert not (here.root / "data" / "metadata").exists()
+    assert left(here) == ["/controller"]
+
+
+def test_what_would_be_refused_is_said_by_the_check(here: Host) -> None:
+    assert here.node("check", "provision", "controller").returncode == 1
+    assert here.node("check", "deprovision", "controller").returncode == 1
+    controller(here)
+    (here.root / "bin" / "kafka-storage.sh").unlink()
+    done = here.node("check", "provision", "controller")
+    assert "kafka-storage.sh cannot be called" in done.stderr
+
+
 def test_a_directory_that_goes_while_the_broker_stops_keeps_it_stopped(here: Host) -> None:
     systemctl = here.root / "bin" / "systemctl"
     gone = f'case "$*" in stop*) mv {here.root}/data/d1 {here.root}/data/away ;; esac\n'
@@ -236,7 +264,9 @@ def test_a_claim_that_nobody_can_read_is_left_to_a_person(here: Host) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [(), ("switch",), ("switch", "broker", "x", "kraft"), ("switch", "topic", "1", "kraft"),
-     ("provision", "broker"), ("delete-znodes", "a;b"), ("destroy", "all")],
+     ("provision", "broker"), ("delete-znodes", "a;b"), ("destroy", "all"), ("check",),
+     ("check", "check", "provision", "controller"), ("check", "switch", "broker", "1"),
+     ("check", "delete-znodes", "a;b")],
 )  # fmt: skip
 def test_a_call_that_is_none_changes_nothing(here: Host, arguments: tuple[str, ...]) -> None:
     done = here.node(*arguments)

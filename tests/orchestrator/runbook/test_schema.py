@@ -61,6 +61,8 @@ def test_it_takes_the_bundled_hooks(file: Path) -> None:
         {"steps": {"enter-kraft": {"argv": []}}},
         {"steps": {"enter-kraft": {"argv": "./go"}}},
         {"steps": {"enter-kraft": {"argv": ["./go"], "timeout": "soon"}}},
+        {"steps": {"enter-kraft": {"argv": ["./go"], "check": ["./look"]}}},
+        {"steps": {"enter-kraft": {"argv": ["./go"], "check": {"argv": []}}}},
         {"pass_env": ["A B"]},
     ],
 )
