@@ -11,11 +11,15 @@ import yaml
 from migration.observed.probed import Unknown
 from orchestrator.cli.framework import config_option
 from orchestrator.cli.preflight import preflight
+from orchestrator.config.values import parse_host_port
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.output.printing import ask, echo
+from orchestrator.output.visible import visible_line
 from orchestrator.runbook.load import load
 from orchestrator.runbook.places import everywhere
+from streams.net.endpoint import Endpoint
 from streams.net.security import Security
+from streams.probe.controllers import ask_addresses as ask_controllers
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import BrokerAddresses, ask_addresses
 
@@ -50,6 +54,12 @@ _HOOKS_HEAD: Final = """\
 # you have a command for; the others stay by hand. A command gets its arguments as they are, without
 # a shell; it succeeds if it exits with 0. Ready-made files for ssh and Ansible are in the package's
 # runbooks/hooks; the format: kraftgate help migration-night
+#
+# A step for each broker is done with {{broker}} and {{host}} of one after the other:
+#   {brokers}
+# {{controllers}} is {controllers}
+#
+# `kraftgate hooks check` prints every command for this cluster, and runs only the lines `check`.
 hooks: 1
 explain: Our own commands.
 steps:
@@ -77,8 +87,9 @@ def init(
 ) -> None:
     """Write kraftgate.yaml and hooks.yaml for a cluster, then check the cluster.
 
-    Reads the brokers' addresses and the cluster's id from ZooKeeper; on a terminal it asks for what
-    is missing. Never overwrites a file. Exits like preflight.
+    Reads the brokers' addresses and the cluster's id from ZooKeeper, and the controllers' addresses
+    from the settings of brokers that have them and need no login; on a terminal it asks for what is
+    missing. Never overwrites a file. Exits like preflight.
 
     \b
     Example:
@@ -95,14 +106,16 @@ def init(
     if not found.listeners:
         raise NoDataError(f"nothing was written: no broker is registered in {connect}/brokers/ids")
     named = name or _asked("A name for the cluster", "--name")
-    planned = controllers
-    if planned is None and sys.stdin.isatty():
+    planned = controllers or ",".join(_controllers(found))
+    if not planned and controllers is None and sys.stdin.isatty():
         planned = ask("Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet")
     text = config_text(named, connect, found, planned or None)
     _write(config_path, text)
-    _write(hooks, hooks_text())
+    _write(hooks, hooks_text(found, planned or None))
     echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, {_count(found)}")
     echo(f"{hooks}: a line for each step, all commented out")
+    if planned and not controllers:
+        echo(f"controllers: {planned}")
     if not planned:
         echo(f"Add `controllers` to {config_path} once you know their addresses")
     echo("Next: kraftgate run")
@@ -119,6 +132,16 @@ def _asked(question: str, option: str) -> str:
     if not typed:
         raise click.UsageError(f"add {option}")
     return typed
+
+
+def _controllers(found: BrokerAddresses) -> tuple[str, ...]:
+    """Return the controllers that the brokers' settings name; empty: none, or it is unknown."""
+    try:
+        brokers = [Endpoint(*parse_host_port(each)) for each in found.listeners.get(_PLAINTEXT, ())]
+        named = ask_controllers(brokers, Security(key="brokers.security"))
+        return () if isinstance(named, Unknown) else tuple(str(parse_host_port(e)) for e in named)
+    except ValueError:  # an address that the configuration could not have, either
+        return ()
 
 
 def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: str | None) -> str:
@@ -148,9 +171,15 @@ def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: 
     )
 
 
-def hooks_text() -> str:
+def hooks_text(found: BrokerAddresses, controllers: str | None) -> str:
     """Return a file of hooks with every step of the runbook, commented out."""
-    return _HOOKS_HEAD.format(runbook=RUNBOOK) + "".join(_steps())
+    brokers = (f"{id_} on {visible_line(host)}" for id_, host in found.hosts.items())
+    head = _HOOKS_HEAD.format(
+        runbook=RUNBOOK,
+        brokers=", ".join(brokers),
+        controllers=controllers or f"not known yet: add `controllers`, such as {_CONTROLLERS}",
+    )
+    return head + "".join(_steps())
 
 
 def _steps() -> Iterator[str]:
@@ -166,8 +195,9 @@ def _steps() -> Iterator[str]:
             "controller": ("{host}", "{controller}"),
         }
         words = ", ".join(f'"{word}"' for word in (f"./{step.name}", *of_each[each]))
+        reach = ', check: {argv: [ssh, -oBatchMode=yes, "{host}", "true"]}' if each else ""
         yield f"  # {step.do or place.checkpoint.title}\n"
-        yield f"  # {step.name}: {{argv: [{words}], timeout: 10m}}\n"
+        yield f"  # {step.name}: {{argv: [{words}], timeout: 10m{reach}}}\n"
 
 
 def _scalar(text: str) -> str:

@@ -7,14 +7,15 @@ cluster id, and a controller of another cluster rejects it (INCONSISTENT_CLUSTER
 no further permission.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from migration.assessment.checks.brokers import SETTINGS
 from migration.metadata.versions import release_of_level
-from migration.observed.probed import Controller, Maybe, Quorum, Unknown
+from migration.observed.probed import QUORUM_SETTINGS, Controller, Maybe, Quorum, Unknown
 from streams.kafka import messages
+from streams.kafka.broker_values import BrokerAddress
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.messages import ClusterReply
@@ -22,7 +23,8 @@ from streams.kafka.node import Features, Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.probe.asking import in_parallel, maybe
+from streams.probe.asking import in_parallel, maybe, query_node
+from streams.probe.brokers import first_view
 
 _UNKNOWN_ID: Final = Unknown("it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed")
 
@@ -34,6 +36,25 @@ def ask_controllers(
     answers = in_parallel(lambda one: _ask(one, security, cluster_id), bootstrap)
     ids = sorted({id_ for each in answers for id_ in each.ids})
     return tuple(in_parallel(lambda each: _identified(each, ids, security), answers))
+
+
+def ask_addresses(brokers: Sequence[Endpoint], security: Security) -> Maybe[tuple[str, ...]]:
+    """Return host:port of each controller that a broker's settings name; empty: none does."""
+    view = first_view(brokers, security, topics=False)
+    if isinstance(view, Unknown):
+        return view
+    addresses = sorted(view.brokers.values())
+    for settings in in_parallel(lambda one: _quorum_settings(one, security), addresses):
+        for name in QUORUM_SETTINGS:
+            named = "" if isinstance(settings, Unknown) else settings.get(name, "")
+            if named:
+                return tuple(each.strip().rpartition("@")[2] for each in named.split(","))
+    return ()
+
+
+def _quorum_settings(broker: BrokerAddress, security: Security) -> Maybe[Mapping[str, str]]:
+    endpoint = Endpoint(broker.host, broker.port)
+    return query_node(endpoint, security, lambda node: node.settings(broker.id, QUORUM_SETTINGS))
 
 
 class _ControllerAnswer(NamedTuple):

@@ -78,10 +78,12 @@ class BrokerAddresses:
     Attributes:
         cluster_id: None: ZooKeeper has none.
         listeners: security protocol -> host:port of each broker, in order of broker id.
+        hosts: broker id -> host of its first listener, in order of id.
     """
 
     cluster_id: str | None
     listeners: Mapping[str, tuple[str, ...]]
+    hosts: Mapping[int, str] = field(default_factory=dict)
 
 
 def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
@@ -91,12 +93,15 @@ def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
         calls.connect(_CONNECT_S_MAX)
         reader = _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX)
         found: dict[str, list[str]] = {}
+        hosts: dict[int, str] = {}
         for id_ in sorted(reader.children(_IDS), key=broker_id_of):
             for protocol, address in endpoints_of(reader.data(f"{_IDS}/{id_}")):
                 found.setdefault(protocol, []).append(address)
+                hosts.setdefault(broker_id_of(id_), address.rpartition(":")[0].strip("[]"))
         return BrokerAddresses(
             cluster_id=cluster_id_of(reader.data("/cluster/id")),
             listeners={protocol: tuple(each) for protocol, each in found.items()},
+            hosts=hosts,
         )
     except (ZooKeeperError, Unreadable) as error:
         return Unknown(str(error))

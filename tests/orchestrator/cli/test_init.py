@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from orchestrator.cli.init import config_text, hooks_text
 from orchestrator.cli.program import main
 from orchestrator.config.load import parse_config
-from orchestrator.errors import ExitCode
+from orchestrator.errors import ExitCode, RunbookError
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
 from streams.zookeeper.probe import BrokerAddresses
@@ -48,10 +48,28 @@ def test_a_secured_cluster_gets_its_protocol(protocol: str, tmp_path: Path) -> N
 def test_a_file_of_hooks_without_a_step_is_refused_and_with_one_can_be_used(tmp_path: Path) -> None:
     file = tmp_path / "hooks.yaml"
     book = load("zk-to-kraft-jbod").runbook
-    text = hooks_text().replace("  # enter-kraft:", "  enter-kraft:")
-    file.write_text(text, "utf-8")
+    text = hooks_text(found(PLAINTEXT=PLAIN), None)
+    file.write_text(text.replace("  # enter-kraft:", "  enter-kraft:"), "utf-8")
     hooks = load_hooks(file, book)
-    assert hooks.argv("enter-kraft", {"host": "b1", "broker": "1"}) == ["./enter-kraft", "b1", "1"]
+    values = {"host": "b1", "broker": "1"}
+    assert hooks.argv("enter-kraft", values) == ["./enter-kraft", "b1", "1"]
+    assert hooks.check_argv("enter-kraft", values) == ["ssh", "-oBatchMode=yes", "b1", "true"]
+    file.write_text(text, "utf-8")
+    with pytest.raises(RunbookError, match="`steps`"):
+        load_hooks(file, book)
+
+
+def test_the_file_of_hooks_names_the_hosts_and_nothing_of_them_is_a_line() -> None:
+    known = BrokerAddresses(cluster_id=None, listeners={}, hosts={1: "b1", 20: "b2\nsteps:"})
+    text = hooks_text(known, "c1:9093,c2:9093")
+    assert "#   1 on b1, 20 on b2\\nsteps:\n" in text
+    assert "# {controllers} is c1:9093,c2:9093\n" in text
+    assert "# {controllers} is not known yet: add `controllers`" in hooks_text(known, None)
+    assert all(
+        line.startswith(("#", "  #", "hooks", "explain", "steps"))
+        for line in text.split("\n")
+        if line
+    )
 
 
 def test_without_a_terminal_what_is_missing_is_named(tmp_path: Path) -> None:

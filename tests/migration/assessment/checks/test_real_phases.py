@@ -30,6 +30,7 @@ from orchestrator.runbook.load import load
 from orchestrator.runbook.places import everywhere
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
+from tests.support.cli import Done, kraftgate
 from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
 from tests.system.asking import directory_id
 
@@ -61,6 +62,11 @@ PHASES = {
 }
 """Where the cluster is when the lab says this, by how that begins."""
 
+HOOK = """\
+  enter-kraft: {argv: ["true", "{cluster_id}"], check: {argv: [echo, "{host}", "{broker}"]}}
+  finalize: {argv: ["true", "{controller}"], check: {argv: [echo, "{host}", "{controllers}"]}}
+"""
+
 Tree = dict[str, tuple[int, int]]
 
 
@@ -76,11 +82,12 @@ class Migrated:
     quorum: QuorumSeen | Unknown | None = None
     hybrid: Listed | None = None
     initialized: Result | None = None
+    hooks: Done | None = None
 
-    def _init(self) -> Result:
+    def _init(self, folder: str) -> Result:
         """Write a configuration as a newcomer does, with nothing but ZooKeeper's address."""
         words = ["--zookeeper", self.lab.zookeeper_connect, "--name", "lab"]
-        file = self.config.parent / "newcomer" / "kraftgate.yaml"
+        file = self.config.parent / folder / "kraftgate.yaml"
         file.parent.mkdir()
         return CliRunner().invoke(main, ["init", *words, "--config", str(file)])
 
@@ -89,7 +96,7 @@ class Migrated:
         client.start(timeout=60)
         try:
             self.trees.append(_tree(client, "/"))
-            self.initialized = self._init()
+            self.initialized = self._init("newcomer")
             self.told["clean"] = preflight(self.config)
             self.trees.append(_tree(client, "/"))
             for name, znodes in ZNODES.items():
@@ -108,7 +115,17 @@ class Migrated:
         if step.startswith(CONTROLLERS):
             self.quorum = ask_quorum(target(self.config), now_ms)
         if step.startswith(HYBRID):
+            self._init("latecomer")
+            self.hooks = self.check_hooks()
             self.list_hybrid()
+
+    def check_hooks(self) -> Done:
+        """Check the written hooks; one asks for the host, and nothing else."""
+        folder = self.config.parent / "latecomer"
+        config, hooks = folder / "kraftgate.yaml", folder / "hooks.yaml"
+        text = hooks.read_text("utf-8") + HOOK
+        hooks.write_text(text, "utf-8")
+        return kraftgate(config, "hooks", "check", str(hooks), "--json")
 
     def list_hybrid(self) -> None:
         """List the directories while one of broker 1 is offline and a replica of broker 2 moves."""
@@ -208,6 +225,30 @@ def test_init_writes_a_configuration_that_preflight_can_use(migrated: Migrated) 
     assert set(load_hooks(hooks, book).file.steps) == steps
     again = CliRunner().invoke(main, ["init", "--config", str(folder / "kraftgate.yaml")])
     assert "exists: rename it" in again.output
+
+
+def test_init_finds_the_controllers_that_a_broker_in_migration_mode_names(
+    migrated: Migrated,
+) -> None:
+    folder = migrated.config.parent / "latecomer"
+    (entry,) = load_config(folder / "kraftgate.yaml").clusters
+    assert entry.controllers is not None
+    assert ",".join(map(str, entry.controllers.bootstrap)) == migrated.lab.controller_bootstrap
+    text = (folder / "hooks.yaml").read_text("utf-8")
+    assert f"# {{controllers}} is {migrated.lab.controller_bootstrap}\n" in text
+
+
+def test_the_hooks_are_checked_for_each_broker_and_controller(migrated: Migrated) -> None:
+    assert migrated.hooks is not None
+    assert migrated.hooks.returncode == ExitCode.DONE, migrated.hooks.stderr
+    found = {each["id"]: each for each in json.loads(migrated.hooks.stdout)["hooks"]}
+    assert set(found) == {"brokers-kraft[1]", "brokers-kraft[2]", "finalize[3000]"}
+    assert found["brokers-kraft[2]"]["command"] == ["true", migrated.lab.cluster_id]
+    host, _, _ = migrated.lab.broker_bootstrap.split(",")[0].rpartition(":")
+    assert [each["output"] for each in found.values()] == [
+        *([f"{host} {each}"] for each in (1, 2)),
+        [f"{host} {migrated.lab.controller_bootstrap}"],
+    ]
 
 
 def test_a_clean_cluster_passes(migrated: Migrated) -> None:
