@@ -13,6 +13,8 @@ from streams.state.directory import GIVEN_UMASK
 
 OUTPUT_BYTES_MAX: Final = 8192
 """Only the last bytes of the output are kept."""
+_READS_MAX: Final = 16
+"""After the end of the command; a pipe holds half of it."""
 _POLL_S: Final = 0.05
 _GRACE_S: Final = 2.0
 
@@ -78,10 +80,20 @@ def _read(process: subprocess.Popen[bytes], reader: int, deadline_s: float) -> t
         if ready and ready[0][1] & select.POLLIN:
             kept = (kept + os.read(reader, OUTPUT_BYTES_MAX))[-OUTPUT_BYTES_MAX:]
         elif _has_exited(process):
-            return True, kept
+            return True, _with_rest(reader, poll, kept)
         elif ready:  # the output is closed, and the command still runs
             time.sleep(min(_POLL_S, left_s))
     return _has_exited(process), kept
+
+
+def _with_rest(reader: int, poll: select.poll, kept: bytes) -> bytes:
+    """Read what the command wrote between the last poll and its end; others may write on."""
+    for _ in range(_READS_MAX):
+        ready = poll.poll(0)
+        if not (ready and ready[0][1] & select.POLLIN):
+            break
+        kept = (kept + os.read(reader, OUTPUT_BYTES_MAX))[-OUTPUT_BYTES_MAX:]
+    return kept
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:
