@@ -39,6 +39,17 @@ def iso(timestamp_ms: int) -> str:
     return f"{date_text(timestamp_ms)}T{time_text(timestamp_ms)}Z"
 
 
+def utc_text(timestamp_ms: int) -> str:
+    """Format a timestamp for a sentence, in UTC, to the second.
+
+    Surfaces for people show it in their zone (`orchestrator.output.formatting.local_times`).
+
+    >>> utc_text(1_795_311_000_001)
+    '2026-11-22 01:30:00 UTC'
+    """
+    return f"{date_text(timestamp_ms)} {time_text(timestamp_ms)[:8]} UTC"
+
+
 def date_text(timestamp_ms: int) -> str:
     """Return the day in UTC: `2026-11-22`."""
     cycles, moment = _split(timestamp_ms)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from orchestrator.audit.entry import Entry
-from orchestrator.output.formatting import pairs
+from orchestrator.output.formatting import for_people, pairs
 
 _AUTHOR: Final = "by"
 _OMITTED: Final = frozenset({_AUTHOR, "facts", "basis", "evidence"})
@@ -22,8 +22,8 @@ def author(entry: Entry) -> str:
 
 
 def fields_text(entry: Entry, shown_max: int = _CHARACTERS_MAX) -> str:
-    """Return the fields in one line of at most `shown_max` characters."""
-    text = pairs(dict(_fields(entry)))
+    """Return the fields in one line of at most `shown_max` characters, without digests."""
+    text = pairs(for_people(dict(_fields(entry))))
     return f"{text[:shown_max]}..." if len(text) > shown_max else text
 
 

@@ -101,8 +101,8 @@ class EntryKind(enum.StrEnum):
     SOURCE_SEEN = "source_seen", "notable", "{source} became current"
     SOURCE_LOST = "source_lost", "bad", "{source} became stale: {why}"
     HAZARD_BEGAN = "hazard_began", "bad", "hazard {hazard}: {text}"
-    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard} is {severity}{blocked}"
-    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard} ended"
+    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard}{of} is {severity}{blocked}"
+    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard}{of} ended"
     ALERT_BEGAN = "alert_began", "bad", "alert {alert}: {description}"
     ALERT_ENDED = "alert_ended", "notable", "alert {alert} was resolved"
     # `kraftgate move apply` and `move cancel`: `orchestrator.audit.move_entries`

@@ -93,7 +93,8 @@ class HazardChanged(_ActiveHazard, kind=EntryKind.HAZARD_CHANGED):
     """The severity of a hazard changed, or the step that it blocks."""
 
     def words(self) -> Mapping[str, object]:
-        return {"blocked": "" if self.blocks is None else f" and blocks {self.blocks}"}
+        of = "" if self.broker is None else f" of broker {self.broker}"
+        return {"of": of, "blocked": "" if self.blocks is None else f" and blocks {self.blocks}"}
 
 
 class HazardEnded(Body, kind=EntryKind.HAZARD_ENDED):
@@ -109,6 +110,9 @@ class HazardEnded(Body, kind=EntryKind.HAZARD_ENDED):
     text: str | None
     evidence: tuple[str, ...]
     last_seen_ms: int | None
+
+    def words(self) -> Mapping[str, object]:
+        return {"of": "" if self.broker is None else f" of broker {self.broker}"}
 
 
 class AlertBegan(Body, kind=EntryKind.ALERT_BEGAN):

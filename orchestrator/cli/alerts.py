@@ -12,7 +12,7 @@ import click
 from migration.assessment.alerts import Alert, AlertState
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
-from migration.values.timestamps import iso
+from migration.values.timestamps import iso, utc_text
 from orchestrator.api.rows import alert_row
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import Config, load_config
@@ -21,8 +21,9 @@ from orchestrator.notify.channel import Channel
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
 from orchestrator.notify.http_post import Undelivered
-from orchestrator.notify.notification import Notification
+from orchestrator.notify.notification import Notification, subject
 from orchestrator.notify.receivers.heartbeat import HeartbeatChannel
+from orchestrator.output.formatting import local_times, moment_text
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run import alert_file
 
@@ -170,22 +171,32 @@ def _sent(
 
 def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverState]) -> None:
     for each in active:
-        alert = each.alert
-        labels = " ".join(f"{k}={v}" for k, v in alert.labels.items() if k != "severity")
-        doubt = "" if each.is_known else " (unknown whether it is resolved)"
-        echo(f"{alert.severity} {alert.name} {labels}: {alert.description}{doubt}")
+        for line in _lines(each):
+            echo(local_times(line))
     if not active:
         echo("no alert is active")
     for name, state in states.items():
         open_ = len(_unresolved(state))
         words = f"notified of {open_} active alert{'' if open_ == 1 else 's'}"
         if state.success_ms is not None:
-            words += f", last at {iso(state.success_ms)}"
+            words += f", last at {moment_text(state.success_ms)}"
         if state.error is not None and state.failure_ms is not None:
-            words += f"; failed at {iso(state.failure_ms)}: {state.error}"
+            words += f"; failed at {moment_text(state.failure_ms)}: {state.error}"
         echo(f"{name}: {words}")
     if not states:
         echo(f"there is no receiver: add one to `alerts` in {config.path}")
+
+
+def _lines(one: AlertState) -> Iterator[str]:
+    """Yield what is wrong and what to do, then the name, the subject, the start and the page."""
+    alert = one.alert
+    doubt = "" if one.is_known else " (unknown whether it is resolved)"
+    yield f"{alert.severity}: {alert.description}{doubt}"
+    yield from (f"  - {each}" for each in alert.details)
+    since_ms = one.active_since_ms if alert.since_ms is None else alert.since_ms
+    since = "" if since_ms is None else f", since {utc_text(since_ms)}"
+    yield f"  {alert.name} ({subject(alert)}){since}"
+    yield f"  read: kraftgate help {alert.name}"
 
 
 def _unresolved(state: ReceiverState) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from migration.values.timestamps import iso
 from orchestrator.audit.description import author
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.kinds import EntryKind
@@ -16,7 +15,7 @@ from orchestrator.audit.sentences import sentence
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import AuditError
-from orchestrator.output.formatting import quoted
+from orchestrator.output.formatting import local_times, moment_text, quoted
 from orchestrator.output.printing import echo, echo_exact, echo_json
 
 _cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
@@ -108,8 +107,8 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
 def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: bool) -> None:
     """Print time, person and content of each entry, one line each, the newest last.
 
-    Consecutive evaluations of one checkpoint are one line, with their number; the JSON has all
-    entries, with all fields.
+    Consecutive evaluations of one checkpoint's guards, or of its gate, are one line, with their
+    number; the JSON has all entries, with all fields.
 
     \b
     Example:
@@ -125,16 +124,19 @@ def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: b
 
 
 def _folded(found: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
-    """Yield the entries; of consecutive evaluations of one checkpoint the last, and how many."""
+    """Yield the entries; of consecutive evaluations the last of each part, and how many."""
     for _, group in groupby(found, key=_fold_key):
-        same = list(group)
-        yield same[-1], len(same)
+        parts: dict[object, tuple[Entry, int]] = {}
+        for entry in group:
+            part = entry.body.get("part")
+            parts[part] = entry, parts.pop(part, (entry, 0))[1] + 1
+        yield from parts.values()
 
 
 def _fold_key(entry: Entry) -> object:
     if entry.kind != EntryKind.JUDGED:
         return entry.sequence
-    return entry.kind, entry.cluster, entry.body.get("checkpoint"), entry.body.get("part")
+    return entry.kind, entry.cluster, entry.body.get("checkpoint")
 
 
 def _opened(config_path: Path, cluster: str | None) -> AuditLog:
@@ -150,5 +152,5 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
 
 def _shown(entry: Entry, times: int) -> str:
     checked = f" (checked {times} times)" if times > 1 else ""
-    what = f"{quoted(author(entry))}  {sentence(entry)}{checked}"
-    return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"
+    what = f"{quoted(author(entry))}  {local_times(sentence(entry))}{checked}"
+    return f"{moment_text(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

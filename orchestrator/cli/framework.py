@@ -149,6 +149,7 @@ class Program(Group):
 
     def invoke(self, ctx: click.Context) -> object:
         from orchestrator.errors import ExitCode, KraftgateError, ProblemsError
+        from orchestrator.output.formatting import local_times
         from orchestrator.output.printing import echo_message, echo_text, flush, forget_output
         from orchestrator.output.visible import visible
 
@@ -159,7 +160,7 @@ class Program(Group):
             echo_text(f"{error}\n", err=True)
             ctx.exit(error.code)
         except KraftgateError as error:
-            echo_message(f"kraftgate: {error}", err=True)
+            echo_message(f"kraftgate: {local_times(str(error))}", err=True)
             ctx.exit(error.code)
         except click.ClickException as error:
             error.message = visible(error.message)  # type: ignore[misc]  # click prints it

@@ -18,6 +18,7 @@ from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
+from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessor
@@ -136,9 +137,9 @@ def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> None:
         blocks = f", blocks {each.blocks}" if each.blocks else ""
         style = "bold red" if each.severity == "critical" else "bold yellow"
         out.print(Text(f"{cluster}: {each.kind} ({each.severity}{blocks})", style=style))
-        out.print(Text(f"  {each.text}"))
+        out.print(Text(local_times(f"  {each.text}")))
         for line in each.shown:
-            out.print(Text(f"    - {line}"))
-        out.print(Text(f"  way out: {each.way_out}\n"))
+            out.print(Text(local_times(f"    - {line}")))
+        out.print(Text(local_times(f"  way out: {each.way_out}\n")))
     for why in unknown:
-        out.print(Text.assemble((f"{cluster}: not known:", "bold yellow"), f" {why}"))
+        out.print(Text.assemble((f"{cluster}: not known:", "bold yellow"), f" {local_times(why)}"))

@@ -25,6 +25,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
 from orchestrator.execution.passed_checkpoint import checkpoint_condition, checkpoint_named, passed
+from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.probes.probes import poller_for
@@ -154,7 +155,7 @@ def _print_pending(found: Findings) -> None:
 def _lines(found: Findings) -> Iterator[str]:
     for cluster, findings in found.items():
         for each in findings:
-            yield f"{cluster}: {each.condition}: {each.verdict}: {each.reason}"
+            yield local_times(f"{cluster}: {each.condition}: {each.verdict}: {each.reason}")
 
 
 def _as_json(outcome: WaitResult, *, many: bool) -> dict[str, object]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from migration.assessment.alerts import Alert
 from migration.values.timestamps import iso
+from orchestrator.output.formatting import local_times
 
 NOT_KNOWN = (
     "It is unknown whether this is resolved: the data that would show it is stale. The alert stays"
@@ -61,7 +62,7 @@ class Notification:
             found.append(
                 f"It is flapping: it became active again {times} soon after it was resolved."
             )
-        return tuple(found)
+        return tuple(map(local_times, found))
 
     def annotations(self, runbook_url: str) -> Mapping[str, str]:
         """Return the annotations of the Prometheus rule, and the details.
@@ -81,6 +82,12 @@ class Notification:
     def labels(self) -> Mapping[str, str]:
         """Return the alert's name and labels, as in Prometheus."""
         return {"alertname": self.alert.name, **self.alert.labels}
+
+
+def subject(alert: Alert) -> str:
+    """Return the labels as text, including the cluster and the broker."""
+    labels = {k: v for k, v in alert.labels.items() if k not in ("severity", "verdict")}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in labels.items())
 
 
 def page_url(alert: Alert, runbook_url: str) -> str:

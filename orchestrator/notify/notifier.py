@@ -10,6 +10,7 @@ from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.config.load import Config
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery import ActiveAlerts
+from orchestrator.notify.notification import subject
 from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.sender import Sender, SenderStats
 from orchestrator.output.printing import echo
@@ -96,6 +97,4 @@ def print_active_alerts(tick: Tick) -> None:
     """Print the alerts that are active when the run ends: nothing shows that they are resolved."""
     for one in tick.clusters:
         for each in one.assessment.alerts.active():
-            labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
-            of = ", ".join(f"{name} {value}" for name, value in labels.items())
-            echo(f"kraftgate: {each.alert.name} ({of}) is still active", err=True)
+            echo(f"kraftgate: {each.alert.name} ({subject(each.alert)}) is still active", err=True)

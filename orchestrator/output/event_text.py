@@ -7,7 +7,7 @@ from migration.metadata.event_kinds import EventKind, Weight
 from migration.metadata.events import Event
 from migration.metadata.versions import name_of
 from migration.values.durations import duration_text
-from orchestrator.output.formatting import pairs
+from orchestrator.output.formatting import for_people, pairs
 
 _COUNTED: Final = (("directories", "log_dirs"), ("lost", "directories"), ("added", "directories"))
 _KINDS: Final[Mapping[str, EventKind]] = {each: each for each in EventKind}
@@ -26,7 +26,7 @@ def sentence(event: Event) -> str:
     try:
         return _KINDS[event.kind].sentence.format_map(fields)
     except KeyError:  # a kind or fields of another version
-        return f"{event.kind} {pairs(event.fields)}".strip()
+        return f"{event.kind} {pairs(for_people(event.fields))}".strip()
 
 
 def _derived(event: Event) -> dict[str, object]:

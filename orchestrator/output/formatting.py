@@ -1,10 +1,18 @@
 """Formats that every view shares: times, ages, counts, events as key=value."""
 
 import json
+import re
 from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
 
 from migration.metadata.events import Event
-from migration.values.timestamps import iso, nearest_datetime
+from migration.values.durations import duration_text
+from migration.values.timestamps import iso, nearest_datetime, utc_text
+
+_UTC_TIMES: Final = re.compile(
+    r"(?<![\w+-])(\d{4}-\d\d-\d\d)(?:T| )(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)(?!\w)"
+)
 
 
 def short_age(duration_ms: float) -> str:
@@ -30,8 +38,52 @@ def local_time(timestamp_ms: int) -> str:
 def zone_text(timestamp_ms: int) -> str:
     """Return the zone of `local_time` at a moment, and its distance from UTC: `CET (UTC+01:00)`."""
     moment = nearest_datetime(timestamp_ms).astimezone()
-    offset = f"{moment:%z}"
-    return "UTC" if not moment.utcoffset() else f"{moment:%Z} (UTC{offset[:3]}:{offset[3:]})"
+    if not moment.utcoffset():
+        return "UTC"
+    name, offset = _zone_name(moment), f"{moment:%z}"
+    distance = f"UTC{offset[:3]}:{offset[3:]}"
+    return name if name == distance else f"{name} ({distance})"
+
+
+def local_clock(timestamp_ms: int) -> str:
+    """Return the time of day with its zone, for next to a time in UTC: `02:30:00 CET`."""
+    return f"{local_time(timestamp_ms)} {_zone_name(nearest_datetime(timestamp_ms).astimezone())}"
+
+
+def moment_text(timestamp_ms: int) -> str:
+    """Return a moment in the zone of this process, with the same in UTC, to the second.
+
+    `2026-11-22 02:30:00 CET (01:30:00 UTC)`; in UTC, and in years that no zone is known for,
+    `2026-11-22 01:30:00 UTC`.
+    """
+    utc, moment = utc_text(timestamp_ms), nearest_datetime(timestamp_ms)
+    local = moment.astimezone()
+    if not local.utcoffset() or f"{moment:%Y-%m-%d %H:%M:%S UTC}" != utc:
+        return utc
+    also = utc.removeprefix(f"{local:%Y-%m-%d} ")
+    return f"{local:%Y-%m-%d %H:%M:%S} {_zone_name(local)} ({also})"
+
+
+def local_times(text: str) -> str:
+    """Return a text for a person: its times in UTC become those of `moment_text`.
+
+    `migration` knows no zone and writes UTC; every surface for people passes texts through here.
+    """
+    return _UTC_TIMES.sub(_local, text)
+
+
+def _local(found: re.Match[str]) -> str:
+    try:
+        moment = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
+    except ValueError:  # such as February 30 in the text of another program
+        return found[0]
+    return moment_text(int(moment.timestamp()) * 1000)
+
+
+def _zone_name(local: datetime) -> str:
+    """Return the zone's abbreviation; its distance from UTC if it has none."""
+    name, offset = f"{local:%Z}", f"{local:%z}"
+    return name if name.isalpha() else f"UTC{offset[:3]}:{offset[3:]}"
 
 
 def short_bytes(size: int) -> str:
@@ -71,6 +123,29 @@ def quoted(value: object) -> str:
 
 def pairs(values: Mapping[str, object]) -> str:
     return " ".join(f"{key}={quoted(value)}" for key, value in values.items())
+
+
+def for_people(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of an event or an entry without digests, with times and durations as text.
+
+    For those of another version, which this version has no sentence for.
+    """
+    return {
+        (key.removesuffix("_ms") if isinstance(value, int) else key): _readable(key, value)
+        for key, value in fields.items()
+        if "sha256" not in key and key not in _DIGESTS
+    }
+
+
+_DIGESTS: Final = frozenset({"fingerprint", "hash"})
+_MOMENT_MS: Final = 100_000_000_000
+"""From here on a number of ms is a moment (after 1973), below it a duration (3 years)."""
+
+
+def _readable(key: str, value: object) -> object:
+    if not key.endswith("_ms") or not isinstance(value, int):
+        return value
+    return utc_text(value) if value >= _MOMENT_MS else duration_text(value)
 
 
 def event_fields(event: Event) -> dict[str, object]:

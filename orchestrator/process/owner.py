@@ -10,7 +10,7 @@ from typing import Final
 import psutil
 
 from migration.values.foreign import load_object
-from migration.values.timestamps import LATEST_MS, iso
+from migration.values.timestamps import LATEST_MS, utc_text
 from orchestrator.output.visible import visible_line
 
 _NAME_MAX: Final = 255
@@ -62,7 +62,7 @@ class Owner:
     def words(self) -> str:
         """Return the process, user, host and start time as text."""
         user, host = visible_line(self.user), visible_line(self.host)
-        return f"process {self.pid} of {user} on {host}, since {iso(self.since_ms)}"
+        return f"process {self.pid} of {user} on {host}, since {utc_text(self.since_ms)}"
 
     def is_gone(self) -> bool:
         """Return whether it was a process of this host that has ended; False if that is unknown."""

@@ -6,6 +6,7 @@ as it was changes this file at most.
 
 import io
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from importlib.metadata import version
@@ -34,6 +35,8 @@ from orchestrator.views.terminal.live import LineView, picture
 from tests.scenes.state_directory import Written
 
 WIDTH: Final = 100
+ZONE: Final = "CET-1CEST,M3.5.0,M10.5.0/3"
+"""Not UTC: a text for people has local time with its zone, and UTC."""
 _EVENTS_SHOWN: Final = 50
 _OF_THE_TERMINAL: Final = ("TERM", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "LINES")
 OUTPUTS: Final = (
@@ -41,10 +44,14 @@ OUTPUTS: Final = (
     "lines.txt",
     "status.txt",
     "status.json",
+    "hazards.txt",
     "hazards.json",
+    "alerts.txt",
+    "audit.txt",
     "metrics.txt",
     "console.json",
     "alerts.json",
+    "report.md",
     "report.json",
 )
 """What is compared of each scene."""
@@ -52,6 +59,16 @@ OUTPUTS: Final = (
 
 def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """Poll the state directory as often as the scene says; return what each consumer shows."""
+    try:
+        with patch.context() as zoned:
+            zoned.setenv("TZ", ZONE)
+            time.tzset()
+            return _outputs(written, zoned)
+    finally:
+        time.tzset()
+
+
+def _outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     config = load_config(written.config)
     now_ms = written.polls_ms[-1]
     for name in _OF_THE_TERMINAL:
@@ -64,7 +81,11 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     patch.setattr(
         "streams.log_dirs.poll_requests.poll_disks", lambda *_: True
     )  # `run` has polled them
+    found["hazards.txt"] = _command(written, "hazards")
     found["hazards.json"] = _command(written, "hazards", "--json")
+    found["alerts.txt"] = _command(written, "alerts list")
+    found["audit.txt"] = _command(written, "audit show")
+    found["report.md"] = _command(written, "report", "--format", "markdown")
     found["report.json"] = _command(written, "report", "--format", "json")
     masked = {key: _masked(text, written) for key, text in found.items()}
     assert set(masked) == set(OUTPUTS)
@@ -152,13 +173,14 @@ def _alerts(tick: Tick, config: Config) -> str:
 
 def _command(written: Written, name: str, *arguments: str) -> str:
     """What a command prints; stderr and the exit code follow where it is not 0."""
-    said = CliRunner().invoke(main, [name, "--config", str(written.config), *arguments])
+    said = CliRunner().invoke(main, [*name.split(), "--config", str(written.config), *arguments])
     failed = f"--- exit code {said.exit_code}\n{said.stderr}" if said.exit_code else ""
     return said.stdout + failed
 
 
 def _masked(text: str, written: Written) -> str:
     number = version("kraftgate")
+    text = text.replace(f"kraftgate {number} ", "kraftgate VERSION ")
     for before in ('version="', '"version": "', '"kraftgate": "'):
         text = text.replace(f'{before}{number}"', f'{before}VERSION"')
     return text.replace(str(written.config.parent), "FOLDER")

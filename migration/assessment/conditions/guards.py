@@ -12,7 +12,7 @@ from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.values.durations import format_duration
-from migration.values.timestamps import iso
+from migration.values.timestamps import utc_text
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
 """These end without an operator: the assignments complete, the other brokers follow."""
@@ -73,7 +73,7 @@ def _soak(view: View, duration: timedelta) -> Finding:
     wanted = format_duration(duration)
     if since is None:
         return waiting(f"the other conditions must hold for {wanted} and do not hold yet")
-    reason = f"the other conditions have held since {iso(since)}"
+    reason = f"the other conditions have held since {utc_text(since)}"
     if view.now_ms - since < duration / timedelta(milliseconds=1):
         return waiting(f"{reason} and must hold for {wanted}")
     return satisfied(f"{reason}, longer than {wanted}")

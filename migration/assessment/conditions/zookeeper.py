@@ -12,7 +12,7 @@ from migration.image.summary import Phase
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.durations import duration_text
-from migration.values.timestamps import iso
+from migration.values.timestamps import utc_text
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
@@ -48,7 +48,8 @@ def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
     if seen.missed_ms is None:
         return None
     reason = (
-        f"a log directory notification was deleted before it was read, at {iso(seen.missed_ms)}"
+        "a log directory notification was deleted before it was read, at"
+        f" {utc_text(seen.missed_ms)}"
     )
     if (stale := not_known(view, _DISKS)) is not None:
         return unknown(f"{reason}; {stale.reason}")

@@ -30,7 +30,7 @@ from migration.observed.log_dirs import (
     name,
 )
 from migration.values.severity import Severity
-from migration.values.timestamps import iso, time_text
+from migration.values.timestamps import utc_text
 
 _HEARD_MS: Final = 6_000
 """Three heartbeats, by Kafka's default."""
@@ -169,11 +169,11 @@ def broker_shuts_down(
             blocks=None,
             broker=broker.id,
             text=(
-                f"broker {broker.id} begins to shut down by {time_text(deadline_ms)[:8]} UTC,"
+                f"broker {broker.id} begins to shut down by {utc_text(deadline_ms)},"
                 f" unless its report that {', '.join(map(str, since))} failed reaches a controller"
             ),
             evidence=(
-                *(f"{each}: offline since {iso(at)}" for each, at in since.items()),
+                *(f"{each}: offline since {utc_text(at)}" for each, at in since.items()),
                 "the broker is still registered with it",
                 f"{FAILURE_TIMEOUT}={timeout_ms}"
                 + (", Kafka's default: the broker does not describe it" if is_assumed else ""),

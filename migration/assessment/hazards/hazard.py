@@ -19,7 +19,7 @@ from migration.assessment.currency import Currency
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.values import evidence
 from migration.values.severity import Severity
-from migration.values.timestamps import iso
+from migration.values.timestamps import utc_text
 
 
 class HazardKind(enum.StrEnum):
@@ -161,6 +161,6 @@ def dated(hazard: Hazard, currency: Currency) -> Hazard:
 
 def _stale(source: DataSource, currency: Currency) -> str:
     last_ms = currency.last_ms.get(source)
-    answered = "" if last_ms is None else f", last answer {iso(last_ms)}"
+    answered = "" if last_ms is None else f", last answer {utc_text(last_ms)}"
     words, why = SOURCE_WORDS[source], currency.not_current[source]
     return f"not current, as last known: {words}{answered} ({why})"

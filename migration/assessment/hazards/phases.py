@@ -197,7 +197,7 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             )
         ),
         evidence=(
-            f"metadata.version level {level}, {JBOD_LEVEL} is needed",
+            f"metadata.version is {name_of(level)}, {JBOD_NAME} or a later one is needed",
             f"brokers with several log directories: {', '.join(map(str, several))}",
         ),
         way_out=(

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from migration.values.timestamps import iso
+from migration.values.timestamps import utc_text
 from orchestrator.output.visible import visible_line
 
 _ID_FILE: Final = "home.id"
@@ -68,8 +68,8 @@ class RunningStep(BaseModel):
         """Return the step, where it began and until when it may run, as text."""
         return (
             f"the step of {self.checkpoint}, begun on {visible_line(self.host)} at"
-            f" {iso(self.since_ms)},"
-            f" which may run until {iso(self.ends_ms)}"
+            f" {utc_text(self.since_ms)},"
+            f" which may run until {utc_text(self.ends_ms)}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from migration.values.durations import duration_text
 from migration.values.severity import Severity
-from migration.values.timestamps import date_text, time_text
+from migration.values.timestamps import utc_text
 from orchestrator.config.alerts import SlackReceiver
 from orchestrator.notify.channel import (
     Channel,
@@ -18,7 +18,7 @@ from orchestrator.notify.channel import (
     unexpected_response,
 )
 from orchestrator.notify.http_post import Request, Response
-from orchestrator.notify.notification import Notification, page_url
+from orchestrator.notify.notification import Notification, page_url, subject
 
 _TEXT_MAX: Final = 3000
 """Slack's limit for the text of a section."""
@@ -42,7 +42,7 @@ class SlackChannel(Channel[SlackReceiver]):
         colour = _RESOLVED if one.is_resolved else _COLOURS[one.alert.severity]
         body = {
             # For desktop notifications and screen readers.
-            "text": _escaped(f"{title} ({_subject(one)})"),
+            "text": _escaped(f"{title} ({subject(one.alert)})"),
             "attachments": [{"color": colour, "blocks": [section]}],
         }
         return Request(url=url, body=as_json(body), headers={}, secrets=secrets)
@@ -59,7 +59,7 @@ class SlackChannel(Channel[SlackReceiver]):
         if one.resolved_ms is None:
             page = page_url(one.alert, self.runbook_url)
             yield f"What to do: <{_escaped(page)}|{one.alert.name}>"
-            yield f"Since {_moment(one.since_ms)}, {_escaped(_subject(one))}."
+            yield f"Since {_moment(one.since_ms)}, {_escaped(subject(one.alert))}."
             yield from (f"• {_escaped(each)}" for each in one.details())
         else:
             lasted = duration_text(one.resolved_ms - one.active_since_ms)
@@ -73,16 +73,9 @@ def _title(one: Notification) -> str:
     return f"{f'Still {severity.lower()}' if one.repeats else severity}: {one.alert.summary}"
 
 
-def _subject(one: Notification) -> str:
-    """Return the labels as text, including the cluster and the broker."""
-    labels = {k: v for k, v in one.alert.labels.items() if k not in ("severity", "verdict")}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in labels.items())
-
-
 def _moment(at_ms: int) -> str:
     """Return a time that Slack shows in the reader's time zone."""
-    utc = f"{date_text(at_ms)} {time_text(at_ms)[:8]} UTC"
-    return f"<!date^{at_ms // 1000}^{{date_short_pretty}} {{time_secs}}|{utc}>"
+    return f"<!date^{at_ms // 1000}^{{date_short_pretty}} {{time_secs}}|{utc_text(at_ms)}>"
 
 
 def _escaped(text: str) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from migration.values.durations import duration_text
-from migration.values.timestamps import date_text, time_text
+from migration.values.timestamps import date_text, time_text, utc_text
 
 _NAMED_MAX: Final = 12
 
 
 def at(moment_ms: int) -> str:
     """Return a moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
-    return f"{date_text(moment_ms)} {time_text(moment_ms)[:8]} UTC"
+    return utc_text(moment_ms)
 
 
 def count(number: int, noun: str) -> str:
@@ -54,6 +54,8 @@ def words(name: str) -> str:
 _WORDS: Final = {
     "not_running": "not running",
     "look": "confirmation",
+    "walk": "execution",
+    "kraft_metadata": "metadata log",
     "walk_began": "execution begun",
     "rollback_began": "rollback begun",
     "step_decided": "decided on a step",

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.output.formatting import local_times
 from orchestrator.output.rich_console import console
 from orchestrator.output.visible import visible
 
@@ -109,8 +110,8 @@ def blank(rank: int) -> Block:
 
 
 def text(words: str, style: str = "") -> Text:
-    """Return foreign text; control characters, which could corrupt the terminal, are visible."""
-    return Text(visible(words), style=style)
+    """Return foreign text: control characters are visible, times are local with UTC."""
+    return Text(visible(local_times(words)), style=style)
 
 
 def wrapped(line: Text, width: int) -> list[Text]:

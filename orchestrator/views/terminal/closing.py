@@ -8,13 +8,13 @@ from rich.text import Text
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import Event
 from migration.values.durations import duration_text
-from migration.values.timestamps import iso, time_text
-from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.output.event_text import sentence
+from orchestrator.output.formatting import local_time, moment_text, zone_text
 from orchestrator.views.terminal.blocks import bare_table
 
 
 def closing(summary: ClusterSummary) -> RenderableType:
-    """Return the table; its times are those of the records, in UTC."""
+    """Return the table; its times are those of the records, in the zone that the title names."""
     offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
     head = Text(summary.cluster, style="bold")
     head.append(f"  phase {summary.phase}", style="bold cyan")
@@ -23,7 +23,8 @@ def closing(summary: ClusterSummary) -> RenderableType:
         style="not bold",
     )
     if summary.observed_ms is not None:
-        head.append(f"  at {iso(summary.observed_ms)}", style="dim")
+        head.append(f"  at {moment_text(summary.observed_ms)}", style="dim")
+        head.append(f"  times in {zone_text(summary.observed_ms)}", style="dim")
     table = bare_table()
     for name in ("id", "registered", "unfenced", "complete", "unfenced early", "held for"):
         table.add_column(name, justify="right" if name == "id" else "left", overflow="fold")
@@ -35,8 +36,14 @@ def closing(summary: ClusterSummary) -> RenderableType:
 
 
 def event_lines(events: Sequence[Event]) -> list[str]:
-    """Return each event as one line of `key=value`."""
-    return [pairs(event_fields(event)) for event in events]
+    """Return each event as one line: its time, its offset and its sentence."""
+    return [_event_line(event) for event in events]
+
+
+def _event_line(event: Event) -> str:
+    at = "-" if event.moment_ms is None else moment_text(event.moment_ms)
+    place = "" if event.offset is None else f"@{event.offset}  "
+    return f"{at}  {place}{sentence(event)}"
 
 
 def early_text(broker: BrokerSummary) -> str:
@@ -73,7 +80,7 @@ def _cells(broker: BrokerSummary) -> tuple[Text, ...]:
 def _moment(timestamp_ms: int | None, offset: int | None) -> str:
     parts = []
     if timestamp_ms is not None:
-        parts.append(time_text(timestamp_ms))
+        parts.append(f"{local_time(timestamp_ms)}.{timestamp_ms % 1000:03d}")
     if offset is not None:
         parts.append(f"@{offset}")
     return " ".join(parts) or "-"

@@ -8,8 +8,7 @@ from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, Phase
 from migration.observed.source_status import NO_STATUS, behind, stale_ms
-from migration.values.timestamps import time_text
-from orchestrator.output.formatting import short_age
+from orchestrator.output.formatting import local_time, short_age
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.terminal.blocks import text
 
@@ -104,7 +103,7 @@ def _zookeeper(one: Assessed, found: SourceCurrency) -> tuple[str, str] | None:
         return "ZooKeeper not in use", "dim"
     if since_ms is None or found.state is SourceState.ERROR:
         return None
-    return f"ZooKeeper UNREACHABLE since {time_text(since_ms)[:8]}", "bold red"
+    return f"ZooKeeper UNREACHABLE since {local_time(since_ms)}", "bold red"
 
 
 def _source(name: str, found: SourceCurrency, now_ms: int) -> tuple[str, str]:

@@ -9,9 +9,8 @@ from migration.assessment.conditions import Verdict
 from migration.assessment.hazards import Hazard
 from migration.assessment.next_action import Need
 from migration.values.severity import Severity
-from migration.values.timestamps import time_text
-from orchestrator.audit.execution.state import Stage
-from orchestrator.output.formatting import short_age
+from orchestrator.output.formatting import local_time, short_age
+from orchestrator.output.visible import visible
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.terminal.blocks import Block, Want, lines_of, text, wrapped
@@ -64,7 +63,7 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
     if now.why:
         yield lines_of([text(f"  why: {now.why}")], width, rank=14)
     if walk is not None and walk.output:
-        printed = [text(f"  | {each}", "dim") for each in walk.output]
+        printed = [Text(visible(f"  | {each}"), "dim") for each in walk.output]
         yield lines_of(printed, width, rank=5, least=2)
     for number, each in enumerate(now.commands):
         command = text(f"{'   or' if number else '  run'}: {each}", "bold")
@@ -112,8 +111,8 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
     if walk.outcome is not None:
         head.append(f"  {walk.outcome}", style="bold green" if walk.outcome != "aborted" else "red")
         return [lines_of([head], width, rank=9)]
-    behind = sum(each.stage in (Stage.PASSED, Stage.SKIPPED) for each in walk.places)
-    head.append(f"  {behind} behind", style="not bold")
+    if place := walk.place.removeprefix(f"rollback {walk.path}, "):
+        head.append_text(text(f"  {place}", "not bold"))
     if not walk.execute:
         head.append("  steps by hand", style="not bold")
     if walk.paused is not None:
@@ -127,7 +126,7 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
         blocks.append(lines_of([at], width, rank=4, least=2, floor=1))
     if walk.unexpected:
         at_ms, words = walk.unexpected[-1]
-        line = text(f"unexpected at {time_text(at_ms)}: {words}", "magenta")
+        line = text(f"unexpected at {local_time(at_ms)}: {words}", "magenta")
         blocks.append(lines_of([line], width, rank=14))
     return blocks
 

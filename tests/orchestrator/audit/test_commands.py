@@ -93,7 +93,7 @@ def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path
     lines = audit(config, "show", "--last", "2").stdout.splitlines()
     assert len(lines) == 2
     assert lines[1] == (
-        "2026-11-18T11:06:40.000Z  prod #8  anna@ops1  anna approved finalize: soak done"
+        "2026-11-18 11:06:40 UTC  prod #8  anna@ops1  anna approved finalize: soak done"
     )
     assert "kraftgate  gate_judged" in lines[0]
     told = json.loads(audit(config, "show", "--last", "2", "--json").stdout)["entries"]
@@ -104,7 +104,7 @@ def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path
 
 def test_show_folds_the_evaluations_of_one_checkpoint(config: Path, path: Path) -> None:
     with AuditLog.open(path) as log:
-        for part in ("needs", "needs", "needs", "opens_when"):
+        for part in ("needs", "opens_when", "needs", "needs", "opens_when"):
             body = entries.Evaluated.model_validate(
                 {
                     "checkpoint": "copied",
@@ -115,10 +115,10 @@ def test_show_folds_the_evaluations_of_one_checkpoint(config: Path, path: Path) 
                 }
             )
             log.append("prod", body.kind, body.as_json(), 1_795_000_000_000)
-    lines = audit(config, "show", "--last", "4").stdout.splitlines()
+    lines = audit(config, "show", "--last", "5").stdout.splitlines()
     assert [line.partition("kraftgate  ")[2] for line in lines] == [
         "the guards of copied do not hold (checked 3 times)",
-        "the gate of copied is closed",
+        "the gate of copied is closed (checked 2 times)",
     ]
 
 

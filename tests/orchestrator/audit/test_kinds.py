@@ -31,6 +31,7 @@ def test_a_sentence_names_fields(body: type[EntryBody]) -> None:
         for _, field, _, _ in string.Formatter().parse(kind.sentence)
         if field is not None
     }
-    derived = {"already", "decided", "blocked", "before", "asked", "restored", "reason", "result"}
+    derived = {"already", "decided", "blocked", "before", "asked", "of", "restored", "reason"}
+    derived |= {"result"}
     assert kind.sentence
     assert named - body.model_fields.keys() <= derived

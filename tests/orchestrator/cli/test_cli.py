@@ -269,7 +269,7 @@ def test_replay_prints_the_contract(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert (state["phase"], state["brokers"][0]["registered_offset"]) == ("finalized", 645)
     readable = invoke("replay", tmp_path)
     assert readable.exit_code == ExitCode.DONE
-    assert "kind=broker_held broker=1 pending=32" in readable.stdout
+    assert "broker 1 is held: 32 replicas have no known directory" in readable.stdout
     assert "unfenced early" in readable.stdout
 
 

@@ -8,16 +8,16 @@ from pydantic import ValidationError
 
 from orchestrator.api.console.answers import Decision, GateEvidence, GateVerdict
 from orchestrator.audit import AUDIT_FILE, Entry
-from orchestrator.audit.description import author, fields_text
+from orchestrator.audit.description import author
 from orchestrator.audit.execution.entries import Evaluated
 from orchestrator.audit.kinds import EntryKind
+from orchestrator.audit.sentences import sentence
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
 
 _ENTRIES_MAX: Final = 500
-_TEXT_MAX: Final = 4000
 
 
 def gate_evidence(
@@ -60,7 +60,7 @@ def _decision(entry: Entry) -> Decision:
         kind=entry.kind,
         by=author(entry),
         reason=reason if isinstance(reason, str) else None,
-        text=fields_text(entry, _TEXT_MAX),
+        text=sentence(entry),
         hash=entry.hash,
     )
 

@@ -99,12 +99,13 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     if holds:
         spent = sorted(held.duration_ms or 0 for _, held in holds)
         held_ids = sorted({id_ for id_, _ in holds})
+        each = " each" if len(holds) > 1 else ""
         times = f"for {lasting(spent[-1])}"
         if lasting(spent[0]) != lasting(spent[-1]):
             times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
         who = f"{count(len(held_ids), 'broker')} ({listed(held_ids)})"
         yield (
-            f"{who} had to be held after a registration in KRaft mode, {times} each, until every"
+            f"{who} had to be held after a registration in KRaft mode, {times}{each}, until every"
             " replica had a known directory."
         )
     elif kraft:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from migration.values.timestamps import iso
 from orchestrator.api.report.report import Happening, Report
 from orchestrator.api.report.shape import Span
 from orchestrator.errors import ThirdPartyError
+from orchestrator.output.formatting import local_clock, local_times, moment_text, zone_text
 from orchestrator.output.visible import visible
 from orchestrator.views.report.times import clock, lasting, words
 
@@ -69,13 +70,22 @@ def _template(name: str, finalize: Callable[[object], object]) -> Template:
     )
     environment.filters |= {"lasting": lasting, "words": words}
     environment.filters |= {"iso": iso, "clock": clock, "bounded": bounded, "markup": Markup}
-    environment.filters |= {"at": _at, "spent": _spent, "code": _code, "fenced": fenced}
+    environment.filters |= {
+        "at": _at,
+        "spent": _spent,
+        "code": _code,
+        "fenced": fenced,
+        "verbatim": _verbatim,
+    }
+    environment.filters |= {"moment": moment_text, "local": _local, "zone": _zone}
     environment.globals |= {"heads": heads, "row": row}
     return environment.get_template(name)
 
 
 def _shown(value: object) -> object:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(local_times(value))
+    return value
 
 
 def bounded(happened: Sequence[Happening]) -> tuple[list[Happening], int]:
@@ -96,7 +106,7 @@ def plain(text: object) -> str:
     >>> plain("<b>|`x`\n[y](z)")
     '\\<b\\>\\|\\`x\\` \\[y\\](z)'
     """
-    line = _BREAKS.sub(" ", visible(str(text))).strip()
+    line = _BREAKS.sub(" ", visible(local_times(str(text)))).strip()
     return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", line))
 
 
@@ -136,6 +146,21 @@ def _markdown(text: str) -> Markup:
 
 def _at(moment_ms: int | None, none: str = "-") -> str:
     return none if moment_ms is None else clock(moment_ms)
+
+
+def _verbatim(output: str) -> Markup:
+    """Return what a command printed, with its own times."""
+    return escape(visible(output))
+
+
+def _local(moment_ms: int | None) -> str:
+    return "-" if moment_ms is None else local_clock(moment_ms)
+
+
+def _zone(moment_ms: int | None) -> str:
+    """Return where local times are; empty if that is UTC, too."""
+    zone = "UTC" if moment_ms is None else zone_text(moment_ms)
+    return "" if zone == "UTC" else f", local times are {zone}"
 
 
 def _spent(each: Span) -> str:

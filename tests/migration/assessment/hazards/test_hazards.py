@@ -437,7 +437,7 @@ def test_a_recorded_fact_outlives_its_source_with_its_age() -> None:
     found = {each.kind: each for each in hazards(summary, NOW, stale)}
     assert found[_RESTART].evidence[0] == (
         "not current, as last known: the brokers' log directories, last answer"
-        f" 1970-01-01T00:00:07.000Z ({why})"
+        f" 1970-01-01 00:00:07 UTC ({why})"
     )
     assert not is_end_known(_RESTART, stale)
     assert is_end_known(_RESTART, CURRENT)

@@ -350,7 +350,7 @@ def test_the_closing_table_tells_how_long_each_was_held() -> None:
     assert lines == [
         (
             "prod  phase hybrid  metadata offset 1439  topics 4  partitions 32"
-            "  at 2026-09-21T14:13:19.700Z"
+            "  at 2026-09-21 14:13:19 UTC  times in UTC"
         ),
         "",
         ("id registered        unfenced          complete          unfenced early       held for"),
@@ -362,7 +362,7 @@ def test_the_closing_table_tells_how_long_each_was_held() -> None:
         ),
     ]
     assert event_lines([EVENTS[4][1]]) == [
-        "at=2026-09-21T14:12:20.140Z offset=680 kind=assignments_complete broker=1"
+        "2026-09-21 14:12:20 UTC  @680  broker 1 is complete: every replica has a directory"
     ]
 
 

@@ -39,9 +39,13 @@ export function rate(rate) {
   return `${count(Math.round(rate))}/s`;
 }
 
-/** `UTC`, or the name of the browser's zone. */
-export function zoneName() {
-  return prefs.zone === "utc" ? "UTC" : "local time";
+const ZONES = new Intl.DateTimeFormat("en-US", { timeZoneName: "short" });
+
+/** The name of the chosen zone at that moment: `UTC`, `CET`, `GMT+9`. @param {number} [ms] */
+export function zoneName(ms = Date.now()) {
+  if (zoneShift(ms) === 0) return "UTC";
+  const at = new Date(Math.min(Math.max(ms, -LATEST_MS), LATEST_MS));
+  return ZONES.formatToParts(at).find((each) => each.type === "timeZoneName")?.value ?? "local time";
 }
 
 /**
@@ -55,9 +59,27 @@ export function time(ms, { millis = false, now = Date.now(), date } = {}) {
   return `${day ? `${at.day} ` : ""}${at.time}${millis ? `.${at.millis}` : ""}`;
 }
 
-/** The full date and time, as in logs. @param {number} ms */
+/** The full date and time in the chosen zone, with the same in UTC. @param {number} ms */
 export function moment(ms) {
-  return `${time(ms, { millis: true, date: true })} ${zoneName()}`;
+  return withUtc(ms, time(ms, { millis: true, date: true }));
+}
+
+const UTC_TIMES = /(?<![\w+-])(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)(?!\w)/g;
+
+/** A text with each of its times in UTC as `moment` has it, to the second. @param {string} text */
+export function localTimes(text) {
+  return text.replace(UTC_TIMES, (found, day, at) => {
+    const ms = Date.parse(`${day}T${at}Z`);
+    return Number.isNaN(ms) ? found : withUtc(ms, time(ms, { date: true }));
+  });
+}
+
+/** @param {number} ms @param {string} shown */
+function withUtc(ms, shown) {
+  if (zoneShift(ms) === 0) return `${shown} UTC`;
+  const [day, utc] = isoTime(ms).split("T");
+  const other = shown.startsWith(day) ? "" : `${day} `;
+  return `${shown} ${zoneName(ms)} (${other}${utc.slice(0, 8)} UTC)`;
 }
 
 /** An axis label for ticks that are `step` ms apart. @param {number} ms @param {number} step */

@@ -133,7 +133,7 @@ function Settings({ version }) {
     </button>
     <div id="settings" popover ref=${popover} class="settings" aria-label="Settings" role="dialog">
       <${Choice} name="theme" title="Theme" values=${["system", "light", "dark"]} />
-      <${Choice} name="zone" title="Times in" values=${["utc", "local"]} />
+      <${Choice} name="zone" title="Times in" values=${["local", "utc"]} />
       <label class="check">
         <input type="checkbox" checked=${prefs.keys} onChange=${(event) => setPrefs({ keys: event.target.checked })} />
         Single keys: 1 to 6 for the views, / to filter

@@ -60,8 +60,8 @@ function Decisions({ evidence }) {
       ${decisions.map(
         (each) => html`<li key=${each.id}>
           <time>${time(each.at_ms, { now: now() })}</time>
-          <span>${each.checkpoint !== evidence.checkpoint && html`<code>${each.checkpoint}</code> `}<b>${spaced(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
-          <br /><small class="soft mono" title=${each.hash}>audit ${each.id}, ${each.hash.slice(0, 19)}…</small></span>
+          <span>${each.checkpoint !== evidence.checkpoint && html`<code>${each.checkpoint}</code> `}<b>${each.text}</b>${each.by && each.by !== "kraftgate" && html` <span class="soft">by ${each.by}</span>`}
+          <br /><small class="soft mono">audit ${each.id}</small></span>
         </li>`,
       )}
     </ol>
@@ -82,7 +82,7 @@ function Evaluation({ one, open, own }) {
   return html`<details class="evaluation" open=${open}>
     <summary><time>${time(one.at_ms, { now: now() })}</time> <${Verdict} verdict=${one.verdict} /> <span>${PARTS[one.part]}</span>${own ? "" : html` <code>${one.checkpoint}</code>`}</summary>
     <${Findings} findings=${one.findings} label=${PARTS[one.part]} open=${open} />
-    <p><small class="soft mono" title=${one.hash}>audit ${one.id}, ${one.hash.slice(0, 19)}…</small></p>
+    <p><small class="soft mono">audit ${one.id}</small></p>
     ${facts.length > 0 && html`<dl class="basis" aria-label="Basis">${facts.map(([name, value]) => html`<div key=${name}><dt>${spaced(name)}</dt><dd class="mono">${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`}
   </details>`;
 }

@@ -10,10 +10,16 @@ import {
   useState,
 } from "../vendor/hooks.mjs";
 import htm from "../vendor/htm.mjs";
+import { localTimes } from "./format.js";
 
 export { render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState };
 
-export const html = htm.bind(h);
+export const html = htm.bind(element);
+
+/** Texts of the server have times in UTC; each is drawn in the chosen zone, with UTC. */
+function element(type, properties, ...children) {
+  return h(type, properties, ...children.map((each) => (typeof each === "string" ? localTimes(each) : each)));
+}
 
 // Each frame draws once for any number of changes; a hidden page draws nothing.
 options.debounceRendering = (draw) => requestAnimationFrame(draw);

@@ -1,11 +1,11 @@
 /** The settings of this browser: theme, time zone, single-key shortcuts. */
 
-/** @typedef {{theme: "system"|"light"|"dark", zone: "utc"|"local", keys: boolean}} Prefs */
+/** @typedef {{theme: "system"|"light"|"dark", zone: "local"|"utc", keys: boolean}} Prefs */
 
 /** @type {Prefs} */
 export const prefs = {
   theme: oneOf(kept("theme"), ["system", "light", "dark"]),
-  zone: oneOf(kept("zone"), ["utc", "local"]),
+  zone: oneOf(kept("zone"), ["local", "utc"]),
   keys: kept("keys") !== "off",
 };
 
