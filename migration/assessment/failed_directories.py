@@ -235,31 +235,49 @@ def _missed(
 
 
 def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
-    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all.
+    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all."""
+    if broker is None or (phase is Phase.ZOOKEEPER and broker.mode is not Mode.KRAFT):
+        return harm(Mode.ZOOKEEPER, ())
+    return harm(broker.mode, {state for state, count in broker.replicas.items() if count})
 
-    A broker with an unknown mode is treated as one in ZooKeeper mode.
+
+def harm(mode: Mode | None, states: Collection[ReplicaState]) -> str | None:
+    """Return how a restart harms the replicas of a bad directory; None: not at all.
+
+    Args:
+        mode: of the broker; an unknown one (None) is treated as ZooKeeper mode.
+        states: those of the broker's replicas; they matter in KRaft mode only.
     """
-    if broker is not None and broker.mode is Mode.KRAFT:
-        states = [
+    if mode is Mode.KRAFT:
+        found = [
             name
             for state, name in (
                 (ReplicaState.UNASSIGNED, "be recreated, empty, elsewhere if unassigned (H2)"),
                 (ReplicaState.MIGRATING, "not be created if migrating (H3)"),
             )
-            if broker.replicas[state]
+            if state in states
         ]
-        return "would " + " and ".join(states) if states else None
-    if phase is Phase.ZOOKEEPER or broker is None or broker.mode is Mode.ZOOKEEPER:
+        return "would " + " and ".join(found) if found else None
+    if mode is Mode.MIGRATING:
+        return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
+    return "would be recreated, empty, elsewhere once the broker restarts in migration mode (H1)"
+
+
+def restart_advice(broker: int, harms: str | None) -> str:
+    """Return what a restart of a broker with a bad directory does; `harms`: of `harm`."""
+    if harms is None:
         return (
-            "would be recreated, empty, elsewhere once the broker restarts in migration mode (H1)"
+            f"broker {broker} serves its other directories; a restart loses no replica, and"
+            " after the replacement one is needed so that the broker uses the directory again"
         )
-    return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
+    return f"do not restart broker {broker} before: its replicas there {harms}"
 
 
 def advice(failed: DirectoryFailed, broker: BrokerSummary | None, phase: Phase) -> tuple[str, str]:
     """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
 
-    Headline, hazards and alerts give this advice. It agrees with `danger`.
+    Headline, hazards, alerts and `what-if` give this advice. It agrees with `danger`: while a
+    restart harms, the directory must come back as it was, so an empty disk is no remedy.
     """
     if failed.broker is None:
         named = ", ".join(map(str, failed.among))
@@ -272,14 +290,10 @@ def advice(failed: DirectoryFailed, broker: BrokerSummary | None, phase: Phase) 
         if failed.directory is None
         else f"directory {failed.directory}"
     )
-    does = danger(broker, phase)
-    restart = f"do not restart broker {failed.broker} before: its replicas there {does}"
-    if does is None:
-        restart = (
-            f"broker {failed.broker} serves its other directories; a restart loses no replica, and"
-            " after the replacement one is needed so that the broker uses the directory again"
-        )
-    return f"Replace the disk of broker {failed.broker}: {where} is {failed.how}", restart
+    harms = danger(broker, phase)
+    verb = "Replace" if harms is None else "Restore"
+    action = f"{verb} the disk of broker {failed.broker}: {where} is {failed.how}"
+    return action, restart_advice(failed.broker, harms)
 
 
 def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:

@@ -1,8 +1,8 @@
 """The next action: what an operator must do now, or what the migration waits for, and why.
 
 One rule for all screens, in the order of importance: what Kraftgate needs to see anything, a step
-that failed, a failed log directory, a hazard that blocks an action, the checkpoint of the runbook,
-the migration itself.
+that failed, a hazard that announces something, a failed log directory, a hazard that blocks an
+action, the checkpoint of the runbook, the migration itself.
 """
 
 import enum
@@ -106,7 +106,7 @@ def next_action(
         return _of_wait(first, view.summary, eta)
     if execution is not None and execution.asks is not None:
         return _decision(execution)
-    found = _failed_directory(view) or _blocking_hazard(view.due_hazards)
+    found = _announced(view.due_hazards) or _failed_directory(view) or _blocking(view.due_hazards)
     if found is not None:
         return _at(found, execution)
     damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
@@ -116,6 +116,9 @@ def next_action(
         return _of_hazard(damage)
     if first is not None:
         return _of_wait(first, view.summary, eta)
+    left = next((each for each in view.due_hazards if each.kind not in _LATER), None)
+    if left is not None:
+        return _of_hazard(left)
     text = "Nothing to do: the migration is finalized"
     if view.summary.phase is Phase.KRAFT:
         text = "Nothing to do: this cluster is in KRaft mode and does not migrate"
@@ -160,11 +163,16 @@ _LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EA
 """They end by themselves, and forbid only a step that no checkpoint has reached."""
 
 
-def _blocking_hazard(found: Sequence[Hazard]) -> NextAction | None:
-    """Return the first hazard that blocks an action or announces something."""
+def _announced(found: Sequence[Hazard]) -> NextAction | None:
+    """Return the first hazard that announces something: there are seconds left."""
+    return next((_of_hazard(each) for each in found if each.deadline_ms is not None), None)
+
+
+def _blocking(found: Sequence[Hazard]) -> NextAction | None:
+    """Return the first critical hazard that blocks an action."""
     for each in found:
         grave = each.severity is Severity.CRITICAL and each.blocks is not None
-        if (grave or each.deadline_ms is not None) and each.kind not in _LATER:
+        if grave and each.kind not in _LATER:
             return _of_hazard(each)
     return None
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from migration.assessment.failed_directories import harm, restart_advice
 from migration.image.summary import Mode
 from migration.observed.log_dirs import STORAGE_ERROR
 from migration.observed.probed import TopicPartition, Unknown
@@ -37,11 +38,19 @@ def of_directory(
         yield from _metadata_log(now, path)
     if any(each.fate is Fate.LEADER_NOT_MOVED for each in lines):
         yield (
-            f"leaders that are not moved stay on broker {now.broker} until it is stopped, which"
-            " moves them; do not start it again without this directory (H2, H3: its replicas would"
-            " be created again, empty)"
+            f"leaders that are not moved stay on broker {now.broker} until its assignments are"
+            " complete, or until it is stopped"
         )
+    yield from _restart(now, path)
     yield from _around(now)
+
+
+def _restart(now: Situation, path: str) -> Iterator[str]:
+    """Yield the advice if a restart then loses replicas, as headline, hazard and alert give it."""
+    known = () if isinstance(now.assignments, Unknown) else now.assignments.values()
+    harms = harm(now.mode, {each.state for each in known})
+    if harms is not None:
+        yield f"if {path} fails, restore its disk, and {restart_advice(now.broker, harms)}"
 
 
 def _offline(now: Situation, path: str) -> Iterator[str]:

@@ -115,7 +115,7 @@ def _selected(
     return tuple(
         each
         for each in found
-        if (action is None or each.blocks is action)
+        if (action is None or each.forbids(action))
         and (broker is None or each.broker in (None, broker))
     )
 
@@ -134,7 +134,8 @@ def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> None:
     if not found:
         out.print(Text.assemble((cluster, "bold"), ": no hazard is known"))
     for each in found:
-        blocks = f", blocks {each.blocks}" if each.blocks else ""
+        blocked = " and ".join(filter(None, (each.blocks, each.also_blocks)))
+        blocks = f", blocks {blocked}" if blocked else ""
         style = "bold red" if each.severity == "critical" else "bold yellow"
         out.print(Text(f"{cluster}: {each.kind} ({each.severity}{blocks})", style=style))
         out.print(Text(local_times(f"  {each.text}")))

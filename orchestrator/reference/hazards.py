@@ -56,8 +56,9 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
         ),
         HazardKind.STALE_MIGRATION_ZNODE: HazardDoc(
             "`/migration` is left from an earlier attempt. A new quorum skips the copy, and deletes"
-            " all topics from ZooKeeper once its own log has passed the offset in the znode.",
-            _MIGRATE,
+            " all topics from ZooKeeper once its own log has passed the offset in the znode. Blocks"
+            " a restart once such a quorum has taken over.",
+            (Action.MIGRATE, Action.RESTART),
         ),
         HazardKind.DIRECTORY_FAILED_UNDER_PENDING: HazardDoc(
             "A directory failed while replicas had no known directory. Leaders stay on it.",

@@ -37,7 +37,7 @@ def _no_hazard(view: View, subject: str, broker: int | None = None) -> Finding:
 
 
 def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
-    if subject not in (hazard.blocks, hazard.kind):
+    if subject != hazard.kind and not hazard.forbids(subject):
         return False
     return broker is None or hazard.broker in (None, broker)
 

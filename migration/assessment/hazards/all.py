@@ -57,12 +57,14 @@ def _all(
     yield from phases.stale_migration_znode(summary, zookeeper, currency)
     yield from phases.metadata_version(summary, disks)
     yield from phases.log_dirs_not_registered(summary)
-    yield from dual_write.stuck(summary, zookeeper, now_ms, currency)
+    stuck = next(dual_write.stuck(summary, zookeeper, now_ms, currency), None)
+    if stuck is not None:
+        yield stuck
     yield from jmx.assignment_queue_flat(summary, now_ms, currency)
     yield from jmx.contradicts(summary)
     yield from phases.unfenced_early(summary)
     yield from contents.on_disk(summary)
-    yield from contents.content_differs(summary)
+    yield from contents.content_differs(summary, stuck)
 
 
 def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:

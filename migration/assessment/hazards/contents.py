@@ -76,10 +76,14 @@ def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
             )
 
 
-def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
+def content_differs(summary: ClusterSummary, stuck: Hazard | None) -> Iterator[Hazard]:
     """Yield the differences between ZooKeeper and the metadata log in dual write.
 
     Both must be equal then, or a rollback would lead to other metadata.
+
+    Args:
+        summary: The known data.
+        stuck: That ZooKeeper is not written, which the controller must do first; None: it is.
     """
     content = summary.content
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or not content.lasting:
@@ -99,15 +103,17 @@ def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
             " rollback, use other metadata"
         ),
         evidence=tuple(named),
-        way_out=_content_way_out(content.lasting),
+        way_out=_content_way_out(content.lasting, stuck),
         since_ms=content.at_ms,
         counted=count,
     )
 
 
-def _content_way_out(kinds: Collection[str]) -> str:
+def _content_way_out(kinds: Collection[str], stuck: Hazard | None) -> str:
     ways = []
-    if {*kinds} - {"registration"}:
+    if {*kinds} - {"registration"} and stuck is not None:
+        ways.append(stuck.way_out)
+    elif {*kinds} - {"registration"}:
         ways.append(
             "Restart the active controller: the next one reconciles ZooKeeper with the metadata"
             " log (KRaftMigrationDriver, SYNC_KRAFT_TO_ZK). This overwrites what other clients"
@@ -115,9 +121,10 @@ def _content_way_out(kinds: Collection[str]) -> str:
         )
     if "registration" in kinds:
         ways.append(
-            "The controller does not send everything to a broker that only one of them has, or"
-            " whose mode differs from its znode: check its configuration and whether it runs,"
-            " and restart it in the intended mode once its log directories are online."
+            "Check the configuration of each named broker and whether it runs, and restart it in"
+            " the intended mode once its log directories are online. The controller does not send"
+            " everything to a broker that only one of them has, or whose mode differs from its"
+            " znode."
         )
     return " ".join(ways)
 

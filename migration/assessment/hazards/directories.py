@@ -12,8 +12,10 @@ from typing import Final
 from migration.assessment.failed_directories import (
     Channel,
     DirectoryFailed,
+    advice,
     danger,
     last_ones,
+    restart_advice,
 )
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults
@@ -34,12 +36,12 @@ from migration.values.timestamps import utc_text
 
 _HEARD_MS: Final = 6_000
 """Three heartbeats, by Kafka's default."""
-_WAY_BACK = (
-    "Stop the broker, and do not start it before {directory} is restored: repair or mount it, and"
-    " check that its meta.properties and the partition folders are there. The hazard ends when"
-    " the directory can be read on its host. If the disk is lost, first move its partitions to"
-    " other brokers, or accept the loss: partitions with one replica are lost, the others are"
-    " copied from their leaders."
+_WAY_BACK: Final = (
+    "{action}. Do not start or restart the broker before that: repair or mount the disk, and check"
+    " that its meta.properties and the partition folders are there; an empty disk does not restore"
+    " it. The hazard ends when the directory can be read on its host. If the disk is lost, first"
+    " move its partitions to other brokers, or accept the loss: partitions with one replica are"
+    " lost, the others are copied from their leaders."
 )
 
 
@@ -55,11 +57,12 @@ def restart_loses_replicas(
         does = danger(broker, summary.phase)
         if does is not None:
             one = disks.brokers.get(each.broker, BrokerDisks(id=each.broker))
-            yield _restart_hazard(each, one, broker, does)
+            action, _ = advice(each, broker, summary.phase)
+            yield _restart_hazard(each, one, broker, does, action)
 
 
 def _restart_hazard(
-    failed: DirectoryFailed, one: BrokerDisks, broker: BrokerSummary | None, does: str
+    failed: DirectoryFailed, one: BrokerDisks, broker: BrokerSummary | None, does: str, action: str
 ) -> Hazard:
     cut_off = None if failed.path is None else one.cut_off.get(failed.path)
     held = "its replicas" if cut_off is None else _count(cut_off)
@@ -75,7 +78,7 @@ def _restart_hazard(
             f" {held} {does}"
         ),
         evidence=tuple(lines),
-        way_out=_WAY_BACK.format(directory=failed.path or "the failed directory"),
+        way_out=_WAY_BACK.format(action=action),
         since_ms=failed.since_ms,
         counted=len(lines) + unnamed,
     )
@@ -163,6 +166,7 @@ def broker_shuts_down(
         timeout_ms = one.failure_timeout_ms or FAILURE_TIMEOUT_MS
         deadline_ms = max(since.values()) + timeout_ms
         is_assumed = one.failure_timeout_ms is None
+        restart = restart_advice(broker.id, danger(broker, summary.phase))
         yield Hazard(
             kind=HazardKind.BROKER_SHUTS_DOWN,
             severity=Severity.WARNING,
@@ -179,10 +183,10 @@ def broker_shuts_down(
                 + (", Kafka's default: the broker does not describe it" if is_assumed else ""),
             ),
             way_out=(
-                "Restore the broker's connection to the active controller before that: the quorum,"
-                " the network, the listener's certificates and credentials. It then reports the"
-                " directory and continues with the others. A shutdown is in order, but before you"
-                " start the broker again, repair the directory."
+                f"Restore the connection of broker {broker.id} to the active controller by"
+                f" {utc_text(deadline_ms)}: the quorum, the network, the listener's certificates"
+                " and credentials. It then reports the directory and continues with the others. A"
+                f" shutdown is in order. {_capital(restart)}."
             ),
             since_ms=min(since.values()),
             deadline_ms=deadline_ms,
@@ -211,8 +215,10 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
             ),
             evidence=tuple(f"directory id {each} is missing" for each in gone.directories),
             way_out=(
-                "Stop the broker before it overwrites more, restore the directory, and compare"
-                " the log end offsets of its partitions with those of the new logs."
+                "Stop the producers to its partitions, and then the broker, before more is"
+                " overwritten. Keep the failed directory, copy it, and compare the log end offsets"
+                " of its partitions with those of the new logs. Do not put it back next to the new"
+                " logs: the broker does not start with two logs of one partition."
             ),
             since_ms=gone.at_ms,
         )
@@ -243,10 +249,10 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
                 f"{broker.pending} replicas still have no known directory",
             ),
             way_out=(
-                "Do not restart the broker. Check that it reaches the active controller: once it"
-                " has reported where its replicas are, Kafka moves their leaders. Replicas that"
-                " stay without a directory are in one that was missing when the broker started:"
-                " restore that directory."
+                f"Do not restart broker {broker.id} before its assignments are complete: check that"
+                " it reaches the active controller. Once it has reported where its replicas are,"
+                " Kafka moves their leaders. Replicas that stay without a directory are in one that"
+                " was missing when the broker started: restore that directory."
             ),
             since_ms=failed.at_ms,
         )
@@ -259,7 +265,8 @@ def one_directory_left(
 
     The registration shows it for a broker that never described its directories.
     """
-    registered = {each.id: (*each.log_dirs, *each.unregistered) for each in summary.brokers}
+    brokers = {each.id: each for each in summary.brokers}
+    registered = {id_: (*one.log_dirs, *one.unregistered) for id_, one in brokers.items()}
     paths = {one.id: [e.path for e in one.log_dirs] for one in disks.brokers.values()}
     for id_ in sorted({*registered, *paths}):
         own = [each for each in failed if each.broker == id_]
@@ -268,6 +275,10 @@ def one_directory_left(
         if left is None:
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
+        told = [
+            advice(each, brokers.get(id_), summary.phase) for each in own if not each.is_inferred
+        ]
+        actions = ". ".join(dict.fromkeys(action for action, _ in told))
         yield Hazard(
             kind=HazardKind.ONE_DIRECTORY_LEFT,
             severity=Severity.WARNING,
@@ -276,11 +287,14 @@ def one_directory_left(
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
             way_out=(
-                "Replace the failed disks before the last directory fails, too: then the broker"
-                " halts. `kraftgate hazards --before restart` shows whether a restart loses"
-                " replicas."
+                f"{actions}. {_capital(told[0][1])}. Do it before the last directory fails, too:"
+                " then the broker halts."
             ),
         )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def future_replica_stuck(disks: DisksImage) -> Iterator[Hazard]:

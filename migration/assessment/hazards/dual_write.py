@@ -25,7 +25,7 @@ _HEALTHY_LAG: Final = 100
 """A lag up to this number of records is normal: a controller writes two no-ops a second."""
 _UNSEEN: Final = "brokers in ZooKeeper mode, and a rollback, lack all later changes"
 _RESTART: Final = (
-    "Search the active controller's log for KRaftMigrationDriver. Restart that controller: the"
+    "Search the active controller's log for KRaftMigrationDriver, and restart that controller: the"
     " next one takes over and writes everything again."
 )
 _PUT_BACK: Final = (

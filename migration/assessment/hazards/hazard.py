@@ -64,6 +64,7 @@ class Hazard:
 
     Attributes:
         blocks: the action to avoid while it is active; None: it reports damage or a state.
+        also_blocks: another one, if there are two.
         broker: the broker that it concerns, if any.
         text: one sentence: the problem and its consequence.
         evidence: the named facts behind it; first an entry for each source that is not current.
@@ -86,6 +87,11 @@ class Hazard:
     deadline_ms: int | None = None
     counted: int = 0
     is_due: bool = True
+    also_blocks: Action | None = None
+
+    def forbids(self, action: Action | str) -> bool:
+        """Return whether the action is to be avoided while it is active."""
+        return action in (self.blocks, self.also_blocks)
 
     @property
     def action(self) -> str:

@@ -83,8 +83,10 @@ def _flat(
         evidence=tuple(evidence),
         way_out=(
             "Search the broker's log for AssignmentsManager, and check whether the active"
-            " controller answers. If it does, and all log directories of the broker are online,"
-            " restart the broker: it then sends all its assignments again."
+            " controller answers. If it does, restart the active controller with a controlled"
+            " shutdown and its current configuration: the broker sends its assignments to the next"
+            f" one. Restart broker {node.id}, which then sends all of them again, only if that does"
+            f" not help and `kraftgate hazards --before restart --broker {node.id}` exits with 0."
         ),
         since_ms=queue.since_ms,
     )

@@ -112,8 +112,8 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
             whose,
         ),
         way_out=(
-            "With all KRaft controllers stopped and a ZooKeeper broker as controller, delete"
-            " /migration (zookeeper-shell: delete /migration) before any controller starts again."
+            "Stop all KRaft controllers, and start none before /migration is deleted. Delete it"
+            " (zookeeper-shell: delete /migration) once a ZooKeeper broker is the controller."
         ),
         since_ms=found.written_ms,
     )
@@ -124,6 +124,7 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
         kind=HazardKind.STALE_MIGRATION_ZNODE,
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
+        also_blocks=Action.RESTART,
         text=(
             "a quorum has taken over the cluster and skipped the copy: once its metadata log"
             f" passes offset {offset}, it deletes every topic from ZooKeeper"
@@ -133,9 +134,9 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
             f"its metadata log is at {summary.metadata_offset}, and grows by at least 2 a second",
         ),
         way_out=(
-            "Stop all KRaft controllers now, before their log reaches that offset. Then delete"
-            " /controller and /migration (zookeeper-shell), and restart the brokers in ZooKeeper"
-            " mode. Format the controllers again before the next attempt."
+            "Stop all KRaft controllers now, before their log reaches that offset. Restart no"
+            " broker before /controller and /migration are deleted (zookeeper-shell); then restart"
+            " the brokers in ZooKeeper mode. Format the controllers again before the next attempt."
         ),
         since_ms=found.written_ms,
     )
@@ -207,9 +208,9 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             " kafka-features.sh cannot raise it. A broker with the old quorum's log fails on the"
             " new one."
             if nothing_copied
-            else "Raise it before you restart more brokers with several directories:"
-            " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9 (3.8 for Kafka"
-            " 3.8)"
+            else "Raise the metadata.version before you restart more brokers with several"
+            " directories: kafka-features.sh --bootstrap-server HOST:PORT upgrade --metadata 3.9"
+            " (3.8 for Kafka 3.8)"
         ),
     )
 

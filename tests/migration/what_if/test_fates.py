@@ -134,7 +134,8 @@ def test_in_zookeeper_mode_only_what_lies_there_is_concerned(path: str, fate: Fa
     told = if_directory_fails(situation(part((1,)), mode=Mode.ZOOKEEPER, assignments=WHY), path)
     assert [each.fate for each in told.lines] == ([] if fate is None else [fate])
     assert told.halts is False
-    assert not told.notes
+    (note,) = told.notes
+    assert note.startswith(f"if {path} fails, restore its disk, and do not restart broker 1 before")
 
 
 @pytest.mark.parametrize("assignments", [WHY, {T: pending()}])
