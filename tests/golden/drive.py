@@ -8,7 +8,7 @@ import io
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from typing import Final
 
@@ -59,11 +59,18 @@ OUTPUTS: Final = (
 
 def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """Poll the state directory as often as the scene says; return what each consumer shows."""
+    with in_zone(patch):
+        return _outputs(written, patch)
+
+
+@contextmanager
+def in_zone(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Be in the zone of the golden outputs."""
     try:
         with patch.context() as zoned:
             zoned.setenv("TZ", ZONE)
             time.tzset()
-            return _outputs(written, zoned)
+            yield
     finally:
         time.tzset()
 

@@ -15,6 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from migration.assessment.waits import NEXT_STEPS
+from orchestrator.output.formatting import local_times
+from tests.golden.drive import in_zone
 from tests.golden.test_golden import EXPECTED
 
 SCENES: Final = sorted(each.name for each in EXPECTED.iterdir())
@@ -127,9 +129,11 @@ def test_no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> No
     assert not named & NEXT_STEPS
 
 
-def test_the_next_action(of: Cluster) -> None:
+def test_the_next_action(of: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     now = of.console["head"]["next"]
-    assert " ".join(now["headline"].split()) in of.terminal
+    with in_zone(monkeypatch):
+        headline = local_times(now["headline"])
+    assert " ".join(headline.split()) in of.terminal
     keys = ("need", "headline", "why", "commands", "topic", "broker")
     assert {key: of.status["next"][key] for key in keys} == {key: now[key] for key in keys}
 

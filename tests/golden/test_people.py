@@ -11,6 +11,7 @@ import pytest
 
 from tests.golden.drive import OUTPUTS
 from tests.golden.test_golden import EXPECTED
+from tests.orchestrator.views.report.test_golden import GOLDEN
 
 FOR_PROGRAMS: Final = frozenset({"metrics.txt", "lines.txt"})
 """The lines of a run without a terminal are for a log: their fields are those of the JSON."""
@@ -39,6 +40,13 @@ def test_a_text_for_people_has_only_what_people_read(file: Path) -> None:
         assert found is None, f"{what}: {found and found[0]}"
     assert ISO.search(text) is None
     assert UTC_ALONE.search(text) is None
+
+
+@pytest.mark.parametrize("name", ["night.html", "night.md"])
+def test_a_report_has_no_digest(name: str) -> None:
+    text = (GOLDEN / name).read_text("utf-8")
+    for what, pattern in FORBIDDEN.items():
+        assert re.search(pattern, text) is None, what
 
 
 def test_the_patterns_find_what_they_forbid() -> None:

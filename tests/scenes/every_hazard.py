@@ -6,7 +6,7 @@ other hazards that are active with it are those that Kraftgate shows with it.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from migration.comparison.result import Compared
 from migration.image.summary import (
@@ -104,7 +104,10 @@ _DOWN: Final = {"unreachable": "refused", "unreachable_since_ms": 300}
 _UNREPORTED: Final = _disks(
     _OFFLINE, _D2, _D3, offline_since_ms={LOG_DIR: NOW - 10_000}, failure_timeout_ms=30_000
 )
-_EARLY: Final = {"held": True, "unfenced_early": UnfencedEarly(pending=9, duration_ms=None)}
+_EARLY: Final[Mapping[str, Any]] = {
+    "held": True,
+    "unfenced_early": UnfencedEarly(pending=9, duration_ms=None),
+}
 _MOVE: Final = DirectoryMove(
     path="/data/d2", replica=FutureSeen("t", 1, 10, 0), since_ms=1, polls=3
 )

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from migration.assessment.conditions import Verdict
 from migration.assessment.hazards import Hazard
-from migration.assessment.next_action import Need
+from migration.assessment.next_action import Need, NextAction
 from migration.values.severity import Severity
 from orchestrator.output.formatting import local_time, short_age
 from orchestrator.output.visible import visible
@@ -80,7 +80,7 @@ def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
     said = f"{now.text} {now.why}"
     for each in walk.holds if walk is not None and walk.outcome is None else ():
         violated = walk is not None and _is_violated(walk, each)
-        if not _is_said(each, said, now.commands):
+        if not _is_said(each, said, now):
             also = text(f"also: {each}", "bold red" if violated else "yellow")
             yield lines_of([also], width, rank=8, least=_ALL if violated else 1)
     for wait in one.waits:
@@ -89,10 +89,11 @@ def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
             yield lines_of([also], width, rank=8, least=0)
 
 
-def _is_said(hold: str, said: str, commands: Sequence[str]) -> bool:
+def _is_said(hold: str, said: str, now: NextAction) -> bool:
     """Return whether the next action has the reason of a hold already."""
     reason = hold.partition(": ")[2] or hold
-    return reason.lower() in said.lower() or any(each in hold for each in commands)
+    causes = (now.why, *now.commands) if now.why else now.commands
+    return reason.lower() in said.lower() or any(each in hold for each in causes)
 
 
 def _is_violated(walk: ExecutionStatus, hold: str) -> bool:

@@ -104,7 +104,8 @@ def test_a_gate_opens_with_its_evidence(desk: Desk) -> None:
     page.get_by_role("link", name="broker 1").last.click()
     passed = page.get_by_role("dialog", name="Checkpoint brokers-kraft[1]")
     expect(passed.get_by_text("Gate: does it open?")).to_be_visible()
-    expect(passed).to_contain_text("sha256:")
+    expect(passed).to_contain_text("the execution passed brokers-kraft[1]")
+    expect(passed).not_to_contain_text("sha256:")
     expect(passed).to_contain_text("metadata offset")
 
 
@@ -150,9 +151,17 @@ def test_theme_and_zone_are_kept(desk: Desk) -> None:
     light = page.evaluate("getComputedStyle(document.body.parentElement).backgroundColor")
     assert dark != light
     page.get_by_text("UTC", exact=True).click()
-    page.get_by_text("Local time", exact=True).click()
     page.reload()
     page.wait_for_selector(".now")
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     page.goto(f"{desk.served.url}/#/prod/timeline")
-    expect(page.get_by_text(re.compile(r"GMT\+9"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"to .* UTC,"))).to_be_visible()
+
+
+def test_times_are_local_with_their_zone_and_utc(desk: Desk) -> None:
+    page = desk.open("timeline", timezone_id="Asia/Tokyo")
+    expect(page.get_by_text(re.compile(r"to .* GMT\+9,"))).to_be_visible()
+    told = page.evaluate(
+        "import('./static/js/format.js').then((it) => it.localTimes('by 2026-11-22 20:30:00 UTC'))"
+    )
+    assert told == "by 2026-11-23 05:30:00 GMT+9 (2026-11-22 20:30:00 UTC)"
