@@ -32,7 +32,7 @@ NO_RESTART: Final = re.compile(
     r"|leave the broker alone|restart no broker|must not be restarted|with the broker stopped",
     re.IGNORECASE,
 )
-"""The words that tell an operator not to restart a broker now."""
+"""Words with which a text forbids the restart of a broker."""
 PAGES_WITHOUT_ALERT: Final[Mapping[str, str]] = {
     "metadata_version": "KraftgateBrokersNotRegistered",
 }

@@ -59,7 +59,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(kafka: Writer, connect: st
         assert isinstance(found, Held)
         assert found.token == token
         assert before_s < found.until_s < before_s + SESSION_TIMEOUT_MS / 1000
-        who = "process 4711 of anna on host-of-anna, since 2026-11-18T11:06:40.000Z"
+        who = "process 4711 of anna on host-of-anna, since 2026-11-18 11:06:40 UTC"
         with pytest.raises(LockHeld, match=who):
             bert.acquire()
         assert bert.check() == NotHeld(why="it was not taken")
