@@ -24,7 +24,7 @@ FLAGS: Final = (
 Theme = Literal["dark", "light"]
 Size = tuple[int, int]
 LAPTOP: Final[Size] = (1280, 860)
-PHONE: Final[Size] = (360, 740)
+PHONE: Final[Size] = (390, 740)
 VIEWS: Final = ("overview", "brokers", "directories", "timeline", "runbook", "hazards")
 
 

@@ -5,7 +5,7 @@ steps, those above are in migration mode. Everything follows from the shape, the
 time.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from migration.comparison.result import Compared, Identity
 from migration.image.summary import (
@@ -36,7 +36,8 @@ class Shape:
     Attributes:
         each: replicas of a broker; a multiple of `directories`.
         offline: brokers whose first directory failed.
-        silent: brokers that do not describe their directories.
+        silent: brokers that do not describe their directories any more.
+        undescribed: brokers that have not described them yet.
     """
 
     brokers: int
@@ -47,6 +48,7 @@ class Shape:
     racks: int
     offline: frozenset[int] = frozenset()
     silent: frozenset[int] = frozenset()
+    undescribed: frozenset[int] = frozenset()
     early: frozenset[int] = frozenset()
 
 
@@ -72,7 +74,8 @@ class Moment:
 
     Attributes:
         moving: the broker that is held; above all of them: none is.
-        assigned: how many replicas of it have a directory, in these steps.
+        restarted: whether it runs in KRaft mode; False: nothing is held.
+        steps: how many replicas of it got a directory, and when.
     """
 
     now_ms: int
@@ -82,6 +85,7 @@ class Moment:
     steps: tuple[Step, ...] = ()
     phase: Phase = Phase.HYBRID
     offset: int = 1_439
+    restarted: bool = True
     held_back: frozenset[int] = field(default=frozenset())
 
     @property
@@ -104,15 +108,15 @@ def host(broker: int) -> str:
 def broker(shape: Shape, at: Moment, id_: int) -> BrokerSummary:
     ids = tuple(directory_id(id_, number) for number in range(1, shape.directories + 1))
     online = ids[1:] if id_ in shape.offline and id_ < at.moving else ids
-    kraft = id_ <= at.moving
-    assigned = shape.each if id_ < at.moving else at.assigned if id_ == at.moving else 0
-    held = id_ == at.moving
+    held = id_ == at.moving and at.restarted
+    kraft = id_ < at.moving or held
+    assigned = shape.each if id_ < at.moving else at.assigned if held else 0
     lost = shape.each // shape.directories if len(online) < len(ids) else 0
     registered_ms = at.registered_ms if held else at.began_ms + id_ * 20_000
     early = None
     if kraft and (held or id_ in shape.early):
         early = UnfencedEarly(pending=shape.each, duration_ms=None if held else 1_400)
-    return BrokerSummary(
+    made = BrokerSummary(
         id=id_,
         epoch=600 + id_,
         mode=Mode.KRAFT if kraft else Mode.MIGRATING,
@@ -140,6 +144,27 @@ def broker(shape: Shape, at: Moment, id_: int) -> BrokerSummary:
         under_replicated=lost,
         assigned_ms=at.steps[-1].at_ms if held and at.steps else None,
         directories=_directories(shape, ids, assigned),
+    )
+    return _rolled_back(made) if at.phase is Phase.ROLLED_BACK else made
+
+
+def _rolled_back(one: BrokerSummary) -> BrokerSummary:
+    """No controller knows it any more."""
+    return replace(
+        one,
+        mode=Mode.ZOOKEEPER,
+        epoch=None,
+        registered_offset=None,
+        registered_ms=None,
+        unfenced_offset=None,
+        unfenced_ms=None,
+        assignments_complete_offset=None,
+        assignments_complete_ms=None,
+        unfenced_early=None,
+        log_dirs=(),
+        replicas=dict.fromkeys(ReplicaState, 0),
+        directories={},
+        reverted=True,
     )
 
 
@@ -208,12 +233,15 @@ def _identities(shape: Shape, at: Moment) -> tuple[Identity, ...]:
         )
         for id_ in range(1, known + 1)
         for number in range(1, shape.directories + 1)
-        if id_ < known or (number - 1) * room < at.assigned
+        if id_ not in shape.undescribed and (id_ < known or (number - 1) * room < at.assigned)
     )
 
 
 def cluster(shape: Shape, at: Moment) -> ClusterSummary:
-    controller = ZkController(id=3000, kraft_epoch=7, claimed_ms=at.began_ms + 60_000)
+    back, over = at.phase is Phase.ROLLED_BACK, at.phase is Phase.FINALIZED
+    controller = ZkController(
+        id=1 if back else 3000, kraft_epoch=-1 if back else 7, claimed_ms=at.began_ms + 60_000
+    )
     ids = range(1, shape.brokers + 1)
     return ClusterSummary(
         cluster="prod",
@@ -232,15 +260,19 @@ def cluster(shape: Shape, at: Moment) -> ClusterSummary:
             server="zk1:2181",
             session=1,
             controller=controller,
-            migration=MigrationZnode(
-                offset=at.offset,
+            migration=None
+            if back
+            else MigrationZnode(
+                offset=-1 if over else at.offset,
                 controller_id=3000,
                 controller_epoch=7,
                 metadata_epoch=7,
                 written_ms=at.now_ms - 400,
             ),
         ),
-        disks=DisksImage(brokers={each: _disks(shape, at, each) for each in ids}),
+        disks=DisksImage(
+            brokers={each: _disks(shape, at, each) for each in ids if each not in shape.undescribed}
+        ),
         content=Compared(at_ms=at.now_ms - 20_000, compared=shape.partitions),
         places=Compared(
             at_ms=at.now_ms - 8_000,

@@ -1,7 +1,7 @@
 """Serves a made-up cluster with changes flowing: to look at by hand, and for tests in a browser.
 
-    python -m tests.orchestrator.views.console.serve [--big] [--scene night|approve]
-        [--port 8464] [--still] [--config FILE]
+    python -m tests.orchestrator.views.console.serve [--big] [--scene SCENE] [--port 8464]
+        [--still] [--config FILE]
 
 With --config, the state directory of that configuration is served as it is. Prints the address and
 the token's file, like `kraftgate run --console`; Ctrl-C ends it.
@@ -23,7 +23,8 @@ from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
 from orchestrator.views.console.web.serving import Console, served
 from tests.orchestrator.views.console import sample
-from tests.orchestrator.views.console.world import Scene, World
+from tests.orchestrator.views.console.scenes import Scene
+from tests.orchestrator.views.console.world import World
 
 _BIG_EVENTS = 40_000
 _LOOK_S = 0.25
@@ -51,6 +52,13 @@ class Served:
         tick = self._assessor.tick(self.world.at.now_ms)
         self.console.tick(tick)
         return tick
+
+    def watch(self) -> None:
+        """Have seen the same for two minutes, so that its alerts are active."""
+        for ago_ms in range(120_000, 0, -20_000):
+            self.world.tell(stale_ms=ago_ms)
+            self._assessor.tick(self.world.at.now_ms - ago_ms)
+        self.world.tell()
 
     def until_shown(self) -> None:
         """Wait until the last tick is published to the pages."""

@@ -13,7 +13,7 @@ from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.run import execution_status
 from tests.orchestrator.views.console.conftest import Start
 from tests.orchestrator.views.console.reading import client, watching
-from tests.orchestrator.views.console.world import ANNA
+from tests.orchestrator.views.console.scenes import ANNA
 
 IN_FILE, IN_ENVIRONMENT, SHAPED = "hunter2-of-the-brokers", "hunter3-of-a-hook", "hunter4shaped"
 SECURITY = (

@@ -6,14 +6,15 @@
 import json
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 import numpy as np
 
+from migration.assessment.conditions import Verdict
 from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
@@ -23,25 +24,19 @@ from migration.shard.report import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Person, RecordedFinding
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
 from orchestrator.execution.allowed import allowed
 from orchestrator.execution.route import CheckpointInstance, checkpoint_of
 from orchestrator.run import execution_status
-from orchestrator.run.execution_status import Turn
-from orchestrator.runbook.load import load
 from streams.log_dirs import memory
 from streams.log_dirs.memory import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
-from tests.orchestrator.views.console import sample
-from tests.orchestrator.views.console.sample import Moment, Shape
+from tests.orchestrator.views.console import sample, scenes
+from tests.orchestrator.views.console.sample import Shape
+from tests.orchestrator.views.console.scenes import ANNA, Scene
 
-Scene = Literal["night", "approve"]
-
-ANNA = Person(who="anna", login="anna", host="desk")
-MINUTE_MS = 60_000
 CLUSTER = """cluster: {name: prod}
 zookeeper: {connect: 'zk1:2181/kafka'}
 controllers: {bootstrap: 'controller-3000:9093'}
@@ -73,16 +68,7 @@ class World:
         file = folder / "kraftgate.yaml"
         file.write_text(f"{clusters}state_dir: state\nconsole: {console}\n")
         self.config: Config = load_config(file)
-        self.shape, self.scene = shape, scene
-        began_ms = now_ms - 40 * MINUTE_MS
-        done = scene == "approve"
-        self.at = Moment(
-            now_ms=now_ms,
-            began_ms=began_ms,
-            moving=shape.brokers + 1 if done else shape.brokers // 2,
-            registered_ms=now_ms - 4_000,
-            phase=Phase.DUAL_WRITE if done else Phase.HYBRID,
-        )
+        self._shape = shape
         self._home = self.config.state_dir / "clusters" / "prod"
         self._home.mkdir(parents=True)
         self.store = Store.open(self.config.state_dir / "store.db")
@@ -91,10 +77,19 @@ class World:
         self._unwritten: list[tuple[int, entries.Body]] | None = []
         self.log = AuditLog.open(self.config.state_dir / AUDIT_FILE)
         self.trail = ExecutionTrail(self.log, "prod")
+        self.become(scene, now_ms)
+        self._remember_disks()
+        self._commit([*_history(events, self.at.began_ms, now_ms, shape)], self._transitions())
+
+    def become(self, scene: Scene, now_ms: int) -> None:
+        """Another cluster of that name, with an execution of its own; the past stays."""
+        self.scene = scene
+        self.shape = scenes.shape_of(scene, self._shape)
+        self.at = scenes.moment_of(scene, self.shape, now_ms)
+        self._unwritten = []
         self._begin_walk()
         self._write_walk()
-        self._remember_disks()
-        self._commit([*_history(events, began_ms, now_ms, shape)], self._transitions())
+        self._commit([])
         self.tell()
 
     def close(self) -> None:
@@ -160,7 +155,7 @@ class World:
         self.store.commit(self._batch, [outcome], self.at.now_ms)
 
     def _begin_walk(self) -> None:
-        loaded = load("zk-to-kraft-jbod")
+        loaded = scenes.RUNBOOK
         at_ms = self.at.began_ms
         brokers = range(1, self.shape.brokers + 1)
         self._say(
@@ -169,19 +164,19 @@ class World:
                 runbook=loaded.runbook.name, sha256=loaded.sha256, by=ANNA, reason="CHG-1234"
             ),
         )
+        self._say(at_ms, scenes.started(self.scene))
         for name in ("preflight", "controllers"):
             self._pass(name, at_ms)
         for each in brokers:
             self._pass(f"brokers-migration[{each}]", at_ms + each * 1_000)
         self._pass("brokers-migration", at_ms)
         self._pass("copied", at_ms)
-        done = self.scene == "approve"
-        for each in brokers if done else range(1, self.at.moving):
+        for each in range(1, self.at.moving):
             self._pass(f"brokers-kraft[{each}]", at_ms + each * 20_000)
-        if done:
+        if self.at.moving > self.shape.brokers:
             self._pass("brokers-kraft", at_ms)
             self._pass("soak", at_ms)
-            self._say(at_ms, entries.CheckpointEntered(checkpoint="finalize[3001]"))
+        scenes.entries_of(self.scene, self.at, self._say, self._pass)
 
     def _pass(self, checkpoint: str, at_ms: int) -> None:
         self._say(at_ms, entries.CheckpointEntered(checkpoint=checkpoint))
@@ -190,30 +185,14 @@ class World:
         self._say(at_ms + 20, passed)
 
     def _judged(self, checkpoint: str, *, satisfied: bool) -> entries.Evaluated:
-        verdict = "satisfied" if satisfied else "waiting"
-        return entries.Evaluated.model_validate(
-            {
-                "checkpoint": checkpoint,
-                "part": "opens_when",
-                "verdict": verdict,
-                "findings": [each.model_dump() for each in self._findings(verdict)],
-                "facts": {"metadata_offset": self.at.offset},
-            }
+        verdict = Verdict.SATISFIED if satisfied else Verdict.WAITING
+        return entries.Evaluated(
+            checkpoint=checkpoint,
+            part="opens_when",
+            verdict=verdict,
+            findings=tuple(scenes.findings(self.at, self.shape, verdict)),
+            facts={"metadata_offset": self.at.offset},
         )
-
-    def _findings(self, verdict: str) -> list[RecordedFinding]:
-        id_ = self.at.moving
-        return [
-            RecordedFinding.model_validate(
-                {
-                    "condition": f"assignments_complete({id_})",
-                    "verdict": verdict,
-                    "reason": f"broker {id_} has replicas without a directory",
-                    "evidence": [f"{self.shape.each - self.at.assigned} migrating"],
-                    "broker": id_,
-                }
-            )
-        ]
 
     def _say(self, at_ms: int, body: entries.Body) -> None:
         if self._unwritten is None:
@@ -249,37 +228,26 @@ class World:
         if walk is None:
             return
         current = walk.current
-        people = 2 if current is not None and current.id.startswith("finalize") else 0
-        title = None if current is None else load("zk-to-kraft-jbod").runbook.checkpoints[4].title
-        findings = tuple(self._findings("waiting")) if self.scene == "night" else ()
-        holds = [f"{each.condition}: {each.reason}" for each in findings]
-        if people and current is not None and len(current.approvals) < people:
-            holds.append(
-                f"approval by {people} people: kraftgate approve '{current.id}' --reason ..."
-            )
+        approved = 0 if current is None else len(current.approvals)
+        told = scenes.told(self.scene, self.at, self.shape, approved)
+        holds, instance, title = list(told.holds), None, None
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
-        runbook = load("zk-to-kraft-jbod").runbook
-        instance = turn = None
+        runbook = scenes.RUNBOOK.runbook
         if current is not None:
             checkpoint = checkpoint_of(runbook, walk.path, current.id)
             instance = CheckpointInstance(id=current.id, checkpoint=checkpoint, bind={})
-            if people:
-                turn = Turn(
-                    text="Approve: Restart controller 3001 on c2 without the migration",
-                    why="it cannot be undone; 0 of 2 people approved it: nobody",
-                    commands=("kraftgate approve 'finalize[3001]' --reason WHY --confirm prod",),
-                )
+            title = checkpoint.title
         said = execution_status.status_of(
             walk,
             self.at.now_ms,
             checkpoint=None if current is None else current.id,
             title=title,
             holds=() if walk.outcome else tuple(holds),
-            findings=findings,
-            people=people,
-            place="checkpoint 5 of 9",
-            turn=turn,
+            findings=told.findings,
+            people=told.people,
+            place=told.place,
+            turn=told.turn,
             can=tuple(allowed(walk, runbook, instance, has_hook=False)),
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
@@ -334,6 +302,16 @@ def _event(
     )
 
 
+_FACTS: Final[Mapping[str, Mapping[str, object]]] = {
+    "broker_registered": {"mode": "migrating", "log_dirs": ["1", "2"], "pending": 64},
+    "broker_unfenced_early": {"pending": 64},
+    "log_dir_identified": {"path": sample.path(1), "directory": sample.directory_id(1, 1)},
+    "disks_answer_again": {"silent_ms": 61_000},
+    "jmx_changed": {"name": "ZkMigrationState", "node": 3000, "was": 2, "now": 1},
+}
+"""Of the events that need some for their sentence."""
+
+
 def _history(count: int, began_ms: int, now_ms: int, shape: Shape) -> Iterator[Event]:
     """Events of every source, spread over the night; the same ones each time."""
     dice = random.Random(858)  # noqa: S311  # nothing depends on it
@@ -358,7 +336,7 @@ def _history(count: int, began_ms: int, now_ms: int, shape: Shape) -> Iterator[E
             timestamp_ms=moment if from_log else None,
             kind=kind,
             broker=dice.randint(1, shape.brokers),
-            fields={"number": number},
+            fields=_FACTS.get(kind, {"number": number}),
             source=source,
             seen_ms=moment + dice.randint(20, 300),
         )
