@@ -58,6 +58,7 @@ from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import Weight
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.rows import (
+    AlertRow,
     BrokerRow,
     CheckpointRow,
     EtaRow,
@@ -314,6 +315,7 @@ class ClusterState(Row):
     Attributes:
         walkable: whether a runbook is configured.
         walk: null: there is no execution.
+        alerts: the active ones, the critical ones first.
         checkpoints: of the runbook; empty: there is no execution.
         events: the newest ones, oldest first, at most 200.
     """
@@ -326,6 +328,7 @@ class ClusterState(Row):
     checkpoints: tuple[CheckpointState, ...]
     waits: tuple[WaitState, ...]
     hazards: tuple[HazardRow, ...]
+    alerts: tuple[AlertRow, ...]
     brokers: tuple[BrokerState, ...]
     disks: tuple[Disks, ...]
     events: tuple[TimelineEvent, ...]
@@ -351,7 +354,7 @@ class ClusterChange(Row):
     Attributes:
         brokers: rows that replace those with their id; so for `disks`.
         events: new ones, to append; `events_missed`: some before them are missing.
-        waits, hazards: the first 200; `Next.more` counts all.
+        waits, hazards, alerts: the first 200; `Next.more` counts all.
     """
 
     name: str
@@ -361,6 +364,7 @@ class ClusterChange(Row):
     checkpoints: tuple[CheckpointState, ...] = ()
     waits: tuple[WaitState, ...] = ()
     hazards: tuple[HazardRow, ...] = ()
+    alerts: tuple[AlertRow, ...] = ()
     brokers: tuple[BrokerState, ...] = ()
     brokers_gone: tuple[int, ...] = ()
     disks: tuple[Disks, ...] = ()

@@ -28,7 +28,7 @@ STAGE_WORDS: Final = {
     Stage.ENTERED: "before its step",
     Stage.RUNNING: "its hook runs",
     Stage.SHOWN: "do this by hand",
-    Stage.ASKS: "asks",
+    Stage.ASKS: "needs a decision",
     Stage.STEP_DONE: "step done, its gate is waited for",
 }
 """The text that views show for each stage; a stage without text is not shown."""

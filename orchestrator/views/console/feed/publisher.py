@@ -102,7 +102,8 @@ class Publisher:
         self._state_dir = config.state_dir
         self._cleaner = cleaner
         self._builders = {
-            each.name: StateBuilder(cleaner, loaded.get(each.name)) for each in config.clusters
+            each.name: StateBuilder(cleaner, loaded.get(each.name), config.alerts.runbook_url)
+            for each in config.clusters
         }
         self._show = show
         self._wake = threading.Event()

@@ -14,6 +14,7 @@ from migration.assessment.failed_directories import DirectoryFailed
 from migration.comparison.result import Identity
 from migration.image.summary import BrokerSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
+from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
@@ -23,6 +24,7 @@ from orchestrator.views.console.state.head import head
 from orchestrator.views.console.state.rows import (
     Estimated,
     Estimates,
+    alerts,
     broker_state,
     checkpoint_states,
     execution_state,
@@ -69,10 +71,13 @@ class _Rows(Generic[*Facts]):
 class StateBuilder:
     """Makes the state of one cluster."""
 
-    def __init__(self, cleaner: RedactedJson, loaded: Loaded | None) -> None:
+    def __init__(
+        self, cleaner: RedactedJson, loaded: Loaded | None, runbook_url: str = RUNBOOK_URL
+    ) -> None:
         """Start with no state; `loaded`: the configured runbook."""
         self._json = cleaner.json
         self._loaded = loaded
+        self._runbook_url = runbook_url
         self._way: tuple[object, bytes] = (None, b"[]")
         self._estimates = Estimates()
         self._brokers = _Rows(broker_state, cleaner)
@@ -97,6 +102,7 @@ class StateBuilder:
         yield "checkpoints", self._checkpoints(walk)
         yield "waits", self._list(waits(one.waits))
         yield "hazards", self._list(hazards(one.hazards))
+        yield "alerts", self._list(alerts(one.assessment.alerts, self._runbook_url))
 
     def _checkpoints(self, walk: ExecutionStatus | None) -> bytes:
         facts = None if walk is None else (walk.places, walk.path)

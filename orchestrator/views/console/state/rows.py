@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
+from migration.assessment.alerts import AlertStates
 from migration.assessment.conditions.authority import in_use
 from migration.assessment.data_source import FOLLOWED
 from migration.assessment.eta import Eta, NoEstimate, cluster_eta
@@ -20,8 +21,16 @@ from orchestrator.api.console.state import (
     SourceState,
     WaitState,
 )
-from orchestrator.api.rows import HazardRow, broker_row, eta_row, hazard_row, unexpected_rows
-from orchestrator.audit.execution.state import BEHIND, Stage
+from orchestrator.api.rows import (
+    AlertRow,
+    HazardRow,
+    alert_row,
+    broker_row,
+    eta_row,
+    hazard_row,
+    unexpected_rows,
+)
+from orchestrator.audit.execution.state import BEHIND, TURNED_BACK, Stage
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.assessed import Assessed, urgency
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
@@ -76,7 +85,7 @@ def _is_due(known: Estimated, now: Eta, now_ms: int) -> bool:
 
 
 ROWS_MAX: Final = 200
-"""The most waits, and the most hazards, that the page gets; all are counted."""
+"""The most waits, hazards and alerts that the page gets."""
 _MINUTE_MS: Final = 60_000
 
 
@@ -143,6 +152,11 @@ def hazards(found: Sequence[Hazard]) -> Iterator[HazardRow]:
     return map(hazard_row, found[:ROWS_MAX])
 
 
+def alerts(found: AlertStates, runbook_url: str) -> Iterator[AlertRow]:
+    """Yield the most severe active alerts."""
+    return (alert_row(each, runbook_url) for each in found.active()[:ROWS_MAX])
+
+
 def execution_state(walk: ExecutionStatus) -> ExecutionState:
     """Return the state of the execution."""
     return ExecutionState.from_facts(
@@ -172,7 +186,7 @@ def _checkpoint_state(
     return CheckpointState.from_facts(
         checkpoint,
         stage=_stage(instances) if place is None else place.stage,
-        how=None if place is None else place.how,
+        how=_how(instances) if place is None else place.how,
         entered_ms=None if place is None else place.entered_ms,
         ended_ms=None if place is None else place.ended_ms,
         instances=instances,
@@ -188,8 +202,15 @@ def _instances(checkpoint: Checkpoint, places: Sequence[CheckpointStatus]) -> It
             yield Instance.from_facts(each, of=int(each.id[len(prefix) : -1]))
 
 
+def _how(instances: Sequence[Instance]) -> str | None:
+    """Return that a rollback began at one of the instances; None: none did."""
+    return TURNED_BACK if any(each.how == TURNED_BACK for each in instances) else None
+
+
 def _stage(instances: Sequence[Instance]) -> Stage:
     """Return the stage of a checkpoint with instances: that of the first unfinished instance."""
     if not instances:
         return Stage.AHEAD
+    if _how(instances) is not None:
+        return Stage.SKIPPED
     return next((each.stage for each in instances if each.stage not in BEHIND), Stage.ENTERED)

@@ -53,7 +53,7 @@ export function changed(model, change) {
  */
 function clusterChanged(cluster, change) {
   const next = { ...cluster };
-  for (const key of ["head", "sources", "walk", "checkpoints", "waits", "hazards"]) {
+  for (const key of ["head", "sources", "walk", "checkpoints", "waits", "hazards", "alerts"]) {
     if (key in change) next[key] = change[key];
   }
   next.brokers = rows(cluster.brokers, change.brokers, change.brokers_gone, (each) => each.id);

@@ -16,6 +16,22 @@
  */
 
 /**
+ * @typedef {object} AlertRow
+ * @property {string} name
+ * @property {number|null} broker
+ * @property {string} summary
+ * @property {number} since_ms
+ * @property {Severity} severity
+ * @property {string} description
+ * @property {readonly (string)[]} details
+ * @property {Record<string, string>} labels
+ * @property {number|null} active_since_ms
+ * @property {boolean} is_known
+ * @property {string} fingerprint
+ * @property {string} runbook_url
+ */
+
+/**
  * @typedef {object} Beat
  * @property {number} at_ms
  * @property {number|null} looked_ms
@@ -116,6 +132,7 @@
  * @property {readonly (CheckpointState)[]} [checkpoints]
  * @property {readonly (WaitState)[]} [waits]
  * @property {readonly (HazardRow)[]} [hazards]
+ * @property {readonly (AlertRow)[]} [alerts]
  * @property {readonly (BrokerState)[]} [brokers]
  * @property {readonly (number)[]} [brokers_gone]
  * @property {readonly (Disks)[]} [disks]
@@ -134,6 +151,7 @@
  * @property {readonly (CheckpointState)[]} checkpoints
  * @property {readonly (WaitState)[]} waits
  * @property {readonly (HazardRow)[]} hazards
+ * @property {readonly (AlertRow)[]} alerts
  * @property {readonly (BrokerState)[]} brokers
  * @property {readonly (Disks)[]} disks
  * @property {readonly (TimelineEvent)[]} events
