@@ -12,7 +12,7 @@ import { Heat } from "./js/heat.js";
 import { Now } from "./js/now.js";
 import { Overview } from "./js/overview.js";
 import { onPrefs, prefs } from "./js/prefs.js";
-import { VIEWS, arrive, closeSheets, link, route } from "./js/route.js";
+import { VIEWS, arrive, closeSheets, link, note, route } from "./js/route.js";
 import { needsOperator } from "./js/rows.js";
 import { Runbook } from "./js/runbook.js";
 import { ActionDialog } from "./js/action_dialog.js";
@@ -63,6 +63,7 @@ function App() {
   const old = isOld(currency);
   useKeys(cluster, !!action);
   useTitle(cluster, currency);
+  useReasons(place);
   if (known.locked) return html`<${Locked} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
@@ -103,10 +104,20 @@ function View({ view, cluster, query }) {
     case "runbook":
       return html`<${Runbook} cluster=${cluster} />`;
     case "hazards":
-      return html`<${Hazards} hazards=${cluster.hazards} />`;
+      return html`<${Hazards} hazards=${cluster.hazards} alerts=${cluster.alerts} />`;
     default:
       return html`<${Overview} cluster=${cluster} />`;
   }
+}
+
+/** Scroll to the reasons if the address asks for them; on a phone they are far below. */
+function useReasons(place) {
+  useEffect(() => {
+    if (place.query.get("at") !== "reasons") return;
+    note({ at: null });
+    const panel = document.getElementById("gate") ?? document.getElementById("waits");
+    panel?.closest(".panel").scrollIntoView();
+  }, [place]);
 }
 
 /** Data becomes stale without any message, so evaluate its currency once a second. */

@@ -1,43 +1,52 @@
-"""axe finds nothing: every view, both themes, both sizes, and when it is not the present."""
+"""axe finds nothing: every view, both themes, both sizes, every state, and stale data."""
 
 import re
-from itertools import product
+from itertools import cycle, product
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
 from tests.orchestrator.views.browser.conftest import Start
-from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk
+from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk, Size, Theme
+from tests.orchestrator.views.browser.states import STATES, drawn, enter, views
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=1)]
 
 # Those of WCAG 2.2 AA, and what axe calls best practice.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-RULES = {
+RULES: dict[Theme, tuple[dict[str, object], int]] = {
     "dark": ({"type": "tag", "values": TAGS}, 20),
     # Its style differs in colors.
     "light": ({"type": "rule", "values": ["color-contrast"]}, 0),
 }
-DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def _no_violation(desk: Desk, page: Page, where: str) -> None:
     """In either size and theme; loading the page for each would take most of the time."""
     for size, (theme, (only, passes)) in product((LAPTOP, PHONE), RULES.items()):
         desk.refresh()
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-        page.evaluate(DRAWN)
-        found = Axe().run(page, options={"runOnly": only, "resultTypes": ["violations"]})
-        said = [
-            f"{where}, {theme}, {size}: {each['id']}: {node['html'][:200]}: "
-            f"{node['failureSummary']}"
-            for each in found.response["violations"]
-            for node in each["nodes"][:3]
-        ]
-        assert not said, "\n".join(said)
-        assert len(found.response["passes"]) > passes, "it looked"
+        _looks(page, theme, size)
+        assert _passes(page, f"{where}, {theme}, {size}", only) > passes, "it looked"
+
+
+def _looks(page: Page, theme: Theme, size: Size) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=theme)
+    drawn(page)
+
+
+def _passes(page: Page, where: str, only: dict[str, object], part: str | None = None) -> int:
+    """How many rules hold, where none is violated; `part`: of the page, all of it otherwise."""
+    options = {"runOnly": only, "resultTypes": ["violations"]}
+    found = Axe().run(page, context=part, options=options).response
+    said = [
+        f"{where}: {each['id']}: {node['html'][:200]}: {node['failureSummary']}"
+        for each in found["violations"]
+        for node in each["nodes"][:3]
+    ]
+    assert not said, "\n".join(said)
+    return len(found["passes"])
 
 
 def test_every_view(desk: Desk) -> None:
@@ -50,6 +59,27 @@ def test_every_view(desk: Desk) -> None:
             page.wait_for_selector(".chart svg")
         expect(page.locator(".old-band")).to_have_count(0)
         _no_violation(desk, page, view)
+
+
+def test_every_state(desk: Desk) -> None:
+    """In one theme and size each, in turn; the top of the page, with the state, in both.
+
+    `held` is the state of the other tests; brokers and timeline have nothing that the others lack.
+    """
+    page = desk.open()
+    looks = cycle(product(RULES, (LAPTOP, PHONE)))
+    (tags, _), (contrast, _) = RULES["dark"], RULES["light"]
+    for state in sorted(STATES.keys() - {"held"}):
+        enter(desk, STATES[state], page)
+        for theme in RULES:
+            _looks(page, theme, LAPTOP)
+            assert _passes(page, f"{state}, {theme}", contrast, ".now")
+        theme, size = next(looks)
+        _looks(page, theme, size)
+        for view in views(desk, page):
+            if view not in ("brokers", "timeline"):
+                where = f"{state}, {view}, {theme}, {size}"
+                assert _passes(page, where, tags, "main" if view != "overview" else None)
 
 
 def test_the_sheets(desk: Desk) -> None:

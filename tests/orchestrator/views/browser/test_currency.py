@@ -18,7 +18,7 @@ def _is_old(page: Page, title: str) -> None:
     band = page.locator(".old-band")
     expect(band).to_contain_text(title)
     expect(page.locator(".body")).to_have_attribute("data-old", "")
-    expect(page.locator(".now .eyebrow").first).to_contain_text("the data is stale")
+    expect(page.get_by_test_id("need")).to_contain_text("the data is stale")
     expect(page.get_by_role("button", name="Pause")).to_be_disabled()
     assert re.match("stale|disconnected|ended|cannot follow", page.title())
     fill = "getComputedStyle(document.querySelector('.bar .fill')).backgroundColor"

@@ -82,7 +82,7 @@ function Directories({ disks }) {
     <p class="soft">
       ${disks.silent !== null && html`<b>The broker does not describe them: ${disks.silent}. </b>`}
       ${disks.told_ms !== null ? html`Described <${Since} at=${disks.told_ms} />.` : "Never described."}
-      ${disks.pending_elsewhere > 0 && ` ${counted(disks.pending_elsewhere, "pending replica")} in none that is known.`}
+      ${disks.pending_elsewhere > 0 && ` ${counted(disks.pending_elsewhere, "pending replica")}, directory not known yet.`}
     </p>
     <ul class="dirs">
       ${disks.cells.map(

@@ -4,11 +4,13 @@ import { count, counted } from "./format.js";
 /** @typedef {import("./types.js").Cell} Cell */
 /** @typedef {import("./types.js").Disks} Disks */
 
-/** The kinds of a cell, and their meanings. */
+/** The kinds of a cell, and their meanings; `elsewhere` is drawn after a broker's directories. */
 export const KINDS = /** @type {const} */ ({
-  assigned: "all assigned",
+  assigned: "assigned",
   pending: "some pending",
+  elsewhere: "pending, directory not known",
   offline: "offline",
+  disk: "on disk only, not in the metadata log",
   unknown: "not known",
   empty: "no replicas",
 });
@@ -17,8 +19,10 @@ export const KINDS = /** @type {const} */ ({
 export function cellKind(cell) {
   if (cell.state !== "online") return cell.state;
   if (cell.pending > 0) return "pending";
-  if (cell.pending === null || cell.assigned === null) return cell.on_disk > 0 ? "unknown" : "empty";
-  return cell.assigned > 0 ? "assigned" : "empty";
+  if (cell.assigned > 0) return "assigned";
+  if (cell.on_disk > 0) return "disk";
+  const none = cell.on_disk === 0 || (cell.assigned === 0 && cell.pending === 0);
+  return none ? "empty" : "unknown";
 }
 
 /**
@@ -46,16 +50,21 @@ export function cellName(cell) {
 
 /** @param {Cell} cell */
 export function cellText(cell) {
+  if (cell.state === "offline" && cell.offline !== null) return `offline: ${counted(cell.offline, "replica")} cannot be reached`;
   const parts = [
     cell.assigned !== null && `${count(cell.assigned)} assigned`,
     cell.pending > 0 && `${count(cell.pending)} pending`,
-    cell.offline > 0 && `${count(cell.offline)} cannot be reached`,
     cell.on_disk !== null &&
       cell.on_disk !== (cell.assigned ?? 0) + (cell.pending ?? 0) &&
       `${count(cell.on_disk)} on disk`,
   ].filter(Boolean);
   const state = { online: "", offline: "offline: ", unknown: "not known: " }[cell.state];
   return state + (parts.join(", ") || "no data");
+}
+
+/** The pending replicas that no known directory holds. @param {number} broker @param {number} many */
+export function elsewhereLine(broker, many) {
+  return `broker ${broker}: ${counted(many, "pending replica")}, directory not known yet`;
 }
 
 /** The cell with its broker, for the line below the heat map. @param {number} broker @param {Cell} cell */
@@ -70,6 +79,6 @@ export function rowText({ broker, cells, silent, pending_elsewhere: elsewhere })
     .map((kind) => [kind, cells.filter((cell) => cellKind(cell) === kind)])
     .filter(([, found]) => found.length)
     .map(([kind, found]) => `${found.length} ${KINDS[kind]}`);
-  if (elsewhere > 0) parts.push(`${counted(elsewhere, "pending replica")} in none that is known`);
+  if (elsewhere > 0) parts.push(`${counted(elsewhere, "pending replica")}, directory not known yet`);
   return `broker ${broker}, ${counted(cells.length, "directory", "directories")}: ${parts.join(", ")}`;
 }

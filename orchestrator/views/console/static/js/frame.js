@@ -1,12 +1,12 @@
 /** The frame of every view: clusters, currency, settings, the views' tabs. */
-import { html, memo, useEffect, useRef, useState } from "./html.js";
+import { html, memo, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { currencyOf, isOld } from "./currency.js";
 import { Icon } from "./icons.js";
 import { isUnsettled, needsOperator } from "./rows.js";
 import { onPrefs, prefs, setPrefs } from "./prefs.js";
 import { link } from "./route.js";
-import { duration, time, zoneName } from "./format.js";
+import { counted, duration, time, zoneName } from "./format.js";
 
 const CURRENCY_ICONS = {
   present: "dot",
@@ -100,7 +100,7 @@ function retryText(since) {
 }
 
 export function Tabs({ cluster, view }) {
-  const { brokers, hazards, disks, walk } = cluster;
+  const { brokers, hazards, alerts, disks, walk } = cluster;
   const unsettled = brokers.filter(isUnsettled).length;
   const offline = disks.reduce((sum, each) => sum + each.cells.filter((one) => one.state === "offline").length, 0);
   const tabs = [
@@ -109,10 +109,11 @@ export function Tabs({ cluster, view }) {
     ["directories", "Directories", offline ? `${offline} offline` : null, offline > 0],
     ["timeline", "Timeline"],
     ["runbook", "Runbook", walk?.paused ? "paused" : null],
-    ["hazards", "Hazards", hazards.length ? `${hazards.length}` : "none", hazards.length > 0],
+    ["hazards", "Hazards", harmText(hazards.length, alerts.length), hazards.length + alerts.length > 0],
   ];
+  const list = useScroller(view);
   return html`<nav class="tabs" aria-label="Views">
-    <ul>
+    <ul ref=${list}>
       ${tabs.map(
         ([name, title, note, loud]) => html`<li key=${name}>
           <a href=${link(cluster.name, name)} aria-current=${name === view ? "page" : undefined}>
@@ -122,6 +123,33 @@ export function Tabs({ cluster, view }) {
       )}
     </ul>
   </nav>`;
+}
+
+function harmText(hazards, alerts) {
+  if (!alerts) return hazards ? `${hazards}` : "none";
+  return `${hazards}, ${counted(alerts, "alert")}`;
+}
+
+/** Keeps the current tab in sight, and marks the sides on which there are more. @param {string} view */
+function useScroller(view) {
+  const list = useRef(null);
+  const mark = () => {
+    const { scrollLeft, clientWidth, scrollWidth, parentElement } = list.current;
+    parentElement.dataset.before = scrollLeft > 1;
+    parentElement.dataset.after = scrollLeft + clientWidth < scrollWidth - 1;
+  };
+  useLayoutEffect(mark);
+  useLayoutEffect(() => {
+    const here = list.current.querySelector("[aria-current]");
+    if (here) list.current.scrollLeft = here.offsetLeft - (list.current.clientWidth - here.offsetWidth) / 2;
+  }, [view]);
+  useEffect(() => {
+    const watch = new ResizeObserver(mark);
+    watch.observe(list.current);
+    list.current.addEventListener("scroll", mark, { passive: true });
+    return () => watch.disconnect();
+  }, []);
+  return list;
 }
 
 function Settings({ version }) {

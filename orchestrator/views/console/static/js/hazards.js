@@ -1,14 +1,47 @@
-/** Conditions that can lose or have lost data, each with its evidence and the fix. */
+/** The active alerts, and the hazards with their evidence and the fix; each links to its page. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
-import { Badge, Lines, Panel } from "./parts.js";
+import { Badge, Lines, Panel, Sentence } from "./parts.js";
 import { manualLink, sheetLink } from "./route.js";
 import { age, counted, time, spaced } from "./format.js";
 
-export function Hazards({ hazards }) {
-  return html`<${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
-    <${HazardList} hazards=${hazards} open=${true} />
+export function Hazards({ hazards, alerts }) {
+  return html`<div class="hazards-view">
+    <${Alerts} alerts=${alerts} open=${true} />
+    <${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
+      <${HazardList} hazards=${hazards} open=${true} />
+    <//>
+  </div>`;
+}
+
+/** The active alerts. @param {{alerts: readonly import("./types.js").AlertRow[], open?: boolean}} properties */
+export const Alerts = memo(({ alerts, open = false }) => {
+  if (!alerts.length) return null;
+  return html`<${Panel} id="alerts" title="Alerts" note=${counted(alerts.length, "active alert")}>
+    <ul class="hazards">
+      ${alerts.map((each) => html`<${Alert} key=${each.fingerprint} alert=${each} open=${open} />`)}
+    </ul>
   <//>`;
+});
+
+const Alert = memo(({ alert, open }) => {
+  const { name, severity, broker, summary, description, details, since_ms: since, is_known: known } = alert;
+  return html`<li class="hazard" data-severity=${severity}>
+    <p class="hazard-head">
+      <${Level} severity=${severity} />
+      <b>${summary}</b>
+      ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a>`}
+      <span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>
+    </p>
+    ${open && html`<p><${Sentence} text=${description} /></p><${Lines} lines=${details} label="Details" />`}
+    ${!known && html`<p class="soft">The data that would show that it is resolved is stale.</p>`}
+    <p class="way-out"><a href=${manualLink(name)} target="_blank" rel="noopener">${name}: what to do</a></p>
+  </li>`;
+});
+
+function Level({ severity }) {
+  const critical = severity === "critical";
+  return html`<${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>`;
 }
 
 /** @param {{hazards: readonly import("./types.js").HazardRow[], open?: boolean}} properties */
@@ -24,17 +57,16 @@ const left = (since) => (since < 0 ? `in ${age(-since)}` : `${age(since)} ago`);
 
 const Hazard = memo(({ hazard, open }) => {
   const { id, severity, blocks, broker, text, evidence, way_out: wayOut, since_ms: since, deadline_ms: deadline } = hazard;
-  const critical = severity === "critical";
   return html`<li class="hazard" data-severity=${severity}>
     <p class="hazard-head">
-      <${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>
+      <${Level} severity=${severity} />
       <b>${spaced(id)}</b>
       ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a>`}
       ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
     </p>
     <p>${text}${deadline !== null && html` (<${Since} at=${deadline} format=${left} />)`}</p>
-    <p class="way-out"><b>Way out:</b> ${wayOut} <a href=${manualLink("hazards", id)} target="_blank" rel="noopener">Manual</a></p>
+    <p class="way-out"><b>Way out:</b> <${Sentence} text=${wayOut} /> <a href=${manualLink("hazards", id)} target="_blank" rel="noopener">Read more<span class="hidden"> about ${spaced(id)}</span> in the manual</a></p>
     ${evidence.length > 0 &&
     html`<details open=${open}>
       <summary>Evidence, ${counted(evidence.length, "line")}</summary>

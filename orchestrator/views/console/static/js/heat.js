@@ -4,7 +4,7 @@
  * line that describes the cell that has the focus or is under the pointer.
  */
 import { html, memo, useMemo, useRef, useState } from "./html.js";
-import { KINDS, cellKind, cellLine, cellName, cellText, directories, pendingShare, rowText } from "./cells.js";
+import { KINDS, cellKind, cellLine, cellName, cellText, directories, elsewhereLine, pendingShare, rowText } from "./cells.js";
 import { DenseHeat } from "./heat_dense.js";
 import { useCursor } from "./heat_keys.js";
 import { Panel } from "./parts.js";
@@ -41,7 +41,8 @@ export function Heat({ disks: rows, brokers }) {
     const has = (row, kind) => row.cells.some((cell) => cellKind(cell) === kind);
     if (filter === "all") return disks;
     if (filter === "unsettled") return disks.filter((row) => unsettled.has(row.broker) || has(row, "offline"));
-    return disks.filter((row) => has(row, filter) || (filter === "pending" && row.pending_elsewhere > 0));
+    const without = { pending: (row) => row.pending_elsewhere > 0, unknown: (row) => !row.cells.length };
+    return disks.filter((row) => has(row, filter) || without[filter]?.(row));
   }, [disks, filter, unsettled]);
   const cells = disks.reduce((sum, row) => sum + row.cells.length, 0);
   const note = `${counted(shown.length, "broker")}, ${counted(cells, "directory", "directories")}`;
@@ -68,6 +69,7 @@ function Drawn({ rows, cells, describe }) {
 function HeatLegend() {
   return html`<ul class="legend" aria-label="What the cells show">
     ${Object.entries(KINDS).map(([kind, meaning]) => html`<li key=${kind}><span class="cell" data-kind=${kind} />${meaning}</li>`)}
+    <li><s class="num">1</s>the broker does not answer</li>
   </ul>`;
 }
 
@@ -110,10 +112,12 @@ const CellHeat = memo(({ rows, size, describe }) => {
 const HeatRow = memo(({ row, size, focus }) => {
   const { broker, cells, silent, pending_elsewhere: elsewhere } = row;
   return html`<div role="row" class="heat-row" data-broker=${broker} data-silent=${silent !== null}>
-    <span role="rowheader" class="heat-id num">${broker}</span>
+    <span role="rowheader" class="heat-id num">${size === "wide" && html`<small>broker </small>`}${broker}</span>
     ${cells.map((cell, at) => html`<${HeatCell} key=${cell.directory ?? cell.path ?? at} broker=${broker} cell=${cell} size=${size} focus=${focus === at} />`)}
     ${!cells.length && html`<span role="gridcell" class="heat-none soft" tabindex=${focus === null ? -1 : 0} aria-label=${rowText(row)}>not known</span>`}
-    ${elsewhere > 0 && html`<span role="gridcell" class="heat-more" aria-label=${`broker ${broker}: ${counted(elsewhere, "pending replica")} in no directory that is known`}>+${count(elsewhere)}</span>`}
+    ${elsewhere > 0 && html`<span role="gridcell" class="cell" data-kind="elsewhere" tabindex="-1" aria-label=${elsewhereLine(broker, elsewhere)}>
+      ${size === "wide" ? html`<b>${count(elsewhere)} pending</b><small>directory not known yet</small>` : count(elsewhere)}
+    </span>`}
   </div>`;
 });
 
@@ -133,6 +137,7 @@ const HeatCell = memo(({ broker, cell, size, focus }) => {
 function brief(cell, kind) {
   if (kind === "offline") return count(cell.offline ?? cell.on_disk);
   if (kind === "unknown") return "?";
+  if (kind === "disk") return count(cell.on_disk);
   return kind === "pending" ? count(cell.pending) : count(cell.assigned);
 }
 

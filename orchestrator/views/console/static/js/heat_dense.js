@@ -70,7 +70,7 @@ const DenseRow = memo(({ row, at, wide, cursor }) => {
         ${paths(cells).map(([kind, d]) => html`<path key=${kind} class=${`k-${kind}`} d=${d} fill=${kind === "pending" ? "url(#pending-fill)" : undefined} />`)}
         ${cursor !== null && html`<rect class="cursor" x=${cursor * STEP + 0.5} y="0.500" width=${STEP - 1} height=${STEP - 1} />`}
       </svg>
-      ${elsewhere > 0 && html`<span class="heat-more">+${count(elsewhere)}</span>`}
+      ${elsewhere > 0 && html`<span class="heat-more"><span class="cell" data-kind="elsewhere" />${count(elsewhere)}</span>`}
       ${!cells.length && html`<span class="heat-none">not known</span>`}
     </a>
   </li>`;
@@ -78,7 +78,7 @@ const DenseRow = memo(({ row, at, wide, cursor }) => {
 
 /** One path for each kind that occurs. @param {readonly import("./types.js").Cell[]} cells */
 function paths(cells) {
-  const drawn = { assigned: "", pending: "", offline: "", cross: "", unknown: "", dot: "", empty: "" };
+  const drawn = { assigned: "", pending: "", offline: "", cross: "", disk: "", unknown: "", dot: "", empty: "" };
   cells.forEach((cell, i) => {
     const x = i * STEP + 1;
     const kind = cellKind(cell);
@@ -86,7 +86,8 @@ function paths(cells) {
       const part = Math.round(SIDE * pendingShare(cell));
       drawn.assigned += box(x, SIDE - part);
       drawn.pending += box(x + SIDE - part, part);
-    } else if (kind === "unknown" || kind === "empty") drawn[kind] += `M${x + 0.5} 1.5h${SIDE - 1}v${SIDE - 1}h${1 - SIDE}z`;
+    } else if (kind === "disk") drawn.disk += `M${x + 0.5} 1.5h${SIDE - 1}v${SIDE - 1}h${1 - SIDE}zm0 4h${SIDE - 1}m0 4h${1 - SIDE}`;
+    else if (kind === "unknown" || kind === "empty") drawn[kind] += `M${x + 0.5} 1.5h${SIDE - 1}v${SIDE - 1}h${1 - SIDE}z`;
     else drawn[kind] += box(x, SIDE);
     if (kind === "offline") drawn.cross += `M${x + 2} 3l9 9m0-9l-9 9`;
     if (kind === "unknown") drawn.dot += `M${x + 4} 5h5v5h-5z`;

@@ -1,11 +1,11 @@
 /** The top of a cluster: its phase, the next action, the checkpoint, the operator's actions. */
-import { html, memo } from "./html.js";
+import { html, memo, useLayoutEffect, useRef } from "./html.js";
 import { Since, now } from "./clock.js";
 import { isOld, silentSources } from "./currency.js";
 import { Icon } from "./icons.js";
 import { Command, Todo } from "./parts.js";
 import { link, manualLink, sheetLink } from "./route.js";
-import { etaTimes, needsOperator } from "./rows.js";
+import { etaTimes } from "./rows.js";
 import { counted, duration, time } from "./format.js";
 
 /**
@@ -60,26 +60,37 @@ const EYEBROWS = {
 };
 const TONE_ICONS = { wrong: "alert", your_turn: "play", waiting: "waiting", nothing: "satisfied", old: "cross" };
 
+/** Where the overview lists the reasons. */
+const REASONS = { at: "reasons" };
+
 /** The next action: what to do now, why, where to read more; below it the step that is done by hand. */
 const NextAction = memo(({ next, eta, name, tone, shown, output }) => {
-  const old = tone === "old";
   return html`<div class="wait">
     <h2 class="wait-head" id="waiting">
-      <span class="eyebrow"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}${next.place && `: ${next.place}`}</span>
+      <span class="need"><b class="need-name" data-testid="need"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}</b>${next.place && html`<span class="need-place">${next.place}</span>`}</span>
       <span class="wait-text" data-testid="waiting">${next.text}</span>
     </h2>
     ${next.why && html`<p class="wait-why" data-testid="why">${next.why}</p>`}
-    ${output?.length > 0 && html`<pre class="wait-output" tabindex="0" aria-label="The last lines of the hook's output">${output.join("\n")}</pre>`}
+    ${output?.length > 0 && html`<${Output} lines=${output} />`}
     ${next.commands.map((each) => html`<${Command} key=${each} text=${each} />`)}
     ${shown && html`<${Todo} text=${shown} />`}
     <ul class="wait-meta">
       ${next.since_ms !== null && html`<li>since ${time(next.since_ms, { now: now() })}, <${Since} at=${next.since_ms} format=${duration} /></li>`}
       ${next.broker !== null && html`<li><a href=${sheetLink({ broker: next.broker })}>broker ${next.broker}</a></li>`}
       ${next.need !== "nothing" && html`<li><a href=${manualLink(next.topic)} target="_blank" rel="noopener">Read more in the manual</a></li>`}
-      ${next.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(next.more, "more reason")}</a></li>`}
+      ${next.more > 0 && html`<li><a href=${link(name, "overview", REASONS)}>and ${counted(next.more, "more reason")}</a></li>`}
     </ul>
-    ${eta && !old && html`<${EtaText} eta=${eta} what="No broker held any more" />`}
+    ${eta && tone === "waiting" && html`<${EtaText} eta=${eta} what="No broker held any more" />`}
   </div>`;
+});
+
+/** The last lines of a hook's output; the very last ones are in sight. @param {{lines: readonly string[]}} properties */
+const Output = memo(({ lines }) => {
+  const box = useRef(null);
+  useLayoutEffect(() => {
+    box.current.scrollTop = box.current.scrollHeight;
+  }, [lines]);
+  return html`<pre ref=${box} class="wait-output" tabindex="0" aria-label="The last lines of the hook's output">${lines.join("\n")}</pre>`;
 });
 
 /** An estimate with its interval and its basis, or the reason why there is none. */
@@ -118,13 +129,14 @@ const Execution = memo(({ cluster, off, onAct }) => {
     const text = walkable ? "The execution of the runbook has not begun." : "No runbook is executed here.";
     return html`<div class="execution soft">${text}</div>`;
   }
+  const asked = askedFor(cluster.head.next, walk);
   return html`<div class="execution">
-    <${Where} walk=${walk} checkpoints=${cluster.checkpoints} name=${name} />
+    <${Where} walk=${walk} name=${name} />
     <div class="actions">
       ${walk.can.map(
         (action) => html`<button
           key=${action}
-          class=${`button ${ACTIONS[action].primary && needsOperator(cluster.head.next) ? "primary" : ""} ${ACTIONS[action].danger ? "danger" : ""}`}
+          class=${`button ${action === asked ? "primary" : ""} ${ACTIONS[action].danger ? "danger" : ""}`}
           disabled=${off}
           onClick=${() => onAct(action)}
         >
@@ -136,12 +148,24 @@ const Execution = memo(({ cluster, off, onAct }) => {
   </div>`;
 });
 
-function Where({ walk, checkpoints, name }) {
-  const at = checkpoints.findIndex((each) => each.id === baseOf(walk.checkpoint));
+/** The action that the headline asks for; the others are only possible. */
+function askedFor(next, walk) {
+  if (next.need !== "your_turn" && walk.asks === null) return null;
+  if (walk.paused && walk.asks === null) return "resume";
+  return walk.can.find((each) => ACTIONS[each].primary) ?? null;
+}
+
+function Where({ walk, name }) {
   const here = walk.checkpoint;
+  if (walk.outcome) {
+    return html`<div class="where">
+      <p class="eyebrow">Runbook ${walk.runbook}</p>
+      <p class="where-title">ended: ${walk.outcome}</p>
+    </div>`;
+  }
   return html`<div class="where">
     <p>
-      <span class="eyebrow">${walk.path ? `Rollback ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${checkpoints.length}`}</span>
+      <span class="eyebrow">${walk.path ? `Rollback ${walk.path}, checkpoint` : "Checkpoint"}</span>
       ${walk.paused && html` <span class="badge" data-tone="warn"><${Icon} name="pause" />paused by ${walk.paused}</span>`}
       ${!walk.execute && html` <span class="badge">steps by hand</span>`}
     </p>
@@ -149,9 +173,9 @@ function Where({ walk, checkpoints, name }) {
       ? html`<p class="where-title">
           <a href=${sheetLink({ checkpoint: here })} class="mono" data-testid="checkpoint">${here}</a> ${walk.title}
         </p>`
-      : html`<p class="where-title">${walk.outcome ? `ended: ${walk.outcome}` : "between two checkpoints"}</p>`}
+      : html`<p class="where-title">between two checkpoints</p>`}
     <p class="soft">
-      ${walk.stage_text}${walk.findings.length > 0 && html`${walk.stage_text && " · "}<a href=${link(name, "overview")}>${gateText(walk.findings)}</a>`}
+      ${walk.stage_text}${walk.findings.length > 0 && html`${walk.stage_text && " · "}<a href=${link(name, "overview", REASONS)}>${gateText(walk.findings)}</a>`}
     </p>
   </div>`;
 }

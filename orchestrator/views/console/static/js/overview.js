@@ -3,7 +3,7 @@ import { html, memo, useMemo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { BrokerTable } from "./brokers.js";
 import { EventList } from "./events.js";
-import { HazardList } from "./hazards.js";
+import { Alerts, HazardList } from "./hazards.js";
 import { Icon } from "./icons.js";
 import { Findings, Legend, Panel } from "./parts.js";
 import { link, sheetLink } from "./route.js";
@@ -17,14 +17,15 @@ const WAITS_MAX = 8;
 
 /** @param {{cluster: import("./store.js").Cluster}} properties */
 export function Overview({ cluster }) {
-  const { name, head, walk, brokers, hazards, waits, events, sources } = cluster;
+  const { name, head, walk, brokers, hazards, alerts, waits, events, sources } = cluster;
   return html`<div class="overview">
     <div class="overview-main">
       <${Unsettled} brokers=${brokers} name=${name} />
       <${Latest} events=${events} name=${name} />
     </div>
     <div class="overview-side">
-      ${walk !== null && html`<${Gate} walk=${walk} />`}
+      ${walk !== null && walk.outcome === null && html`<${Gate} walk=${walk} />`}
+      <${Alerts} alerts=${alerts} />
       ${hazards.length > 0 && html`<${Worst} hazards=${hazards} name=${name} />`}
       <${Waits} waits=${waits} />
       <${Facts} head=${head} />

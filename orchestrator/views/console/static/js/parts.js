@@ -49,6 +49,7 @@ export function Legend({ states = REPLICA_STATES, label = "Replicas" }) {
         <span class="swatch fill" data-state=${state} />${state}
       </li>`,
     )}
+    <li title="none, or the metadata log does not have them yet"><span class="swatch" data-none="true" />none known</li>
   </ul>`;
 }
 
@@ -71,6 +72,11 @@ export function Badge({ tone, icon, children, title }) {
   return html`<span class="badge" data-tone=${tone} title=${title}>
     ${icon && html`<${Icon} name=${icon} />`}${children}
   </span>`;
+}
+
+/** A sentence; what is between backticks is code. @param {{text: string}} properties */
+export function Sentence({ text }) {
+  return text.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 }
 
 /** A list of facts, one per line. */
@@ -141,7 +147,8 @@ function Copy({ text }) {
 
 /** A command that can be copied. @param {{text: string}} properties */
 export function Command({ text }) {
-  return html`<p class="command"><code>${text}</code><${Copy} text=${text} /></p>`;
+  const words = text.split(" ").map((each, at) => html`${at > 0 && " "}<span key=${at}>${each}</span>`);
+  return html`<p class="command"><code>${words}</code><${Copy} text=${text} /></p>`;
 }
 
 /** The instructions for a manual step, as in the runbook; its indented lines can be copied. */
@@ -155,16 +162,27 @@ function Code({ text }) {
   return html`<div class="code"><pre tabindex="0" aria-label="To copy">${text}</pre><${Copy} text=${text} /></div>`;
 }
 
+/** A shorter line of a runbook's text ends where its author wanted it to. */
+const BROKEN_AT = 64;
+
 /** The text as blocks: lines that are indented by four or more are commands or settings. @param {string} text */
 function blocks(text) {
   const found = [];
+  let before = "";
   for (const line of text.split("\n")) {
     const code = /^ {4,}\S/.test(line);
     const last = found.at(-1);
-    if (last && (last.code === code || line.trim() === "")) last.lines.push(line);
+    if (last && !last.code && !code && isContinued(before, line)) last.lines.push(`${last.lines.pop()} ${line.trim()}`);
+    else if (last && (last.code === code || line.trim() === "")) last.lines.push(line);
     else found.push({ code, lines: [line] });
+    before = line;
   }
   return found.map(({ code, lines }) => ({ code, text: code ? unindented(lines) : lines.join("\n").trimEnd() }));
+}
+
+/** Whether a line continues the one before: a sentence that was broken because it was long. */
+function isContinued(before, line) {
+  return before.length >= BROKEN_AT && line.trim() !== "" && !/^\s*(-|\d+\.) /.test(line);
 }
 
 /** @param {string[]} lines */

@@ -12,7 +12,7 @@ const STAGES = {
   entered: ["waiting", "warn", "before its step"],
   running: ["play", "warn", "its hook runs"],
   shown: ["waiting", "warn", "to be done by hand"],
-  asks: ["alert", "bad", "asks"],
+  asks: ["alert", "bad", "needs a decision"],
   "step done": ["half", "warn", "step done, gate waited for"],
   passed: ["satisfied", "ok", "passed"],
   skipped: ["dash", "plain", "skipped"],
@@ -97,6 +97,7 @@ function Instances({ all, what, here }) {
 }
 
 function Here({ walk }) {
+  if (!walk.people && !walk.findings.length) return null;
   return html`<div class="here">
     ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}
