@@ -61,11 +61,12 @@ def test_every_view(desk: Desk) -> None:
         _no_violation(desk, page, view)
 
 
-def test_every_state(desk: Desk) -> None:
+def test_every_state(desk: Desk, start: Start) -> None:
     """In one theme and size each, in turn; the top of the page, with the state, in both.
 
     `held` is the state of the other tests; brokers and timeline have nothing that the others lack.
     """
+    desk.served = start()
     page = desk.open()
     looks = cycle(product(RULES, (LAPTOP, PHONE)))
     (tags, _), (contrast, _) = RULES["dark"], RULES["light"]

@@ -134,6 +134,7 @@ function harmText(hazards, alerts) {
 function useScroller(view) {
   const list = useRef(null);
   const mark = () => {
+    if (!list.current) return;
     const { scrollLeft, clientWidth, scrollWidth, parentElement } = list.current;
     parentElement.dataset.before = scrollLeft > 1;
     parentElement.dataset.after = scrollLeft + clientWidth < scrollWidth - 1;
