@@ -1,4 +1,4 @@
-"""Each state that an operator meets: told apart at a glance, and readable on a phone."""
+"""Each state that an operator meets: distinct at a glance, and readable on a phone."""
 
 import re
 
