@@ -71,6 +71,7 @@ class Snapshot:
         phase_began_ms: None: unknown.
         execution: None: no runbook is executed.
         alerts: as of the last snapshot.
+        options: that a command of an operator needs to find the configuration; "": none.
     """
 
     summary: ClusterSummary
@@ -85,6 +86,7 @@ class Snapshot:
     phase_began_ms: int | None = None
     execution: Execution | None = None
     alerts: AlertStates = NO_ALERTS
+    options: str = ""
 
     def status(self, source: DataSource) -> SourceStatus:
         """Return a source's own report."""
@@ -181,7 +183,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         etas=found,
         eta=eta,
         alerts=advance(snapshot.alerts, view),
-        next=next_action(view, active, waiting, eta),
+        next=next_action(view, active, waiting, eta, snapshot.options),
         knows_partitions=knows_partitions(view),
     )
 

@@ -6,6 +6,7 @@ action, the checkpoint of the runbook, the migration itself.
 """
 
 import enum
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -41,7 +42,8 @@ class NextAction:
     Attributes:
         text: a whole sentence: an instruction if an operator must act, else what is waited for.
         why: the cause, or the consequence; "": `text` says it.
-        commands: those that it needs, complete, the most likely first.
+        commands: those that it needs, complete, the most likely first. If an operator must act,
+            there is one, unless the execution shows the step that is done by hand.
         topic: the page of the manual about it: `kraftgate help TOPIC`.
         place: where the execution is, "checkpoint 6 of 9, broker 2 of 3"; "": nowhere.
         broker: the broker that it concerns, if any.
@@ -74,6 +76,13 @@ _HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALL
 _OF_HELD: Final = ("assignments_complete", "nothing_held")
 """The conditions that wait for a held broker."""
 _NEXT: Final = "Waiting for the next checkpoint"
+_STEPS: Final = "kraftgate runbook show zk-to-kraft-jbod"
+"""Prints each step by hand; it needs no configuration."""
+_OF_WAITS: Final[Mapping[WaitKind, str]] = {
+    WaitKind.SOURCE_ERROR: "kraftgate preflight",
+    WaitKind.NOT_RUNNING: "kraftgate run",
+}
+"""The commands of the waits that concern no broker; those of the next step: `_STEPS`."""
 
 _TOPICS: Final[Mapping[WaitKind, str]] = {
     WaitKind.SOURCE_ERROR: "KraftgateStreamStale",
@@ -91,16 +100,31 @@ _TOPICS: Final[Mapping[WaitKind, str]] = {
 
 
 def next_action(
-    view: View, execution: Execution | None, waits: Sequence[Wait], eta: Eta | None
+    view: View,
+    execution: Execution | None,
+    waits: Sequence[Wait],
+    eta: Eta | None,
+    options: str = "",
 ) -> NextAction:
     """Return the next action of a cluster.
 
     Args:
         view: the cluster.
-        execution: in progress; None: none is.
+        execution: in progress; None: none is. Its commands are complete.
         waits: of the migration, most important first.
         eta: until no broker is held.
+        options: that a command needs to find the configuration; "": none.
     """
+    found = _found(view, execution, waits, eta)
+    if not options or (execution is not None and found.commands == execution.commands):
+        return found
+    complete = (each if each == _STEPS else f"{each} {options}" for each in found.commands)
+    return replace(found, commands=tuple(complete))
+
+
+def _found(
+    view: View, execution: Execution | None, waits: Sequence[Wait], eta: Eta | None
+) -> NextAction:
     first = waits[0] if waits else None
     if first is not None and first.kind in _BLIND:
         return _of_wait(first, view.summary, eta)
@@ -152,6 +176,7 @@ def _failed_directory(view: View) -> NextAction | None:
             need=Need.WRONG,
             text=text,
             why=why,
+            commands=(_hazards(each.broker, "--before", "restart"),),
             topic="KraftgateLogDirOffline",
             broker=each.broker,
             since_ms=each.since_ms,
@@ -177,11 +202,18 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
     return None
 
 
+def _hazards(broker: int | None, *words: str) -> str:
+    """Return the command that prints the whole remedy, and whether a restart loses data."""
+    of = () if broker is None else ("--broker", str(broker))
+    return shlex.join(("kraftgate", "hazards", *words, *of))
+
+
 def _of_hazard(hazard: Hazard) -> NextAction:
     return NextAction(
         need=Need.WRONG,
         text=hazard.action,
         why=hazard.text,
+        commands=(_hazards(hazard.broker),),
         topic=_HAZARDS,
         broker=hazard.broker,
         since_ms=hazard.since_ms,
@@ -210,7 +242,7 @@ def _of_execution(
             need=Need.WRONG,
             text=_sentence(violated.reason),
             why=f"{violated.condition} is violated, and an operator must act",
-            commands=(),
+            commands=(_until(violated.condition, view.cluster),),
             topic="KraftgateCheckpointViolated",
             broker=violated.broker,
         )
@@ -230,20 +262,28 @@ def _of_execution(
     return replace(base, text=_NEXT)
 
 
+def _until(condition: str, cluster: str) -> str:
+    """Return the command that prints the evidence of a condition, and ends when it holds."""
+    return shlex.join(("kraftgate", "wait", "--condition", condition, "--cluster", cluster))
+
+
 def _of_wait(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> NextAction:
     """Return the action of a wait, or what is waited for."""
     need, text, why = Need.WAITING, f"Waiting for {wait.text}", ""
+    commands: tuple[str, ...] = ()
     if wait.kind in _HELD:
         text = _held_text(wait, summary, eta)
         why = wait.text
     elif wait.action:
         need = Need.WRONG if wait.is_wrong else Need.YOUR_TURN
         text, why = wait.action, wait.cause
+        of_broker = _hazards(wait.broker) if wait.is_wrong else _STEPS
+        commands = (_OF_WAITS.get(wait.kind, of_broker),)
     return NextAction(
         need=need,
         text=text,
         why=why,
-        commands=("kraftgate run",) if wait.kind is WaitKind.NOT_RUNNING else (),
+        commands=commands,
         topic=_TOPICS.get(wait.kind, _NIGHT),
         broker=wait.broker,
         since_ms=wait.since_ms,

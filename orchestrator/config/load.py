@@ -24,6 +24,7 @@ from orchestrator.config.yaml_models import check_model, in_order, read_text
 from orchestrator.errors import ConfigError, UnknownIdError
 from orchestrator.process.crash import keep_in
 
+DEFAULT: Final = Path("kraftgate.yaml")
 _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
 
 
@@ -50,6 +51,11 @@ class Config:
     alerts: Alerts = field(default_factory=Alerts)
     spark: Spark = field(default_factory=Spark)
     publish: Publish | None = None
+
+    @property
+    def option(self) -> tuple[str, ...]:
+        """The option that names the file, for a command that an operator runs in its directory."""
+        return () if self.path == DEFAULT else ("--config", str(self.path))
 
     def clusters_named(self, name: str | None) -> Sequence[ClusterEntry]:
         """Return all clusters, or the one of this name.

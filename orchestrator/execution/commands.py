@@ -2,12 +2,10 @@
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from orchestrator.config.load import Config
 
-_DEFAULT: Final = Path("kraftgate.yaml")
 REASON: Final = "WHY"
 """Stands for the reason, which only the operator knows."""
 
@@ -27,7 +25,7 @@ class Commands:
     @classmethod
     def of(cls, config: Config, cluster: str) -> "Commands":
         """Return the commands for a cluster of a configuration."""
-        options: tuple[str, ...] = () if config.path == _DEFAULT else ("--config", str(config.path))
+        options = config.option
         if config.many:
             options += ("--cluster", cluster)
         return cls(options=options, cluster=cluster)

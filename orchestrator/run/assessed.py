@@ -3,6 +3,7 @@
 Every consumer formats the assessments of a `Tick`, and none evaluates again.
 """
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -176,6 +177,7 @@ class Assessor:
                 not_followed=not_followed,
                 polled=self.polled(entry.name),
                 alerts=self._alerts[entry.name],
+                options=shlex.join(self._config.option),
             )
             assessment = assess(snapshot)
             self._alerts[entry.name] = assessment.alerts
@@ -192,6 +194,7 @@ def snapshot_of(
     not_followed: str | None = None,
     polled: Polled = NOT_POLLED,
     alerts: AlertStates = NO_ALERTS,
+    options: str = "",
 ) -> Snapshot:
     """Return the snapshot of one cluster; the arguments are the fields of `Snapshot`."""
     return Snapshot(
@@ -207,6 +210,7 @@ def snapshot_of(
         phase_began_ms=one.tally.phase_began_ms(one.summary.phase),
         execution=None if one.execution is None else _execution(one.execution),
         alerts=alerts,
+        options=options,
     )
 
 

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
 from orchestrator.cli.program import main
-from orchestrator.config.load import Config, load_config
+from orchestrator.config.load import DEFAULT, Config, load_config
 from orchestrator.notify.notification import Notification
 from orchestrator.output.rich_console import console
 from orchestrator.redaction.known_secrets import Secrets
@@ -76,24 +76,26 @@ def in_zone(patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    config = load_config(written.config)
+    # As in the directory of the configuration: commands need no --config, of whatever length.
+    patch.chdir(written.config.parent)
+    config = load_config(DEFAULT)
     now_ms = written.polls_ms[-1]
     for name in _OF_THE_TERMINAL:
         patch.delenv(name, raising=False)
     patch.setenv("COLUMNS", str(WIDTH))
     patch.setattr("time.time_ns", lambda: now_ms * 1_000_000)
     found = dict(_of_run(config, written))
-    found["status.txt"] = _command(written, "status")
-    found["status.json"] = _command(written, "status", "--json")
+    found["status.txt"] = _command("status")
+    found["status.json"] = _command("status", "--json")
     patch.setattr(
         "streams.log_dirs.poll_requests.poll_disks", lambda *_: True
     )  # `run` has polled them
-    found["hazards.txt"] = _command(written, "hazards")
-    found["hazards.json"] = _command(written, "hazards", "--json")
-    found["alerts.txt"] = _command(written, "alerts list")
-    found["audit.txt"] = _command(written, "audit show")
-    found["report.md"] = _command(written, "report", "--format", "markdown")
-    found["report.json"] = _command(written, "report", "--format", "json")
+    found["hazards.txt"] = _command("hazards")
+    found["hazards.json"] = _command("hazards", "--json")
+    found["alerts.txt"] = _command("alerts list")
+    found["audit.txt"] = _command("audit show")
+    found["report.md"] = _command("report", "--format", "markdown")
+    found["report.json"] = _command("report", "--format", "json")
     masked = {key: _masked(text, written) for key, text in found.items()}
     assert set(masked) == set(OUTPUTS)
     return masked
@@ -178,9 +180,9 @@ def _alerts(tick: Tick, config: Config) -> str:
     return _pretty(told)
 
 
-def _command(written: Written, name: str, *arguments: str) -> str:
+def _command(name: str, *arguments: str) -> str:
     """What a command prints; stderr and the exit code follow where it is not 0."""
-    said = CliRunner().invoke(main, [*name.split(), "--config", str(written.config), *arguments])
+    said = CliRunner().invoke(main, [*name.split(), *arguments])
     failed = f"--- exit code {said.exit_code}\n{said.stderr}" if said.exit_code else ""
     return said.stdout + failed
 
