@@ -1,8 +1,8 @@
 """A real migration, scene by scene, while `kraftgate run --console` follows it.
 
-The steps are the lab's, each when the execution shows it. What the brokers say of
-their directories can be held back on its way, so that a broker is held for as long as somebody
-looks.
+It begins with `kraftgate init`. A newcomer takes every step from the page's headline. What the
+brokers say of their directories can be held back on its way, so that a broker is held for as long
+as somebody looks; one of its directories fails.
 """
 
 import time
@@ -10,21 +10,23 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from migration.assessment.next_action import Need
 from migration.image.summary import ClusterSummary, Mode, Phase
-from orchestrator.audit.execution.state import Stage
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
-from orchestrator.run.execution_status import EXECUTION_FILE, read
 from orchestrator.runbook.load import load
-from tests.support.approving import by_login, by_token
+from tests.orchestrator.views.browser.newcomer import AtThePage
+from tests.support.cli import kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.soaks import short
 from tests.system.killing import CLUSTER, Killed
+from tests.system.newcomer import edited
 
 Scene = Literal[
     "zookeeper",
@@ -34,8 +36,8 @@ Scene = Literal[
     "assigned",
     "offline",
     "dual-write",
-    "approve",
     "finalized",
+    "nothing",
 ]
 TOPICS: Final = (("orders", 24, 2), ("payments", 12, 2), ("audit", 8, 1))
 _STARTED_S_MAX: Final = 120.0
@@ -47,57 +49,36 @@ class Night:
 
     Attributes:
         url: of the console.
-        done: the steps that were made here; the execution shows each until it has observed that.
     """
 
     lab: Lab
     run: Killed
     assignments: HeldRequests
     url: str
-    done: set[str] = field(default_factory=set)
 
-    def scenes(self) -> Iterator[Scene]:
-        """Each when the store shows it; it stands until the next one is asked for.
-
-        In `approve` two people must approve `finalize[3000]`, in whatever way.
-        """
-        lab, run = self.lab, self.run
+    def scenes(self, at: AtThePage) -> Iterator[Scene]:
+        """Each when the store shows it; it lasts until the next one is requested."""
+        run, follow = self.run, at.newcomer.follow
         run.wait_for(lambda now: all(each.mode is Mode.ZOOKEEPER for each in now.brokers))
         yield "zookeeper"
-        self._turn("controllers")
-        lab.start_controllers()
-        self.assignments.target = lab.controller_bootstrap
-        run.wait_for(_phase(Phase.PRE_MIGRATION))
+        follow(_phase(Phase.PRE_MIGRATION))
         yield "pre-migration"
-        for _ in lab.spec.broker_ids:
-            lab.enter_migration(self._turn("brokers-migration"))
-        run.wait_for(_phase(Phase.HYBRID))
+        follow(_phase(Phase.HYBRID))
         yield "hybrid"
-        yield from self._first_broker()
-        for _ in lab.spec.broker_ids[1:]:
-            lab.move_to_kraft(self._turn("brokers-kraft"))
-        run.wait_for(_phase(Phase.DUAL_WRITE))
+        self.assignments.hold()
+        yield from self._first_broker(at)
+        follow(_phase(Phase.DUAL_WRITE))
         yield "dual-write"
-        self._stands("finalize", Stage.ENTERED)
-        yield "approve"
-        self._turn("finalize")
-        lab.finalize()
-        run.wait_for(_phase(Phase.FINALIZED))
+        follow(_phase(Phase.FINALIZED))
         yield "finalized"
+        follow(lambda _: (read := at.read()) is not None and read.need is Need.NOTHING)
+        yield "nothing"
 
-    def approve(self, *, in_the_page: bool = False) -> None:
-        """Two people do, one in a terminal; the other one in the page, or here by its request."""
-        if not in_the_page:
-            by_token(self.url, self.run.state, CLUSTER, "finalize[3000]")
-        by_login(self.run.config, CLUSTER, "finalize[3000]")
-
-    def _first_broker(self) -> Iterator[Scene]:
+    def _first_broker(self, at: AtThePage) -> Iterator[Scene]:
         """It is held for as long as somebody looks; then a directory of it fails."""
         lab, run = self.lab, self.run
-        id_ = self._turn("brokers-kraft")
-        self.assignments.hold()
-        lab.move_to_kraft(id_)
-        run.wait_for(lambda now: any(each.id == id_ and each.held for each in now.brokers))
+        at.newcomer.follow(lambda now: any(each.held for each in now.brokers))
+        (id_,) = (each.id for each in self._now().brokers if each.held)
         yield "held"
         self.assignments.let_go()
         run.wait_for(partial(_complete, id_=id_))
@@ -107,32 +88,15 @@ class Night:
         lab.wait_directory_noticed(id_, 1)
         run.wait_for_event(lambda event: event.kind == "log_dir_offline" and event.broker == id_)
         yield "offline"
-        lab.heal_directory(id_, 1)
-        lab.restart(id_)
-        lab.wait_in_sync()
-        run.wait_for_event(lambda event: event.kind == "log_dir_online" and event.broker == id_)
+        at.newcomer.follow(lambda _: self._is_online_again(id_))
 
-    def _turn(self, checkpoint: str) -> int:
-        """Wait until the execution shows that step again; return its broker or controller."""
-        at = self._stands(checkpoint, Stage.SHOWN)
-        self.done.add(at)
-        number = at.partition("[")[2].rstrip("]")
-        return int(number) if number else 0
+    def _is_online_again(self, broker: int) -> bool:
+        return any(e.kind == "log_dir_online" and e.broker == broker for e in self.run.events())
 
-    def _stands(self, checkpoint: str, stage: Stage) -> str:
-        found: list[str] = []
-
-        def there(_: ClusterSummary) -> bool:
-            told = read(self.run.state / "clusters" / CLUSTER / EXECUTION_FILE)
-            if told is None or told.checkpoint is None or told.stage is not stage:
-                return False
-            if told.checkpoint in self.done:
-                return False
-            found.append(told.checkpoint)
-            return told.checkpoint.partition("[")[0] == checkpoint
-
-        self.run.wait_for(there)
-        return found[-1]
+    def _now(self) -> ClusterSummary:
+        summary = self.run.summary()
+        assert summary is not None
+        return summary
 
 
 @contextmanager
@@ -153,9 +117,10 @@ def night(
             lab.start_brokers()
             for name, partitions, factor in TOPICS:
                 lab.create_topic(name, partitions, factor)
+            held.target = lab.controller_bootstrap
             at = f"{LOOPBACK}:{ports.take()}"
-            more = _configured(lab, folder, at) + more
-            with Killed(folder, lab.controller_bootstrap, lab.cluster_id, more) as run:
+            with Killed(folder, lab.controller_bootstrap, lab.cluster_id) as run:
+                run.config.write_text(_configured(lab, folder, run.state, at) + more, "utf-8")
                 run.start("--console")
                 _wait_served(f"http://{at}")
                 yield Night(lab, run, held, f"http://{at}")
@@ -163,17 +128,23 @@ def night(
                 assert not run.leftovers()
 
 
-def _configured(lab: Lab, folder: Path, at: str) -> str:
-    """The shipped runbook, by hand, with its soaks cut to seconds."""
+def _configured(lab: Lab, folder: Path, state: Path, at: str) -> str:
+    """What `kraftgate init` wrote, by hand, with the soaks of its runbook cut to seconds."""
     runbook = folder / "runbook.yaml"
-    text = load("zk-to-kraft-jbod").path.read_text("utf-8")
-    runbook.write_text(short(text))
-    return (
-        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
-        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
-        f"runbook: {{file: {runbook}}}\n"
-        f'console: {{listen: "{at}"}}\n'
-    )
+    runbook.write_text(short(load("zk-to-kraft-jbod").path.read_text("utf-8")))
+    edits = {
+        "state_dir: ./kraftgate-state": f"state_dir: {state}",
+        "runbook: {file: zk-to-kraft-jbod}": f"runbook: {{file: {runbook}}}",
+        '# console: {listen: "127.0.0.1:8464"}': f'console: {{listen: "{at}"}}',
+    }
+    config = folder / "init" / "kraftgate.yaml"
+    config.parent.mkdir()
+    addresses = ("--zookeeper", lab.zookeeper_connect, "--controllers", lab.controller_bootstrap)
+    done = kraftgate(config, "init", "--name", CLUSTER, *addresses)
+    # Its preflight may find topics that are not on every disk yet.
+    assert done.returncode in {ExitCode.DONE, ExitCode.HAZARD}, done.stdout + done.stderr
+    assert "Next: kraftgate run" in done.stdout
+    return edited(config, edits)
 
 
 def _wait_served(url: str) -> None:

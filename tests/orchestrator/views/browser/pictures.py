@@ -17,6 +17,7 @@ from typing import Final
 from playwright.sync_api import Browser
 
 from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, Size, Theme, chromium
+from tests.orchestrator.views.browser.newcomer import AtThePage
 from tests.orchestrator.views.browser.night import Scene, night
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.serve import serving
@@ -64,11 +65,12 @@ def main() -> None:
         real = Path(home) / "real"
         real.mkdir()
         with night(real, brokers=3, directories=3) as now:
-            for scene in now.scenes():
+            page = browser.new_page()
+            page.goto(f"{now.url}/#/{CLUSTER}/overview")
+            for scene in now.scenes(AtThePage(page, now.lab, now.run)):
                 for shot in REAL.get(scene, ()):
                     _take(browser, f"{now.url}/#/{CLUSTER}/{shot.view}", shot, out)
-                if scene == "approve":
-                    now.approve()
+            page.close()
 
 
 def _large(browser: Browser, folder: Path, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""A real migration: the page shows it, and one notification of a broker's stall is sent."""
+"""A real migration that a newcomer takes from the page; one notification of a stall is sent."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +10,9 @@ from migration.image.summary import Mode
 from migration.metadata.replica_state import ReplicaState
 from tests.orchestrator.notify.frozen_broker import freezes_and_is_told_once, watching
 from tests.orchestrator.views.browser.desk import LAPTOP
+from tests.orchestrator.views.browser.newcomer import AtThePage
 from tests.orchestrator.views.browser.night import Night, Scene, night
-from tests.support.approving import BORIS, REASON
+from tests.support.approving import BORIS
 from tests.system.killing import CLUSTER
 
 pytestmark = [
@@ -30,7 +31,8 @@ def test_the_page_follows_and_a_frozen_broker_is_told_once(
 ) -> None:
     with watching(tmp_path) as watchers, night(tmp_path, watchers.configuration) as now:
         page = _page(browser, now)
-        for scene in now.scenes():
+        at = AtThePage(page, now.lab, now.run)
+        for scene in now.scenes(at):
             _is_present(page, "by ZooKeeper" if scene == "zookeeper" else "current")
             SHOWN[scene](page, now)
             page.screenshot(path=tmp_path / f"{scene}.png")
@@ -38,6 +40,7 @@ def test_the_page_follows_and_a_frozen_broker_is_told_once(
                 freezes_and_is_told_once(
                     now.lab, now.run, now.assignments, watchers, tmp_path, _held_one(now)
                 )
+        _two_people_approved_what_cannot_be_undone(at.pressed)
         _the_whole_night_is_on_the_timeline(page)
         page.close()
 
@@ -156,26 +159,22 @@ def _dual_write(page: Page, now: Night) -> None:
     expect(page.locator("tbody tr[data-urgent=true]")).to_have_count(0)
 
 
-def _approve(page: Page, now: Night) -> None:
-    """Two people do: one in the page, one in a terminal."""
-    (token,) = now.run.state.glob("console-*.token")
-    expect(page.get_by_test_id("checkpoint")).to_have_text("finalize[3000]")
-    page.locator(".actions").get_by_role("button", name="Approve").click()
-    dialog = page.locator("dialog.action-dialog")
-    expect(dialog).to_contain_text("It cannot be undone")
-    dialog.get_by_label("Your name").fill(BORIS)
-    dialog.get_by_label("Why").fill(REASON)
-    dialog.get_by_label("Type the cluster").fill(CLUSTER)
-    dialog.get_by_label("Token").fill(token.read_text("ascii").strip())
-    dialog.get_by_role("button", name="Approve finalize[3000]").click()
-    expect(page.locator(".toast")).to_contain_text(f"approved by {BORIS} (login console)")
-    expect(page.locator(".toast")).to_contain_text("2 people must approve, 1 did")
-    now.approve(in_the_page=True)
-
-
 def _finalized(page: Page, now: Night) -> None:
     _in_phase(page, "finalized")
     _bars_are_the_clusters(page, now)
+
+
+def _nothing(page: Page, _: Night) -> None:
+    expect(page.locator(".where-title")).to_have_text("ended: completed")
+
+
+def _two_people_approved_what_cannot_be_undone(pressed: list[tuple[str, str]]) -> None:
+    """One in the page; the other one in a terminal, by the command of the headline."""
+    (dialog, answer), (_, alone) = pressed
+    assert "It cannot be undone" in dialog
+    assert f"finalize[3000] approved by {BORIS} (login console)" in answer
+    assert "2 people must approve, 1 did" in answer
+    assert f"zookeeper-off approved by {BORIS}" in alone
 
 
 SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
@@ -186,8 +185,8 @@ SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
     "assigned": _assigned,
     "offline": _offline,
     "dual-write": _dual_write,
-    "approve": _approve,
     "finalized": _finalized,
+    "nothing": _nothing,
 }
 
 

@@ -1,0 +1,75 @@
+"""A newcomer at the console: the headline of the page, its buttons, and its commands."""
+
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Page, expect
+
+from migration.assessment.next_action import Need
+from orchestrator.errors import ExitCode
+from orchestrator.lab import Lab
+from tests.support.approving import ANNA, BORIS, REASON
+from tests.system.killing import CLUSTER, Killed
+from tests.system.newcomer import Headline, Newcomer, perform, run_command
+
+_READ: Final = """() => {
+  const now = document.querySelector(".now"), wait = now?.querySelector(".wait");
+  if (!wait) return null;
+  const text = (at) => wait.querySelector(at)?.textContent ?? "";
+  return {
+    need: now.dataset.tone,
+    place: text(".eyebrow"),
+    text: text("[data-testid=waiting]"),
+    why: text("[data-testid=why]"),
+    commands: [...wait.querySelectorAll(".command code")].map((each) => each.textContent),
+  };
+}"""
+
+
+class AtThePage:
+    """One person in the page and a second one in a terminal.
+
+    Attributes:
+        newcomer: who follows the page.
+        pressed: the dialog and the answer of each button.
+    """
+
+    def __init__(self, page: Page, lab: Lab, run: Killed) -> None:
+        self._page = page
+        self._lab = lab
+        self._state: Path = run.state
+        self.newcomer = Newcomer(run, self.read, self._act)
+        self.pressed: list[tuple[str, str]] = []
+
+    def read(self) -> Headline | None:
+        """Return the headline; None: there is none, or the page shows old data."""
+        found = self._page.evaluate(_READ)
+        if found is None or found["need"] == "old":
+            return None
+        need, commands = Need(found.pop("need")), tuple(found.pop("commands"))
+        return Headline(need=need, commands=commands, **found)
+
+    def _act(self, now: Headline) -> None:
+        if not now.text.startswith("Approve: "):
+            perform(self._lab, now)
+        elif BORIS in now.why:
+            done = run_command(now.commands[0], REASON, "--who", ANNA)
+            assert done.returncode == ExitCode.DONE, done.stderr
+        else:
+            self._press("Approve")
+
+    def _press(self, label: str) -> None:
+        self._page.locator(".actions").get_by_role("button", name=label).click()
+        dialog = self._page.locator("dialog.action-dialog")
+        text = dialog.inner_text()
+        given = {"Your name": BORIS, "Why": REASON, "Type the cluster": CLUSTER}
+        (token,) = self._state.glob("console-*.token")
+        for field, answer in {**given, "Token": token.read_text("ascii").strip()}.items():
+            asked = dialog.get_by_label(field)
+            if asked.count():
+                asked.fill(answer)
+        toast = self._page.locator(".toast")
+        before = toast.inner_text()
+        dialog.locator("button.primary").click()
+        expect(toast).not_to_have_text(before)
+        self.pressed.append((text, toast.inner_text()))

@@ -1,0 +1,178 @@
+"""A newcomer: reads the headline of a screen, does what it says, and knows nothing else.
+
+A screen gives the headline: the page (tests/orchestrator/views/browser/newcomer.py), a terminal, or
+`kraftgate status`. The newcomer performs a task on the lab, or runs the command that the headline
+names. An action that the table of tasks does not have fails the test: the headline must say all.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from migration.assessment.next_action import Need
+from migration.image.summary import ClusterSummary
+from orchestrator.errors import ExitCode
+from orchestrator.execution.commands import REASON
+from orchestrator.lab import Lab
+from tests.support.cli import Done, kraftgate
+from tests.support.polling import until
+from tests.system.killing import Killed
+
+BY_OPERATOR: Final = frozenset({Need.YOUR_TURN, Need.WRONG})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """What a screen says about the next action.
+
+    Attributes:
+        place: of the execution; on a terminal it is a part of `text`.
+    """
+
+    need: Need
+    text: str
+    why: str = ""
+    place: str = ""
+    commands: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether an operator must act."""
+        return self.need in BY_OPERATOR
+
+
+_LABELS: Final = {"YOUR TURN": Need.YOUR_TURN, "WRONG": Need.WRONG, "Nothing": Need.NOTHING}
+_FIELDS: Final = re.compile(r"(now:  ?|  why: |  run: |   or: |  read: |  \| |also: |$)")
+
+
+def headline(screen: Iterable[str]) -> Headline | None:
+    """Return the headline of a terminal's lines; None: there is none.
+
+    A line that begins with no field's name continues the field before it.
+    """
+    found: list[tuple[str, str]] = []
+    for line in screen:
+        match = _FIELDS.match(line)
+        if match:
+            found.append((match[1].strip(" :"), line[match.end() :].strip()))
+        elif found:
+            name, text = found[-1]
+            found[-1] = (name, f"{text} {line.strip()}")
+    said = {name: text for name, text in found if name in ("now", "why")}
+    if "now" not in said:
+        return None
+    label = next((each for each in _LABELS if said["now"].startswith(each)), "")
+    text = said["now"] if label == "Nothing" else said["now"].removeprefix(label).strip()
+    return Headline(
+        need=_LABELS.get(label, Need.WAITING),
+        text=text,
+        why=said.get("why", ""),
+        commands=tuple(text for name, text in found if name in ("run", "or")),
+    )
+
+
+def run_command(command: str, reason: str = "", *more: str) -> Done:
+    """Run a command of a headline, with a reason instead of its placeholder."""
+    program, *words = (reason if each == REASON else each for each in shlex.split(command))
+    assert program == "kraftgate"
+    assert "--config" in words, f"complete in every directory: {command}"
+    at = words.index("--config")
+    return kraftgate(Path(words[at + 1]), *words[:at], *words[at + 2 :], *more)
+
+
+def perform(lab: Lab, now: Headline) -> None:
+    """Do a task by hand: the operator's hands.
+
+    A command of the headline only tells whether the broker may be restarted then.
+
+    Raises:
+        AssertionError: the headline says no task.
+    """
+    for pattern, do in _TASKS.items():
+        match = re.search(pattern, now.text)
+        if match:
+            do(lab, match)
+            break
+    else:
+        raise AssertionError(f"a newcomer does not know what to do: {now}")
+    for command in now.commands:
+        broker = re.fullmatch(r"kraftgate hazards --before restart --broker (\d+) .*", command)
+        assert broker is not None, command
+        until(lambda: run_command(command).returncode == ExitCode.DONE, command)  # noqa: B023
+        lab.restart(int(broker[1]))
+        lab.wait_in_sync()
+
+
+def _replace_disk(lab: Lab, match: re.Match[str]) -> None:
+    broker, path = int(match[1]), Path(match[2])
+    lab.heal_directory(broker, lab.broker(broker).directories.index(path))
+
+
+def _stop_zookeeper(lab: Lab, _: re.Match[str]) -> None:
+    for each in lab.zookeeper_names:
+        lab.stop(each)
+
+
+_TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
+    r"^Provision the KRaft controllers, in migration mode": lambda lab, _: lab.start_controllers(),
+    r"^Restart broker (\d+) on .+ in migration mode": lambda lab, at: lab.enter_migration(
+        int(at[1])
+    ),
+    r"^Restart broker (\d+) on .+ in KRaft mode": lambda lab, at: lab.move_to_kraft(int(at[1])),
+    r"^Restart controller (\d+) on .+ without the migration": (
+        lambda lab, at: lab.finalize_controller(int(at[1]))
+    ),
+    r"^Replace the disk of broker (\d+): (\S+) is offline": _replace_disk,
+    r"^Switch ZooKeeper off": _stop_zookeeper,
+}
+
+
+class Newcomer:
+    """Follows a run by the headline of one screen.
+
+    Args:
+        read: the headline; None: the screen shows none yet.
+        act: does what the headline asks for.
+    """
+
+    def __init__(
+        self, run: Killed, read: Callable[[], Headline | None], act: Callable[[Headline], None]
+    ) -> None:
+        self._run = run
+        self._read = read
+        self._act = act
+        self._done: Headline | None = None
+
+    def follow(self, holds: Callable[[ClusterSummary], bool]) -> None:
+        """Do what the headline says until the store holds a summary of which that is true."""
+        while (asked := self._wait(holds)) is not None:
+            self._done = asked
+            self._act(asked)
+
+    def _wait(self, holds: Callable[[ClusterSummary], bool]) -> Headline | None:
+        """Wait for the next action that is not the one just done; None: it holds."""
+        asked: list[Headline] = []
+
+        def there(now: ClusterSummary) -> bool:
+            if holds(now):
+                return True
+            found = self._read()
+            if found is None or not found.asks or found == self._done:
+                return False
+            asked.append(found)
+            return True
+
+        self._run.wait_for(there)
+        return asked[0] if asked else None
+
+
+def edited(config: Path, edits: Mapping[str, str]) -> str:
+    """Return what `kraftgate init` wrote, with what the operator puts in place of its parts."""
+    text = config.read_text("utf-8")
+    for old, new in edits.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
