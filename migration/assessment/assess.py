@@ -67,7 +67,7 @@ class Snapshot:
         journals: of the sources that have one.
         not_followed: why no process updates the store, whatever the sources' reports say; None: one
             does, or that is unknown.
-        resuming: sources whose last report an earlier process received.
+        resuming: sources that this process follows and that have not reported to it yet.
         phase_began_ms: None: unknown.
         execution: None: no runbook is executed.
         alerts: as of the last snapshot.
@@ -171,7 +171,9 @@ def assess(snapshot: Snapshot) -> Assessment:
     found = etas(summary, log, now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
-    waiting = tuple(_beside(execution, waits(summary, sources, now_ms, view.stalled)))
+    starting = DataSource.METADATA_LOG in snapshot.resuming
+    every = waits(summary, sources, now_ms, view.stalled, starting=starting)
+    waiting = tuple(_beside(execution, every))
     active = execution if execution is not None and execution.outcome is None else None
     return Assessment(
         snapshot=snapshot,

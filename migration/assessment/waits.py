@@ -205,9 +205,14 @@ def waits(
     sources: Mapping[DataSource, SourceCurrency],
     now_ms: int,
     stalled: Collection[int],
+    *,
+    starting: bool = False,
 ) -> tuple[Wait, ...]:
-    """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed."""
-    blocked = _log_wait(summary, sources[DataSource.METADATA_LOG], now_ms)
+    """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed.
+
+    `starting`: whether this process follows the cluster and has no report of the log yet.
+    """
+    blocked = _log_wait(summary, sources[DataSource.METADATA_LOG], now_ms, starting=starting)
     if blocked is not None:
         return (blocked,)
     found = tuple(_migration_waits(summary, now_ms, stalled))
@@ -236,7 +241,9 @@ def _migration_waits(
     yield from _jmx_waits(summary)
 
 
-def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait | None:
+def _log_wait(
+    summary: ClusterSummary, log: SourceCurrency, now_ms: int, *, starting: bool
+) -> Wait | None:
     """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
     match log.state:
@@ -246,6 +253,9 @@ def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait
             text = f"the source to be repaired: {status.error}"
             action = f"Repair the source: {status.error}"
             return Wait(kind=WaitKind.SOURCE_ERROR, text=text, action=action)
+        case SourceState.NOT_STARTED | SourceState.SILENT if starting:
+            text = "the metadata log to be read: kraftgate run starts"
+            return Wait(kind=WaitKind.CATCHING_UP, text=text)
         case SourceState.NOT_STARTED:
             text = "kraftgate run: nothing has been observed yet"
             action = "Start kraftgate run: nothing has been observed yet"

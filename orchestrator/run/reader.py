@@ -97,7 +97,7 @@ class ClusterRead:
 
     @property
     def resuming(self) -> frozenset[DataSource]:
-        """The sources whose last report went to an earlier process."""
+        """The sources that this process follows and that have not reported to it yet."""
         return frozenset(
             source
             for source, status in self.sources.items()
@@ -271,7 +271,7 @@ class Reader:
             self._behind[name] = last[-1][0] if last else 0
             found = read_sources(self._config.state_dir, name)
             self._reported_before[name] = {
-                source: each.observed_ms for source, each in found.items() if each.observed_ms
+                source: each.observed_ms for source, each in found.items()
             }
 
     def read(self, now_ms: int) -> list[ClusterRead]:

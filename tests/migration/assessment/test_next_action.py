@@ -26,6 +26,9 @@ def assessed(
     summary: ClusterSummary,
     execution: Execution | None = None,
     status: SourceStatus = FRESH,
+    *,
+    resuming: bool = False,
+    options: str = "",
 ) -> Assessment:
     return assess(
         Snapshot(
@@ -35,6 +38,8 @@ def assessed(
             configured=frozenset({DataSource.METADATA_LOG}),
             sources={DataSource.METADATA_LOG: status},
             execution=execution,
+            resuming=frozenset({DataSource.METADATA_LOG} if resuming else ()),
+            options=options,
         )
     )
 
@@ -76,10 +81,22 @@ def test_a_step_by_hand_is_the_operators_turn() -> None:
     assert found.commands == ("kraftgate done",)
 
 
+def test_the_commands_find_the_configuration_and_those_of_an_execution_are_complete() -> None:
+    option = "--config prod.yaml"
+    (command,) = assessed(failed(HYBRID, 1), options=option).next.commands
+    assert command == f"kraftgate hazards --before restart --broker 1 {option}"
+    turn = replace(EXECUTION, turn="Restart broker 3", commands=("kraftgate done",))
+    assert assessed(HYBRID, turn, options=option).next.commands == ("kraftgate done",)
+    assert assessed(cluster(Phase.ZOOKEEPER), options=option).next.commands == (
+        "kraftgate runbook show zk-to-kraft-jbod",
+    )
+
+
 def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
     bad = Finding(verdict=Verdict.VIOLATED, reason="broker 3 lost 2 replicas", condition="c(3)")
     found = assessed(HYBRID, replace(EXECUTION, turn="Restart", findings=(GATE, bad))).next
     assert (found.need, found.text) == (Need.WRONG, "Broker 3 lost 2 replicas")
+    assert found.commands == ("kraftgate wait --condition 'c(3)' --cluster prod",)
 
 
 def test_a_failed_step_comes_before_a_failed_directory() -> None:
@@ -121,6 +138,13 @@ def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     assert found.text == "Start kraftgate run: it last reported 1 min ago"
 
 
+@pytest.mark.parametrize("status", [NO_STATUS, replace(FRESH, observed_ms=NOW_MS - 60_000)])
+def test_kraftgate_run_does_not_ask_for_its_own_start(status: SourceStatus) -> None:
+    found = assessed(HYBRID, status=status, resuming=True).next
+    assert (found.need, found.commands) == (Need.WAITING, ())
+    assert found.text == "Waiting for the metadata log to be read: kraftgate run starts"
+
+
 @pytest.mark.parametrize(
     ("summary", "need", "text"),
     [
@@ -149,3 +173,4 @@ def test_every_mode_and_phase_has_an_action_whose_page_exists() -> None:
                 found = assessed(summary, status=status).next
                 assert found.topic in known
                 assert found.text
+                assert found.commands or found.need not in (Need.YOUR_TURN, Need.WRONG)

@@ -324,7 +324,8 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
         "change=hazard hazard=unfenced_early broker=3 over=true",
         (
             'change=next need=your_turn broker=- text="Finalize the migration: restart the'
-            ' controllers without zookeeper.metadata.migration.enable" why="" command=-'
+            ' controllers without zookeeper.metadata.migration.enable" why=""'
+            ' command="kraftgate runbook show zk-to-kraft-jbod"'
         ),
         (
             'change=waiting reason=finalize broker=- more=0 text="the migration to be finalized:'
