@@ -7,15 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import click
 import pytest
 from _pytest.mark import ParameterSet
 from click.testing import CliRunner
 
-from orchestrator.cli.framework import LazyCommand
 from orchestrator.cli.program import main
 from orchestrator.runbook.load import shipped
 from tests.manual.pages import ROOT, Command, commands, shown_to_users
+from tests.manual.resolving import parse
 from tests.orchestrator.views.report.making import Made
 from tests.orchestrator.views.report.night import night
 
@@ -116,14 +115,7 @@ def test_a_command_with_a_cluster_is_parsed(
         arguments = [str(tmp_path), *arguments[1:]]  # the log on the page is an example
     if path == ("meta-properties",):
         arguments = [str(tmp_path) if "/data/" in each else each for each in arguments]
-    context = main.make_context("kraftgate", list(path), resilient_parsing=True)
-    leaf: click.Command = main
-    for word in path:
-        assert isinstance(leaf, click.Group)
-        inner = leaf.get_command(context, word)
-        assert inner is not None
-        leaf = inner.load() if isinstance(inner, LazyCommand) else inner
-    leaf.make_context(" ".join(path), arguments, parent=context)
+    parse([*path, *arguments])
 
 
 @pytest.mark.parametrize("command", [*of_tools("make"), *of_tools("pip")])

@@ -1,0 +1,113 @@
+"""Every message that asks for something names the command or the button that does it."""
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import pytest
+
+from migration.assessment.next_action import Need
+from orchestrator.execution.allowed import Action
+from tests.golden.test_golden import EXPECTED
+from tests.manual.pages import OWN, ROOT
+from tests.manual.resolving import parse, require_options
+
+SCENES: Final = sorted(EXPECTED.glob("*/console.json"))
+ALERTS: Final = sorted(each for each in (ROOT / "runbooks" / "alerts").glob("Kraftgate*.md"))
+PAGE: Final = ROOT / "orchestrator" / "views" / "console" / "static" / "js"
+_MENTION: Final = re.compile(r"`kraftgate\s+([a-z-][^`]*)`")
+_BLOCK: Final = re.compile(r"^ {4,}kraftgate (.+)$", re.MULTILINE)
+_DECISIONS: Final = {"--done": "done", "--repeat": "repeat", "--execute": "execute"}
+
+
+def mentions() -> Iterator[tuple[str, str]]:
+    """The commands in backticks: of messages in the code, runbooks, alert pages and manual."""
+    for top in OWN:
+        for file in sorted((ROOT / top).rglob("*")):
+            if "node_modules" in file.parts or not file.is_file():
+                continue
+            for text in _texts(file):
+                for match in _MENTION.finditer(text):
+                    yield str(file.relative_to(ROOT)), " ".join(match[1].split())
+
+
+def _texts(file: Path) -> Iterator[str]:
+    if file.suffix == ".py":
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(
+                    str(getattr(each, "value", 1)) if isinstance(each, ast.Constant) else "1"
+                    for each in node.values
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+    elif file.suffix in {".md", ".yaml", ".js"}:
+        yield file.read_text("utf-8")
+
+
+FOUND: Final = sorted(set(mentions()))
+
+
+def clusters() -> Iterator[tuple[str, Any]]:
+    """The state of each cluster of each recorded scene, as the console gets it."""
+    for file in SCENES:
+        for each in json.loads(file.read_text("utf-8"))["clusters"]:
+            yield file.parent.name, each
+
+
+ASKING: Final = [
+    pytest.param(each, id=f"{scene}-{each['name']}")
+    for scene, each in clusters()
+    if each["head"]["next"]["need"] in {Need.YOUR_TURN, Need.WRONG}
+]
+
+
+@pytest.mark.parametrize("cluster", ASKING)
+def test_a_headline_that_asks_has_a_command_or_the_task(cluster: Any) -> None:
+    now, walk = cluster["head"]["next"], cluster["walk"]
+    by_hand = walk is not None and walk["shown"] and "done" in walk["can"]
+    assert now["commands"] or by_hand, now
+    for each in now["commands"]:
+        program, *words = shlex.split(each)
+        assert program == "kraftgate"
+        parse(words)
+
+
+@pytest.mark.parametrize("cluster", ASKING)
+def test_a_command_about_the_execution_has_its_button(cluster: Any) -> None:
+    walk = cluster["walk"]
+    for each in cluster["head"]["next"]["commands"]:
+        verb, *words = shlex.split(each)[1:]
+        action = next((_DECISIONS[word] for word in words if word in _DECISIONS), verb)
+        if action in get_args(Action):
+            assert action in walk["can"], each
+
+
+def test_the_page_has_a_button_for_each_action() -> None:
+    script = (PAGE / "now.js").read_text("utf-8")
+    block = script.partition("export const ACTIONS = {")[2].partition("\n};")[0]
+    labels = dict(re.findall(r'^  (\w+): \{ label: "([^"]+)"', block, re.MULTILINE))
+    assert set(labels) == set(get_args(Action))
+    assert len(set(labels.values())) == len(labels)
+
+
+@pytest.mark.parametrize(("where", "command"), FOUND)
+def test_a_command_in_a_message_exists(where: str, command: str) -> None:
+    words = command.replace("...", "").split(" | ")[0]
+    try:
+        require_options(shlex.split(words))
+    except LookupError as error:
+        pytest.fail(f"{where}: `kraftgate {command}`: {error}")
+
+
+@pytest.mark.parametrize("page", ALERTS, ids=lambda page: page.stem)
+def test_an_alert_page_s_commands_are_parsed_and_its_mitigation_names_one(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for match in _BLOCK.finditer(text):
+        parse(shlex.split(match[1].partition(" | ")[0].partition(" > ")[0]))
+    mitigation = text.partition("\n## Mitigation\n")[2]
+    assert re.search(r"`[a-z][\w.-]+ [^`]+`|^ {4,}\S", mitigation, re.MULTILINE), page.name
