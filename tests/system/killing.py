@@ -58,6 +58,12 @@ class Killed:
                 start_new_session=True,
             )
 
+    def started(self, process: subprocess.Popen[bytes]) -> None:
+        """Take a `kraftgate run` that was started in another way, such as in a terminal."""
+        self._output.touch()
+        self._errors.touch()
+        self._process = process
+
     def java(self) -> psutil.Process | None:
         """Its JVM, once there is one."""
         for each in self._below():

@@ -86,7 +86,7 @@ def run_command(command: str, reason: str = "", *more: str) -> Done:
 def perform(lab: Lab, now: Headline) -> None:
     """Do a task by hand: the operator's hands.
 
-    A command of the headline only tells whether the broker may be restarted then.
+    A command of the headline shows when the broker may be restarted.
 
     Raises:
         AssertionError: the headline says no task.

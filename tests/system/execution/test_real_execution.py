@@ -29,6 +29,7 @@ from orchestrator.runbook.load import load
 from tests.support.approving import APPROVERS
 from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import Window
+from tests.system.newcomer import Headline, run_command
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=13)]
 
@@ -123,10 +124,28 @@ def _hooks_that_fail(window: Window) -> None:
     (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
     assert ended["exit_code"] == 1
     assert "hush-hush-123" not in str(ended)
-    window.say("decide", "brokers-migration[2]", "--repeat", "--reason", "the test made it fail")
+    _decides_by_the_headline(window, 2, "the test made it fail")
     window.wait_at("brokers-migration[3]", Stage.ASKS)
     assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
-    window.say("decide", "brokers-migration[3]", "--repeat", "--reason", "the test made it hang")
+    _decides_by_the_headline(window, 3, "the test made it hang")
+
+
+def _decides_by_the_headline(window: Window, broker: int, reason: str) -> None:
+    """As a newcomer, who knows only what `kraftgate status` prints."""
+    asked: list[Headline] = []
+
+    def asks() -> bool:
+        now = window.headline()
+        if now is None or not now.text.startswith(
+            f"Decide about the failed step: Restart broker {broker} "
+        ):
+            return False
+        asked.append(now)
+        return True
+
+    window.wait_true(asks, "the headline to ask for a decision")
+    done = run_command(asked[0].commands[0], reason)
+    assert done.returncode == ExitCode.DONE, done.stderr
 
 
 def _zookeeper_is_down_for_a_minute(lab: Lab, window: Window) -> None:

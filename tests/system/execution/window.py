@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution.state import ExecutionState, Stage
@@ -23,6 +24,7 @@ from tests.support.cli import Done, kraftgate
 from tests.support.polling import polls
 from tests.support.soaks import short
 from tests.system.killing import CLUSTER, Killed
+from tests.system.newcomer import Headline, headline
 
 HOOK = Path(__file__).with_name("lab_hook.py")
 
@@ -54,12 +56,13 @@ class Window(Killed):
         self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
         self.take(book)
         hooks.write_text(_hooks(lab, self.faults, timeout, steps), "utf-8")
+        self.runbook_key = f"runbook: {{file: {self.runbook}, hooks: {hooks}}}"
+        self.console_key = f'console: {{listen: "{console}"}}'
         has_zookeeper = any(map(lab.was_started, lab.zookeeper_names))
         sources = (
             (f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n' if has_zookeeper else "")
             + f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
-            f"runbook: {{file: {self.runbook}, hooks: {hooks}}}\n"
-            f'console: {{listen: "{console}"}}\n'
+            f"{self.runbook_key}\n{self.console_key}\n"
         )
         super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
@@ -88,7 +91,17 @@ class Window(Killed):
     def approve(self, checkpoint: str) -> None:
         """Two people approve: one in a terminal, one in the console."""
         by_login(self.config, CLUSTER, checkpoint)
+        self.approve_in_console(checkpoint)
+
+    def approve_in_console(self, checkpoint: str) -> None:
+        """Approve as the console's page does."""
         by_token(self._url, self.state, CLUSTER, checkpoint)
+
+    def headline(self) -> Headline | None:
+        """Return the headline of `kraftgate status`, on a terminal that breaks no path."""
+        with pytest.MonkeyPatch.context() as terminal:
+            terminal.setenv("COLUMNS", "200")
+            return headline(self.ask("status").stdout.splitlines())
 
     def start(self, *arguments: str) -> None:
         """Start or resume the execution."""

@@ -1,32 +1,43 @@
 """One migration without faults, and its monitoring.
 
-A lab migrates from ZooKeeper to finalized KRaft by the bundled runbook. `kraftgate run --execute`
-performs its steps with the lab's hooks; two people approve the end. A real Prometheus with the
-bundled rules scrapes Kraftgate and every node each second and sends firing alerts to a receiver.
+A lab migrates from ZooKeeper to finalized KRaft by the bundled runbook. A newcomer at a terminal
+takes it there: `kraftgate init` asks what it needs, `kraftgate run --execute` performs the steps
+with the lab's hooks, and the headline of its live view names each approval. A real Prometheus with
+the bundled rules scrapes Kraftgate and every node each second and sends firing alerts to a
+receiver.
 """
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from migration.assessment.next_action import Need
 from migration.image.summary import Phase
-from orchestrator.audit.execution.state import ExecutionState
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
+from tests.orchestrator.views.terminal.terminal import Terminal
 from tests.support.alertmanager import Told
 from tests.support.alertmanager import listening as alertmanager
+from tests.support.approving import ANNA, REASON
 from tests.support.polling import until
 from tests.support.prometheus import ask, running
 from tests.system.execution.window import Window
+from tests.system.killing import CLUSTER
+from tests.system.newcomer import Headline, Newcomer, edited, headline, run_command
 
 BROKERS: Final = 2
 PARTITIONS: Final = 120
-_WALK_S: Final = 900.0
+PROGRAM: Final = ("-m", "orchestrator")
+WIDE: Final = (120, 40)
+SMALL: Final = (80, 24)
+"""The columns and rows of the terminal, until the first approval and after it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +83,15 @@ def clean_night(folder: Path) -> Iterator[Night]:
         )
         exporters = json.dumps({str(id_): url for id_, url in lab.jmx_exporters.items()})
         more = f'metrics: {{listen: "{metrics}"}}\njmx: {{exporters: {exporters}}}\n'
-        with Window(folder, lab, more) as window:
+        with Window(folder, lab) as window:
+            window.config.write_text(_initialized(window, lab, folder / "init") + more, "utf-8")
             began_s = time.time()
-            _walked(window, prometheus)
-            ended_s = time.time()
-            assert window.interrupt() == 0
+            with Terminal(*WIDE, *PROGRAM, "run", "--execute", *_option(window.config)) as terminal:
+                window.started(terminal.process)
+                terminal.answer(f"Type {CLUSTER} to begin", CLUSTER)
+                _walked(window, terminal, prometheus)
+                ended_s = time.time()
+                terminal.interrupt()
             assert not window.leftovers()
         (controller,) = lab.spec.controller_ids
         segments = sorted(lab.metadata_log_dir(f"controller-{controller}").glob("*.log"))
@@ -102,24 +117,51 @@ def _lab() -> Iterator[Lab]:
         yield lab
 
 
-def _walked(window: Window, prometheus: str) -> None:
-    """Run the whole execution as its operators would."""
-    window.start()
-    walk = window.wait_walk(_stands_at("finalize"), "finalize", _WALK_S)
-    place = walk.current
-    assert place is not None
-    window.approve(place.id)
-    window.approve_alone("zookeeper-off")
-    window.wait_walk(lambda walk: walk.outcome == "completed", "the end", _WALK_S)
+def _initialized(window: Window, lab: Lab, folder: Path) -> str:
+    """Answer the questions of `kraftgate init`; return what it wrote, with the lab's hooks."""
+    folder.mkdir()
+    config = folder / "kraftgate.yaml"
+    with Terminal(*WIDE, *PROGRAM, "init", *_option(config)) as terminal:
+        terminal.answer("ZooKeeper's address", lab.zookeeper_connect)
+        terminal.answer("A name for the cluster", CLUSTER)
+        terminal.answer("Addresses of the KRaft controllers", lab.controller_bootstrap)
+        # Its preflight may find a topic that is not on every disk yet.
+        assert terminal.end() in {ExitCode.DONE, ExitCode.HAZARD}
+        assert "Next: kraftgate run" in terminal.written
+    edits = {
+        "state_dir: ./kraftgate-state": f"state_dir: {window.state}",
+        "\nrunbook: {file: zk-to-kraft-jbod}": "",
+        "# runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}": window.runbook_key,
+        '# console: {listen: "127.0.0.1:8464"}': window.console_key,
+    }
+    return edited(config, edits)
+
+
+def _option(config: Path) -> tuple[str, str]:
+    return "--config", str(config)
+
+
+def _walked(window: Window, terminal: Terminal, prometheus: str) -> None:
+    """Run the whole execution as a newcomer does: by the live view alone."""
+
+    def approve(now: Headline) -> None:
+        """Approve in another terminal; a second person in the console."""
+        assert now.text.startswith("Approve: "), now
+        done = run_command(now.commands[0], REASON, "--who", ANNA)
+        assert done.returncode == ExitCode.DONE, done.stderr
+        if "or the console" in done.stdout:
+            terminal.resize(*SMALL)
+            (checkpoint,) = re.findall(r"finalize\[\d+\]", now.commands[0])
+            window.approve_in_console(checkpoint)
+
+    def read() -> Headline | None:
+        return headline(terminal.look())
+
+    newcomer = Newcomer(window, read, approve)
+    newcomer.follow(lambda _: (now := read()) is not None and now.need is Need.NOTHING)
+    assert window.walk_now().outcome == "completed"
     summary = window.summary()
     assert summary is not None
     assert summary.phase is Phase.FINALIZED
-    until(lambda: ask(prometheus, 'kraftgate_phase{phase="finalized"} == 1'), "the end is scraped")
-
-
-def _stands_at(checkpoint: str) -> Callable[[ExecutionState], bool]:
-    def there(walk: ExecutionState) -> bool:
-        current = walk.current
-        return current is not None and current.id.partition("[")[0] == checkpoint
-
-    return there
+    scraped = 'kraftgate_phase{phase="finalized"} == 1'
+    until(lambda: terminal.look() and ask(prometheus, scraped), "the end is scraped")

@@ -21,6 +21,7 @@ from types import TracebackType
 from rich.cells import cell_len
 
 _ESCAPE = re.compile(r"\x1b\[(\??[\d;]*)([A-Za-z])")
+_HOME = "\x1b[H"
 _PATIENCE_S = 180.0
 
 
@@ -28,6 +29,7 @@ class Terminal:
     """Runs a program on a terminal of a size.
 
     Attributes:
+        process: the program.
         written: everything that the program wrote so far.
         wide: lines that were wider than the screen when they were written.
     """
@@ -37,7 +39,7 @@ class Terminal:
         self.columns, self.rows = columns, rows
         self.resize(columns, rows)
         given = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, *command],
             stdin=slave,
             stdout=slave,
@@ -58,9 +60,9 @@ class Terminal:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
         if self._master >= 0:
             os.close(self._master)
 
@@ -68,7 +70,7 @@ class Terminal:
         """What a lost ssh does; how the program ended."""
         os.close(self._master)
         self._master = -1
-        return self._process.wait(_PATIENCE_S)
+        return self.process.wait(_PATIENCE_S)
 
     def resize(self, columns: int, rows: int) -> None:
         """What a person does with the window's corner."""
@@ -83,12 +85,42 @@ class Terminal:
             frame = self.frame()
             if frame and holds(frame):
                 return frame
-            assert self._process.poll() is None, self.written[-2000:]
+            assert self.process.poll() is None, self.written[-2000:]
             assert time.monotonic() < deadline_s, "\n".join(frame)
+
+    def look(self) -> list[str]:
+        """Take what was written since, and return the last whole picture; older ones are forgotten.
+
+        Until somebody looks, a program that writes much waits.
+        """
+        self._read(0)
+        pictures = self.written.rsplit(_HOME, 2)
+        if len(pictures) > 2:
+            self.written = _HOME.join(("", *pictures[1:]))
+        return self.frame()
+
+    def answer(self, question: str, typed: str) -> None:
+        """Type a line once the program has asked for it."""
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while question not in self.written:
+            self._read(0.2)
+            assert self.process.poll() is None, self.written[-2000:]
+            assert time.monotonic() < deadline_s, self.written[-2000:]
+        self.forget()
+        os.write(self._master, f"{typed}\n".encode())
+
+    def end(self) -> int:
+        """Wait until the program has ended by itself; its exit code."""
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while (code := self.process.poll()) is None:
+            self._read(0.1)
+            assert time.monotonic() < deadline_s, self.written[-2000:]
+        self._read(0.1)
+        return code
 
     def frame(self) -> list[str]:
         """The last whole picture, line by line, without colours."""
-        pictures = self.written.split("\x1b[H")
+        pictures = self.written.split(_HOME)
         whole = pictures[-2] if len(pictures) > 2 else ""
         return [_plain(each) for each in whole.split("\r\n")]
 
@@ -98,13 +130,8 @@ class Terminal:
 
     def interrupt(self) -> str:
         """Ctrl-C, and everything until the program has ended in good order."""
-        self._process.send_signal(signal.SIGINT)
-        deadline_s = time.monotonic() + _PATIENCE_S
-        while self._process.poll() is None:
-            self._read(0.1)
-            assert time.monotonic() < deadline_s
-        self._read(0.1)
-        assert self._process.returncode == 0
+        self.process.send_signal(signal.SIGINT)
+        assert self.end() == 0
         return self.written
 
     def _read(self, seconds: float) -> None:
