@@ -20,18 +20,20 @@ SCENES: Final = sorted(EXPECTED.glob("*/console.json"))
 ALERTS: Final = sorted(each for each in (ROOT / "runbooks" / "alerts").glob("Kraftgate*.md"))
 PAGE: Final = ROOT / "orchestrator" / "views" / "console" / "static" / "js"
 _MENTION: Final = re.compile(r"`kraftgate\s+([a-z-][^`]*)`")
+_BARE: Final = re.compile(r"(?:\(|(?<!`): |only |with |[Ss]tart )kraftgate ([a-z][a-z-]*)")
+"""The first word of a command without backticks."""
 _BLOCK: Final = re.compile(r"^ {4,}kraftgate (.+)$", re.MULTILINE)
 _DECISIONS: Final = {"--done": "done", "--repeat": "repeat", "--execute": "execute"}
 
 
 def mentions() -> Iterator[tuple[str, str]]:
-    """The commands in backticks: of messages in the code, runbooks, alert pages and manual."""
+    """The commands in the messages of the code, in runbooks, alert pages and the manual."""
     for top in OWN:
         for file in sorted((ROOT / top).rglob("*")):
             if "node_modules" in file.parts or not file.is_file():
                 continue
             for text in _texts(file):
-                for match in _MENTION.finditer(text):
+                for match in (*_MENTION.finditer(text), *_BARE.finditer(text)):
                     yield str(file.relative_to(ROOT)), " ".join(match[1].split())
 
 
@@ -39,17 +41,12 @@ def _texts(file: Path) -> Iterator[str]:
     if file.suffix == ".py":
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                yield "".join(
-                    str(getattr(each, "value", 1)) if isinstance(each, ast.Constant) else "1"
-                    for each in node.values
-                )
+                parts = (getattr(each, "value", 1) for each in node.values)
+                yield "".join(each if isinstance(each, str) else "1" for each in parts)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
     elif file.suffix in {".md", ".yaml", ".js"}:
         yield file.read_text("utf-8")
-
-
-FOUND: Final = sorted(set(mentions()))
 
 
 def clusters() -> Iterator[tuple[str, Any]]:
@@ -95,13 +92,15 @@ def test_the_page_has_a_button_for_each_action() -> None:
     assert len(set(labels.values())) == len(labels)
 
 
-@pytest.mark.parametrize(("where", "command"), FOUND)
-def test_a_command_in_a_message_exists(where: str, command: str) -> None:
-    words = command.replace("...", "").split(" | ")[0]
-    try:
-        require_options(shlex.split(words))
-    except LookupError as error:
-        pytest.fail(f"{where}: `kraftgate {command}`: {error}")
+def test_a_command_in_a_message_exists() -> None:
+    found, wrong = sorted(set(mentions())), []
+    for where, command in found:
+        try:
+            require_options(shlex.split(command.replace("...", "").partition(" | ")[0]))
+        except LookupError as error:
+            wrong.append(f"{where}: `kraftgate {command}`: {error}")
+    assert not wrong, "\n".join(wrong)
+    assert {Path(where).suffix for where, _ in found} == {".js", ".md", ".py", ".yaml"}
 
 
 @pytest.mark.parametrize("page", ALERTS, ids=lambda page: page.stem)
