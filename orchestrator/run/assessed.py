@@ -151,6 +151,7 @@ class Assessor:
     def __init__(self, config: Config, reader: Reader) -> None:
         """Read the stored alert states of every cluster."""
         self._config = config
+        self._options = shlex.join(config.option)
         self._reader = reader
         self._alerts = {
             each.name: alert_file.read(alert_file.file_of(config, each.name))
@@ -177,7 +178,7 @@ class Assessor:
                 not_followed=not_followed,
                 polled=self.polled(entry.name),
                 alerts=self._alerts[entry.name],
-                options=shlex.join(self._config.option),
+                options=self._options,
             )
             assessment = assess(snapshot)
             self._alerts[entry.name] = assessment.alerts
