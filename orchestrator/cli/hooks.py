@@ -71,7 +71,7 @@ def check(config_path: Path, file: Path | None, cluster: str | None, *, as_json:
     \b
     Examples:
       kraftgate hooks check
-      kraftgate hooks check hooks.yaml --json | jq -r '.hooks[] | select(.verdict != "ok")'
+      kraftgate hooks check --json | jq '.hooks[] | select(.verdict != "ok")'
     """
     config = load_config(config_path)
     named = [(each, each.runbook) for each in config.clusters_named(cluster)]

@@ -125,7 +125,7 @@ _TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
     r"^Restart controller (\d+) on .+ without the migration": (
         lambda lab, at: lab.finalize_controller(int(at[1]))
     ),
-    r"^Replace the disk of broker (\d+): (\S+) is offline": _replace_disk,
+    r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is offline": _replace_disk,
     r"^Switch ZooKeeper off": _stop_zookeeper,
 }
 
