@@ -128,13 +128,13 @@ def test_it_waits_for_a_hook_after_kraftgate_has_ended(tmp_path: Path) -> None:
     stand_in = KRAFTGATE.format(python=sys.executable, state=str(state), fifo=str(fifo))
     entry = entry_point(tmp_path, stand_in)
     runs = HookRuns(state)
-    # Both ends, so that opening never waits; the hook ends when this one is closed.
-    held = os.open(fifo, os.O_RDWR)
     with start(tmp_path, entry, "run") as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        assert process.stdout.readline() == "started\n"
+        # Waits until the hook has opened the other end; the hook ends when this one is closed.
+        held = os.open(fifo, os.O_WRONLY)
         try:
-            assert process.stdout.readline() == "started\n"
             os.killpg(process.pid, signal.SIGTERM)
             said = process.stderr.readline()
             assert said == "kraftgate: waiting for the hook of run run-1 to end\n"
