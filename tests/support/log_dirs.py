@@ -23,6 +23,9 @@ _HEADS = ("Querying brokers", "Received log directory")
 _THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
 _RECORDS, _RECORD_BYTES = 30_000, 1000
 """At one byte a second, with a megabyte at once, the move takes longer than any test."""
+MOVES_STAND_STILL = {"alter.log.dirs.replication.quota.window.num": "3600"}
+"""A broker's property: a throttled move copies nothing more for an hour. By default it copies a
+batch every 11 s, and a slow comparison never finds the sizes unchanged."""
 
 
 @dataclass(frozen=True)

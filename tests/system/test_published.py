@@ -126,7 +126,7 @@ def _read_by_spark(other: Lab) -> tuple[list[Any], list[Any]]:
     jars = ensure_jars(wanted=_SOURCE)
     paths = ",".join(str(jars.directory / name) for name in jars.names)
     command = [sys.executable, "-c", _READ, paths, other.broker_bootstrap, TOPIC]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=180, text=True)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=600, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     values = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return tuple([each for each in values if each["type"] == kind] for kind in KINDS)  # type: ignore[return-value]

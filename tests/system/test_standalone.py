@@ -123,7 +123,7 @@ def _is_what_one_machine_writes(run: Killed, folder: Path) -> None:
     log = run.state / "clusters" / CLUSTER / "__cluster_metadata-0"
     alone = folder / "alone"
     command = [sys.executable, "-m", "orchestrator", "replay", str(log), "--state-dir", str(alone)]
-    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     expected = written(alone / "state", "replay")
     assert len(expected) > 2 * (40 + 20 * 5)
     for name in NAMES:

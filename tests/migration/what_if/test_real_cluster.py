@@ -27,7 +27,13 @@ from streams.probe.conditions import ask_checks, ask_settings, ask_topics
 from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
-from tests.support.log_dirs import listed, moving, wait_absent, wait_as_kafkas_tool
+from tests.support.log_dirs import (
+    MOVES_STAND_STILL,
+    listed,
+    moving,
+    wait_absent,
+    wait_as_kafkas_tool,
+)
 from tests.support.moves import drained, planned, verified, wait_verified
 from tests.support.polling import until
 from tests.system.asking import directory_id
@@ -41,6 +47,7 @@ IN_ZOOKEEPER, IN_KRAFT, IN_MIGRATION = 24, 18, 12
 QUICK = {
     "zookeeper.session.timeout.ms": "6000",
     "replica.high.watermark.checkpoint.interval.ms": "500",
+    **MOVES_STAND_STILL,
 }
 """A death, or a failed directory, is noticed sooner."""
 

@@ -31,7 +31,13 @@ from orchestrator.runbook.places import everywhere
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.support.cli import Done, kraftgate
-from tests.support.log_dirs import Listed, listed, moving, wait_as_kafkas_tool
+from tests.support.log_dirs import (
+    MOVES_STAND_STILL,
+    Listed,
+    listed,
+    moving,
+    wait_as_kafkas_tool,
+)
 from tests.system.asking import directory_id
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
@@ -155,7 +161,13 @@ def _znodes(client: KazooClient, znodes: dict[str, bytes]) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrated]:
-    with Lab(LabSpec(brokers=2, directories=2, zookeeper_chroot="/kafka")) as lab:
+    spec = LabSpec(
+        brokers=2,
+        directories=2,
+        zookeeper_chroot="/kafka",
+        broker_properties=MOVES_STAND_STILL,
+    )
+    with Lab(spec) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("orders", 4, 2, config={"min.insync.replicas": "2"})

@@ -99,13 +99,17 @@ class Terminal:
             self.written = _HOME.join(("", *pictures[1:]))
         return self.frame()
 
-    def answer(self, question: str, typed: str) -> None:
-        """Type a line once the program has asked for it."""
+    def wait_written(self, text: str) -> None:
+        """Wait until the program has written a text."""
         deadline_s = time.monotonic() + _PATIENCE_S
-        while question not in self.written:
+        while text not in self.written:
             self._read(0.2)
             assert self.process.poll() is None, self.written[-2000:]
             assert time.monotonic() < deadline_s, self.written[-2000:]
+
+    def answer(self, question: str, typed: str) -> None:
+        """Type a line once the program has asked for it."""
+        self.wait_written(question)
         self.forget()
         os.write(self._master, f"{typed}\n".encode())
 

@@ -139,10 +139,7 @@ def test_on_a_light_terminal_nothing_is_written_in_white_or_on_nothing() -> None
 
 def test_a_dumb_terminal_gets_lines() -> None:
     with scene("walk", 80, 24, TERM="dumb") as terminal:
-        deadline = 300
-        while "change=checkpoint" not in terminal.written and deadline:
-            terminal._read(0.2)
-            deadline -= 1
+        terminal.wait_written("change=checkpoint")
         written = terminal.interrupt()
     assert "\x1b" not in written
     assert "cluster=prod change=phase phase=hybrid" in written
