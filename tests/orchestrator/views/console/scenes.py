@@ -15,7 +15,8 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person, RecordedFinding
 from orchestrator.run.execution_status import Turn
 from orchestrator.runbook.load import load
-from orchestrator.runbook.templates import render
+from orchestrator.runbook.step_values import Answers, step_values
+from orchestrator.runbook.templates import readable, render
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.sample import Moment, Shape
 
@@ -27,6 +28,15 @@ Scene = Literal[
 ANNA: Final = Person(who="anna", login="anna", host="desk")
 MINUTE_MS: Final = 60_000
 RUNBOOK: Final = load("zk-to-kraft-jbod")
+ANSWERS: Final = Answers(
+    controllers=[
+        {
+            "controller.quorum.voters": ",".join(
+                f"{each}@controller-{each}.example.com:9093" for each in (3000, 3001, 3002)
+            )
+        }
+    ]
+)
 _PHASES: Final[Mapping[Scene, Phase]] = {
     "approve": Phase.DUAL_WRITE,
     "finalized": Phase.FINALIZED,
@@ -119,9 +129,10 @@ def entries_of(
 
 
 def _shown(id_: str, broker: int) -> Body:
-    step = RUNBOOK.runbook.checkpoints[4].step
-    assert step is not None
-    text = render(step.manual, {"broker": str(broker), "host": sample.host(broker)})
+    checkpoint = RUNBOOK.runbook.checkpoints[4]
+    assert checkpoint.step is not None
+    known = {"broker": str(broker), "host": sample.host(broker), **step_values(ANSWERS, broker)}
+    text = render(checkpoint.step.manual, readable(known, checkpoint.for_each))
     return entries.StepShown(checkpoint=id_, text=text, open_before=False, facts={})
 
 
