@@ -107,8 +107,11 @@ def perform(lab: Lab, now: Headline) -> None:
 
 
 def _replace_disk(lab: Lab, match: re.Match[str]) -> None:
+    """Do it once: the headline may say first how the host and then how the broker sees the disk."""
     broker, path = int(match[1]), Path(match[2])
-    lab.heal_directory(broker, lab.broker(broker).directories.index(path))
+    index = lab.broker(broker).directories.index(path)
+    if index in lab.failed_directories(f"broker-{broker}"):
+        lab.heal_directory(broker, index)
 
 
 def _stop_zookeeper(lab: Lab, _: re.Match[str]) -> None:
@@ -125,7 +128,7 @@ _TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
     r"^Restart controller (\d+) on .+ without the migration": (
         lambda lab, at: lab.finalize_controller(int(at[1]))
     ),
-    r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is offline": _replace_disk,
+    r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is ": _replace_disk,
     r"^Switch ZooKeeper off": _stop_zookeeper,
 }
 

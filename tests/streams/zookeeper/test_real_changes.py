@@ -9,6 +9,7 @@ from kazoo.exceptions import NoNodeError
 from migration.observed import znodes
 from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen
 from orchestrator.lab import Lab
+from streams.zookeeper.emitter import COALESCE_MS
 from streams.zookeeper.notifications import Notifications
 from tests.streams.zookeeper.test_heartbeat import migration
 from tests.streams.zookeeper.watching import (
@@ -118,7 +119,7 @@ def test_a_chroot_that_is_not_there_is_named_and_not_made(connect: str) -> None:
         writer.close()
 
 
-def test_the_beacon_is_told_every_5_s(kafka: Writer, connect: str) -> None:
+def test_the_beacon_is_told_every_10_s(kafka: Writer, connect: str) -> None:
     now = [wall_ms()]
     with watching(connect, clock=lambda: now[0]) as watched:
         watched.until_seen()
@@ -131,7 +132,7 @@ def test_the_beacon_is_told_every_5_s(kafka: Writer, connect: str) -> None:
         kafka.create(znodes.CONTROLLER)  # its watch fires after all of theirs
         watched.until_of(znodes.CONTROLLER, 1)
         assert len(watched.of(znodes.MIGRATION)) == 2
-        now[0] += 5000
+        now[0] += COALESCE_MS
         assert data(watched.until_of(znodes.MIGRATION, 3)) == migration(21)
         kafka.delete(znodes.MIGRATION)
         assert isinstance(watched.until_of(znodes.MIGRATION, 4), ZnodeGone)
