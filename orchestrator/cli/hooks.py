@@ -11,7 +11,7 @@ import click
 
 from migration.values.durations import format_duration
 from orchestrator.api.status import clusters_json
-from orchestrator.cli.framework import cluster_option, config_option, json_option
+from orchestrator.cli.framework import Group, cluster_option, config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
@@ -28,7 +28,7 @@ from streams.probe.gather import gather
 _INDENT: Final = " " * 8
 
 
-@click.group()
+@click.group(cls=Group)
 def hooks() -> None:
     """Check the commands that perform the steps of a runbook.
 

@@ -35,7 +35,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print("started", flush=True)
 signal.sigwait([signal.SIGTERM])
 """
-"""Stands for kraftgate: it starts a real hook, which ends when its FIFO is closed."""
+"""Takes the place of kraftgate: it starts a real hook, which ends when its FIFO is closed."""
 
 
 def steps(kind: str) -> list[str]:

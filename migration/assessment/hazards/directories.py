@@ -275,10 +275,10 @@ def one_directory_left(
         if left is None:
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
-        told = [
+        advised = [
             advice(each, brokers.get(id_), summary.phase) for each in own if not each.is_inferred
         ]
-        actions = ". ".join(dict.fromkeys(action for action, _ in told))
+        actions = ". ".join(dict.fromkeys(action for action, _ in advised))
         yield Hazard(
             kind=HazardKind.ONE_DIRECTORY_LEFT,
             severity=Severity.WARNING,
@@ -287,7 +287,7 @@ def one_directory_left(
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
             way_out=(
-                f"{actions}. {_capital(told[0][1])}. Do it before the last directory fails, too:"
+                f"{actions}. {_capital(advised[0][1])}. Do it before the last directory fails, too:"
                 " then the broker halts."
             ),
         )
