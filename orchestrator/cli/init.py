@@ -1,5 +1,6 @@
 """`kraftgate init`: writes a configuration for a cluster that ZooKeeper describes."""
 
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,9 +31,9 @@ _CONTROLLERS: Final = "c1:9093,c2:9093,c3:9093"
 _CONFIG: Final = """\
 # Written by `kraftgate init`. All keys: kraftgate help configuration
 cluster: {{name: {name}{id}}}
-zookeeper: {{connect: "{zookeeper}"}}
+zookeeper: {{connect: {zookeeper}}}
 brokers:
-  bootstrap: "{brokers}"
+  bootstrap: {brokers}
 {security}{controllers}
 state_dir: ./kraftgate-state
 
@@ -152,18 +153,18 @@ def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: 
     if protocol != _PLAINTEXT:
         sasl = ", sasl_mechanism: SCRAM-SHA-512, username: kraftgate, password_file: kafka-password"
         secured = _SECURED.format(
-            offered=", ".join(offered),
-            protocol=protocol,
+            offered=visible_line(", ".join(offered)),
+            protocol=_scalar(protocol),
             sasl=sasl if protocol.startswith("SASL_") else "",
         )
-    known = f'controllers: {{bootstrap: "{controllers}"}}'
+    known = f"controllers: {{bootstrap: {_scalar(controllers or _CONTROLLERS)}}}"
     if controllers is None:
-        known = f'# controllers: {{bootstrap: "{_CONTROLLERS}"}}'
+        known = f"# {known}"
     return _CONFIG.format(
         name=_scalar(name),
         id="" if found.cluster_id is None else f", id: {_scalar(found.cluster_id)}",
-        zookeeper=zookeeper,
-        brokers=",".join(found.listeners[protocol]),
+        zookeeper=_scalar(zookeeper),
+        brokers=_scalar(",".join(found.listeners[protocol])),
         security=secured,
         controllers=known,
         runbook=RUNBOOK,
@@ -177,7 +178,8 @@ def hooks_text(found: BrokerAddresses, controllers: str | None) -> str:
     head = _HOOKS_HEAD.format(
         runbook=RUNBOOK,
         brokers=", ".join(brokers),
-        controllers=controllers or f"not known yet: add `controllers`, such as {_CONTROLLERS}",
+        controllers=visible_line(controllers or "")
+        or f"not known yet: add `controllers`, such as {_CONTROLLERS}",
     )
     return head + "".join(_steps())
 
@@ -201,8 +203,8 @@ def _steps() -> Iterator[str]:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as YAML reads it back, in one line."""
-    return yaml.safe_dump(text, default_flow_style=True).removesuffix("\n").removesuffix("\n...")
+    """Return a text as YAML reads it back, quoted and in one line."""
+    return yaml.safe_dump(text, default_style='"', width=math.inf).removesuffix("\n")
 
 
 def _count(found: BrokerAddresses) -> str:

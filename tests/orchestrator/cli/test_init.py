@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +35,29 @@ def test_the_configuration_can_be_read(controllers: str | None, name: str) -> No
     assert [f"{host}:{port}" for host, port in entry.brokers.bootstrap] == list(PLAIN)
     assert (entry.controllers is None) is (controllers is None)
     assert entry.runbook is not None
+
+
+HOSTILE = st.text(st.sampled_from("ab1:,/ \"'{}[]#\\\n\t\r\x1b\x85\u2028%&*!|>-é"), min_size=1)
+
+
+@given(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+def test_nothing_that_was_typed_or_read_becomes_yaml(
+    name: str, zookeeper: str, broker: str, controllers: str
+) -> None:
+    text = config_text(name, zookeeper, found(PLAINTEXT=(broker,)), controllers)
+    read = yaml.safe_load(text)
+    assert read["cluster"] == {"name": name, "id": "4L6g3nShT-eMCtK--X86sw"}
+    assert read["zookeeper"] == {"connect": zookeeper}
+    assert read["brokers"] == {"bootstrap": broker}
+    assert read["controllers"] == {"bootstrap": controllers}
+    assert set(read) == {"cluster", "zookeeper", "brokers", "controllers", "state_dir", "runbook"}
+    assert len(text.splitlines()) == len(
+        config_text("a", "b", found(PLAINTEXT=PLAIN), "c").splitlines()
+    )
+    secured = yaml.safe_load(config_text(name, zookeeper, found(**{broker: SECURED}), None))
+    assert secured["brokers"]["security"]["protocol"] == broker
+    hooks = hooks_text(found(PLAINTEXT=PLAIN), controllers)
+    assert yaml.safe_load(hooks) == yaml.safe_load(hooks_text(found(PLAINTEXT=PLAIN), "c1:9093"))
 
 
 @pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL", "SASL_PLAINTEXT"])
