@@ -26,7 +26,7 @@ class Need(enum.StrEnum):
     """Who must act."""
 
     NOTHING = "nothing"
-    """The migration is over, or there is none."""
+    """The migration is over or rolled back, or there is none."""
     WAITING = "waiting"
     """Nobody: the cluster or a hook is at work."""
     YOUR_TURN = "your_turn"
@@ -76,6 +76,10 @@ _HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALL
 _OF_HELD: Final = ("assignments_complete", "nothing_held")
 """The conditions that wait for a held broker."""
 _NEXT: Final = "Waiting for the next checkpoint"
+_ROLLED_BACK: Final = "Nothing to do: the rollback is complete"
+_NEXT_ATTEMPT: Final = (
+    "To migrate later, format the controllers again and begin with the first step of the runbook"
+)
 _STEPS: Final = "kraftgate runbook show zk-to-kraft-jbod"
 """Prints each step by hand; it needs no configuration."""
 _OF_WAITS: Final[Mapping[WaitKind, str]] = {
@@ -274,6 +278,9 @@ def _of_wait(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> NextAction
     if wait.kind in _HELD:
         text = _held_text(wait, summary, eta)
         why = wait.text
+    elif wait.kind is WaitKind.ROLLED_BACK and not wait.action:
+        need, text, commands = Need.NOTHING, _ROLLED_BACK, (_STEPS,)
+        why = f"{wait.cause}. {_NEXT_ATTEMPT}"
     elif wait.action:
         need = Need.WRONG if wait.is_wrong else Need.YOUR_TURN
         text, why = wait.action, wait.cause

@@ -53,16 +53,6 @@ _WRONG: Final = frozenset(
         WaitKind.REPLICAS_OFFLINE,
     }
 )
-_NEED_A_PERSON: Final = frozenset(
-    {
-        *_WRONG,
-        WaitKind.ROLLING_BACK,
-        WaitKind.BROKER_IN_ZOOKEEPER_MODE,
-        WaitKind.CONTROLLERS,
-        WaitKind.FINALIZE,
-        WaitKind.ROLLED_BACK,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +62,7 @@ class Wait:
     Attributes:
         text: the reason as shown to users; follows "waiting for ".
         action: what an operator must do, as a sentence; "": nothing.
-        cause: why, if `action` does not say it.
+        cause: why, if neither `action` nor the headline says it.
         broker: the broker that it concerns, if any.
         since_ms: since when, by the records' timestamps or the source's clock.
     """
@@ -87,7 +77,7 @@ class Wait:
     @property
     def needs_person(self) -> bool:
         """Whether it lasts until an operator acts."""
-        return self.kind in _NEED_A_PERSON
+        return bool(self.action)
 
     @property
     def is_wrong(self) -> bool:
@@ -421,7 +411,7 @@ def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]
         clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
         left = "" if clear else "; delete /migration first"
         text = f"the next attempt: a broker in ZooKeeper mode is the controller again{left}"
-        action = "Prepare the next attempt, or end here" if clear else "Delete /migration"
+        action = "" if clear else "Delete /migration"
         cause = "a broker in ZooKeeper mode is the controller again"
         yield Wait(kind=WaitKind.ROLLED_BACK, text=text, action=action, cause=cause)
 

@@ -84,7 +84,7 @@ def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
             also = text(f"also: {each}", "bold red" if violated else "yellow")
             yield lines_of([also], width, rank=8, least=_ALL if violated else 1)
     for wait in one.waits:
-        if wait.text not in said and not (wait.action and wait.action in said):
+        if not any(each and each in said for each in (wait.text, wait.action, wait.cause)):
             also = text(f"also: {wait.text}", "yellow")
             yield lines_of([also], width, rank=8, least=0)
 

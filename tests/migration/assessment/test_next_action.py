@@ -13,6 +13,7 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.manual import topics
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, migrating
 
@@ -162,6 +163,19 @@ def test_without_a_runbook_the_migration_decides(
     found = assessed(summary).next
     assert found.need is need
     assert found.text.startswith(text)
+
+
+def test_after_a_rollback_nothing_is_asked_for_and_the_next_attempt_has_its_command() -> None:
+    gone = ZooKeeperImage()
+    found = assessed(replace(cluster(Phase.ROLLED_BACK), zookeeper=gone)).next
+    assert (found.need, found.text) == (Need.NOTHING, "Nothing to do: the rollback is complete")
+    assert "To migrate later, format the controllers again" in found.why
+    assert found.commands == ("kraftgate runbook show zk-to-kraft-jbod",)
+
+
+def test_a_rollback_with_a_migration_znode_is_not_complete() -> None:
+    found = assessed(cluster(Phase.ROLLED_BACK)).next
+    assert (found.need, found.text) == (Need.YOUR_TURN, "Delete /migration")
 
 
 def test_every_mode_and_phase_has_an_action_whose_page_exists() -> None:
