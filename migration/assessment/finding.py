@@ -1,8 +1,8 @@
 """The one judgement type: the result of a condition or of a preflight check.
 
-A finding always has its reason. Its evidence is bounded, so that a cluster of ten thousand
-under-replicated partitions still fits a screen. The words that users read (pass, fail, warn) are
-made where they are printed.
+A finding always has its reason, and all known facts behind it for JSON. A screen and the audit
+trail take `shown`, so that ten thousand under-replicated partitions still fit. The words that users
+read (pass, fail, warn) are made where they are printed.
 """
 
 import enum
@@ -38,7 +38,7 @@ class Finding:
 
     Attributes:
         reason: one sentence, with numbers and ids.
-        evidence: the facts behind it, one a line, bounded; may be empty.
+        evidence: the known facts behind it, one a line; may be empty.
         evidence_total: number of facts; 0: all of them are in `evidence`.
         severity: of a violation; a warning does not block.
         fix: an instruction; "": none is needed.
@@ -55,6 +55,11 @@ class Finding:
     condition: str = ""
     broker: int | None = None
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The facts to show, and the number of further ones."""
+        return bounded(self.evidence, self.evidence_total)
+
 
 def finding(
     verdict: Verdict,
@@ -69,7 +74,7 @@ def finding(
     return Finding(
         verdict=verdict,
         reason=reason,
-        evidence=bounded(evidence, counted),
+        evidence=evidence,
         evidence_total=total_of(evidence, counted),
         severity=severity,
         fix=fix,

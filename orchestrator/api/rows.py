@@ -17,6 +17,7 @@ from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.source_status import SourceStatus, stale_ms
+from migration.values.evidence import total_of
 from migration.values.severity import Severity
 from orchestrator.api.shape import Moment, Row
 from orchestrator.audit.execution.entries import RecordedFinding
@@ -121,7 +122,13 @@ class FindingRow(Row):
 
 
 class HazardRow(Row):
-    """A hazard; `blocks`: the action to avoid while it is active."""
+    """A hazard.
+
+    Attributes:
+        blocks: the action to avoid while it is active; `also_blocks`: another one.
+        evidence: all facts that are known; the console gets the first of them.
+        evidence_total: the number of facts, named or not.
+    """
 
     id: HazardKind
     severity: Severity
@@ -133,6 +140,7 @@ class HazardRow(Row):
     since_ms: Moment | None
     evidence_total: int
     deadline_ms: Moment | None
+    also_blocks: Action | None
 
 
 class AlertRow(Row):
@@ -299,13 +307,13 @@ def eta_row(eta: Eta) -> EtaRow:
 
 def finding_row(finding: Finding) -> FindingRow:
     """Return the result of one condition."""
-    total = max(finding.evidence_total, len(finding.evidence))
+    total = total_of(finding.evidence, finding.evidence_total)
     return FindingRow.from_facts(finding, evidence_total=total)
 
 
 def hazard_row(hazard: Hazard) -> HazardRow:
     """Return one hazard."""
-    return HazardRow.from_facts(hazard, id=hazard.kind, evidence=hazard.shown)
+    return HazardRow.from_facts(hazard, id=hazard.kind)
 
 
 def alert_row(state: AlertState, runbook_url: str) -> AlertRow:

@@ -1,7 +1,7 @@
 """`kraftgate hazards`: what would lose data now, and whether it blocks a step."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,9 +36,12 @@ POLL_S: Final = 15.0
     help="Only hazards that block this step.",
 )
 @click.option("--broker", type=int, metavar="ID", help="Only hazards of this broker.")
+@click.option("--cluster", metavar="NAME", help="Only this cluster.")
 @json_option
 @log_options
-def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json: bool) -> None:
+def hazards(
+    config_path: Path, step: str | None, broker: int | None, cluster: str | None, *, as_json: bool
+) -> None:
     """Print what would lose data, with its evidence and the way out.
 
     Lets the running `kraftgate run` poll the brokers' disks now. Exits with 5 if a hazard blocks,
@@ -50,11 +53,12 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
       kraftgate hazards --before restart --broker 3 && systemctl restart kafka
     """
     config = load_config(config_path)
+    entries = config.clusters_named(cluster)
     action = None if step is None else Action(step)
     if broker is not None:
-        _broker_not_known(broker, _views(config))
-    unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}
-    views = _views(config)
+        _broker_not_known(broker, _views(config, entries))
+    unknown = {each.name: _unknown(config, each, broker) for each in entries}
+    views = _views(config, entries)
     if broker is not None:
         for name, why in _broker_not_known(broker, views).items():
             unknown[name].append(why)
@@ -65,7 +69,7 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
         unknown[name] += hazards_not_known(view, action, broker)
     if as_json:
         printed = [_as_json(name, found[name], unknown[name]) for name in found]
-        echo_json(clusters_json(printed, many=config.many))
+        echo_json(clusters_json(printed, many=config.many and cluster is None))
     else:
         for name, active in found.items():
             _print(name, active, unknown[name])
@@ -77,10 +81,13 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
         raise NoDataError("; ".join(missing))
 
 
-def _views(config: Config) -> Mapping[str, View]:
+def _views(config: Config, entries: Sequence[ClusterEntry]) -> Mapping[str, View]:
     assessor = Assessor(config, Reader(config, newest=1))
     tick = assessor.tick(time.time_ns() // 1_000_000)
-    return {one.entry.name: one.assessment.view for one in tick.clusters}
+    chosen = {each.name for each in entries}
+    return {
+        one.entry.name: one.assessment.view for one in tick.clusters if one.entry.name in chosen
+    }
 
 
 def _broker_not_known(broker: int, views: Mapping[str, View]) -> Mapping[str, str]:

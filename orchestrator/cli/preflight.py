@@ -13,6 +13,7 @@ from migration.assessment.checks.phase import OVER, phase_of
 from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
+from migration.values.evidence import total_of
 from migration.values.severity import Severity
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
@@ -120,6 +121,7 @@ def _check_json(result: Result) -> dict[str, object]:
         "summary": result.finding.reason,
         "evidence": list(result.finding.evidence),
         "what_to_do": result.finding.fix or None,
+        "evidence_total": total_of(result.finding.evidence, result.finding.evidence_total),
     }
 
 

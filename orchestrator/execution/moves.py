@@ -16,7 +16,7 @@ from typing import Final
 from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
 from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Broker, Maybe, TopicPartition, Unknown
-from migration.values.evidence import joined
+from migration.values.evidence import bounded, joined
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.state import Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -437,7 +437,7 @@ class MoveRun:
         kept = sorted(self._throttled.keys() & moving)
         why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
         ended = MoveEnded(
-            command=command, done=len(done), left=len(left), why=tuple([*why, *left][:_NAMED_MAX])
+            command=command, done=len(done), left=len(left), why=bounded([*why, *left])
         )
         self._held.record(ended)
         if left or why:

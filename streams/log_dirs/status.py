@@ -86,6 +86,8 @@ def _waits(reply: PollResult) -> list[str]:
         found.append(f"broker {broker}: {reply.failure}")
     if reply.unlisted:
         names = ", ".join(reply.unlisted[:_SHOWN_MAX])
+        more = len(reply.unlisted) - _SHOWN_MAX
+        names += f" and {more} more" if more > 0 else ""
         found.append(
             f"broker {broker} has replicas of topics that METADATA does not list ({names}):"
             " they are being deleted, or DESCRIBE on TOPIC is needed to follow their offsets"

@@ -139,6 +139,6 @@ def external(name: str) -> Condition:
         found = view.external.get(name)
         if found is None:
             return unknown(f"`{name}` has not been evaluated yet")
-        return finding(found.verdict, found.reason, found.evidence)
+        return finding(found.verdict, found.reason, found.evidence, found.evidence_total)
 
     return Condition(text=name, name=name, needs=frozenset({DataSource.EXTERNAL}), rule=rule)

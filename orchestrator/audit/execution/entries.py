@@ -60,7 +60,7 @@ class Person(BaseModel):
 
 
 class RecordedFinding(BaseModel):
-    """One condition as it was evaluated."""
+    """One condition as it was evaluated, with its first facts and the number of the others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,7 +72,13 @@ class RecordedFinding(BaseModel):
 
     @classmethod
     def of(cls, finding: Finding) -> "RecordedFinding":
-        return cls.model_validate(finding, from_attributes=True)
+        return cls(
+            condition=finding.condition,
+            verdict=finding.verdict,
+            reason=finding.reason,
+            evidence=finding.shown,
+            broker=finding.broker,
+        )
 
     def finding(self) -> Finding:
         """Return the finding that was recorded."""

@@ -17,8 +17,6 @@ from streams.jmx.errors import JmxError
 from streams.jmx.http import Http
 from streams.jmx.prometheus import answer
 
-_SHOWN_MAX: Final = 10
-
 
 class _Sample(BaseModel):
     """One sample; `value`: seconds since 1970, and a number as text."""
@@ -56,8 +54,8 @@ def ask_promql(name: str, promql: PromqlCondition) -> Finding:
         verdict, reason = Verdict.UNKNOWN, f"the answer is no vector and no scalar: {why}"
     finally:
         http.close()
-    shown = tuple(f"{labels} {value}".strip() for labels, value in samples[:_SHOWN_MAX])
-    return Finding(condition=name, verdict=verdict, reason=reason, evidence=shown)
+    found = tuple(f"{labels} {value}".strip() for labels, value in samples)
+    return Finding(condition=name, verdict=verdict, reason=reason, evidence=found)
 
 
 def _samples(data: object) -> Sequence[tuple[str, str]]:

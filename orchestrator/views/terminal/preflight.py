@@ -116,7 +116,7 @@ def _loud(title: str, results: Sequence[Result], style: str) -> list[RenderableT
         line.append(f": {finding.reason}")
         parts.append(Padding(line, (0, 0, 0, _INDENT)))
         if finding.evidence:
-            parts.append(Padding(_bullets(finding.evidence), (0, 0, 0, 2 * _INDENT)))
+            parts.append(Padding(_bullets(finding.shown), (0, 0, 0, 2 * _INDENT)))
         if finding.fix:
             fix = Text(f"what to do: {finding.fix}", style="italic", overflow="fold")
             parts.append(Padding(fix, (0, 0, 0, 2 * _INDENT)))

@@ -14,6 +14,7 @@ from migration.image.summary import Mode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.values.evidence import EVIDENCE_MAX, bounded
 from orchestrator.api.rows import finding_row, hazard_row
+from orchestrator.views.console.state.rows import hazards as console_hazards
 from tests.migration.assessment.conditions.views import COMPARED, NOW, broker, directory, seen, view
 
 PARTITIONS = 99
@@ -50,7 +51,8 @@ def test_isr_full_names_some_of_99_partitions_and_counts_the_others() -> None:
     found = parse("isr_full").judge(now)
     assert found.verdict is Verdict.WAITING
     told = finding_row(found).public()
-    lines = [str(each) for each in found.evidence]
+    assert told["evidence"] == list(found.evidence)
+    lines = list(found.shown)
     partitions = [each for each in lines if each.startswith("orders-")]
     assert len(partitions) + left_out(lines) == PARTITIONS
     assert told["evidence_total"] == len(lines) - 1 + left_out(lines)
@@ -68,7 +70,11 @@ def test_a_hazard_counts_what_no_comparison_named() -> None:
     )  # fmt: skip
     places = replace(COMPARED, lasting={"misplaced": PARTITIONS}, named=named)
     hazard = only(hazards(seen(places=places).summary, NOW, CURRENT), HazardKind.REPLICA_MISPLACED)
+    assert hazard_row(hazard).public()["evidence"] == list(hazard.evidence)
+    assert len(hazard.evidence) > EVIDENCE_MAX
     assert hazard_row(hazard).public()["evidence_total"] == PARTITIONS
+    (on_the_page,) = console_hazards([hazard])
+    assert (on_the_page.evidence, on_the_page.evidence_total) == (hazard.shown, PARTITIONS)
     assert len(hazard.shown) - 1 + left_out(list(hazard.shown)) == PARTITIONS
 
 

@@ -183,6 +183,17 @@ def test_status_of_one_of_several_clusters_is_that_cluster(
     assert "no cluster prd. Configured clusters: prod, test" in result.stderr
 
 
+def test_hazards_of_one_of_several_clusters_are_that_clusters(config_file: Path) -> None:
+    config_file.write_text("state_dir: state\nclusters: [{name: prod}, {name: test}]\n")
+    result = invoke("hazards", "--config", config_file, "--json", "--cluster", "test")
+    found = json.loads(result.stdout)
+    assert (found["cluster"], found["hazards"]) == ("test", [])
+    assert "prod" not in result.output
+    result = invoke("hazards", "--config", config_file, "--cluster", "prd")
+    assert result.exit_code == ExitCode.USAGE
+    assert "no cluster prd. Configured clusters: prod, test" in result.stderr
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_each_shell_gets_its_completion(shell: str) -> None:
     printed = subprocess.run(

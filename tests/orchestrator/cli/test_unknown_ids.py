@@ -194,6 +194,8 @@ def test_a_cluster_that_is_not_configured_is_a_usage_error_everywhere(world: Wor
         ("wait", "--condition", "finalized"),
         ("what-if", "--broker", "1"),
         ("report",),
+        ("hazards",),
+        ("status",),
         ("approve", "finalize", *reason),
         ("pause", *reason),
         ("begin", *reason),

@@ -148,8 +148,9 @@ def waits(found: Sequence[Wait]) -> Iterator[WaitState]:
 
 
 def hazards(found: Sequence[Hazard]) -> Iterator[HazardRow]:
-    """Yield the most severe hazards."""
-    return map(hazard_row, found[:ROWS_MAX])
+    """Yield the most severe hazards, with their first facts."""
+    for each in found[:ROWS_MAX]:
+        yield hazard_row(each).model_copy(update={"evidence": each.shown})
 
 
 def alerts(found: AlertStates, runbook_url: str) -> Iterator[AlertRow]:

@@ -110,7 +110,7 @@ def test_a_finding_has_its_reason_and_bounded_evidence(any_view: View) -> None:
     for condition in CONDITIONS:
         found = condition.judge(any_view)
         assert found.reason
-        assert len(found.evidence) <= EVIDENCE_MAX
+        assert len(found.shown) <= EVIDENCE_MAX
         assert len(found.evidence) <= found.evidence_total
         assert all(isinstance(line, str) and line for line in found.evidence)
 

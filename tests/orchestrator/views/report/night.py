@@ -194,7 +194,7 @@ def _decided(made: Made) -> None:
     say(770 * SECOND, started("finalize"))
     say(795 * SECOND, ended("finalize", took_ms=25_000))
     say(801 * SECOND, passed("finalize"), entries.ExecutionEnded(outcome="completed"))
-    say(900 * SECOND, entries.OrchestratorEnded(owner="process 2", reason="it was told to end"))
+    say(900 * SECOND, entries.OrchestratorEnded(owner="process 2", reason="it was stopped"))
     say(900 * SECOND, chronicle.FollowEnded(owner="process 2"))
 
 

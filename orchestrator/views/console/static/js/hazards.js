@@ -56,20 +56,20 @@ export function HazardList({ hazards, open = false }) {
 const left = (since) => (since < 0 ? `in ${age(-since)}` : `${age(since)} ago`);
 
 const Hazard = memo(({ hazard, open }) => {
-  const { id, severity, blocks, broker, text, evidence, way_out: wayOut, since_ms: since, deadline_ms: deadline } = hazard;
+  const { id, severity, blocks, broker, text, evidence, evidence_total: total, also_blocks: also, way_out: wayOut, since_ms: since, deadline_ms: deadline } = hazard;
   return html`<li class="hazard" data-severity=${severity}>
     <p class="hazard-head">
       <${Level} severity=${severity} />
       <b>${spaced(id)}</b>
       ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a>`}
-      ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
+      ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${[blocks, also].filter(Boolean).join(" and ")}<//>`}
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
     </p>
     <p>${text}${deadline !== null && html` (<${Since} at=${deadline} format=${left} />)`}</p>
     <p class="way-out"><b>Way out:</b> <${Sentence} text=${wayOut} /> <a href=${manualLink("hazards", id)} target="_blank" rel="noopener">Read more<span class="hidden"> about ${spaced(id)}</span> in the manual</a></p>
     ${evidence.length > 0 &&
     html`<details open=${open}>
-      <summary>Evidence, ${counted(evidence.length, "line")}</summary>
+      <summary>Evidence, ${counted(total, "fact")}</summary>
       <${Lines} lines=${evidence} label="Evidence" />
     </details>`}
   </li>`;

@@ -264,6 +264,7 @@
  * @property {number|null} since_ms
  * @property {number} evidence_total
  * @property {number|null} deadline_ms
+ * @property {Action|null} also_blocks
  */
 
 /**
