@@ -43,7 +43,11 @@ class EntryKind(enum.StrEnum):
     ORCHESTRATOR_ENDED = "orchestrator_ended", "plain", "the orchestrator ended: {reason}"
     LOCK_LOST = "lock_lost", "bad", "the lock was lost: {reason}"
     LOCK_HELD = "lock_held", "plain", "the lock was acquired"
-    CHECKPOINT_ENTERED = "checkpoint_entered", "notable", "the execution entered {checkpoint}"
+    CHECKPOINT_ENTERED = (
+        "checkpoint_entered",
+        "notable",
+        "the execution entered {checkpoint}{where}",
+    )
     JUDGED = "judged", "plain", "{result}"
     APPROVED = "approved", "notable", "{by.who} approved {checkpoint}: {reason}"
     APPROVALS_EXPIRED = (

@@ -1,15 +1,13 @@
 """The click group `audit`: verify, export and show the audit trail. Nothing here writes."""
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import groupby
 from pathlib import Path
 
 import click
 
 from orchestrator.audit.description import author
 from orchestrator.audit.entry import Entry
-from orchestrator.audit.kinds import EntryKind
+from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.sentences import sentence
 from orchestrator.cli.framework import Group, config_option, json_option
@@ -119,24 +117,8 @@ def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: b
     if as_json:
         echo_json({"entries": [json.loads(each.line()) for each in found]})
         return
-    for each, times in _folded(found):
+    for each, times in folded(found):
         echo(_shown(each, times))
-
-
-def _folded(found: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
-    """Yield the entries; of consecutive evaluations the last of each part, and how many."""
-    for _, group in groupby(found, key=_fold_key):
-        parts: dict[object, tuple[Entry, int]] = {}
-        for entry in group:
-            part = entry.body.get("part")
-            parts[part] = entry, parts.pop(part, (entry, 0))[1] + 1
-        yield from parts.values()
-
-
-def _fold_key(entry: Entry) -> object:
-    if entry.kind != EntryKind.JUDGED:
-        return entry.sequence
-    return entry.kind, entry.cluster, entry.body.get("checkpoint")
 
 
 def _opened(config_path: Path, cluster: str | None) -> AuditLog:
@@ -151,6 +133,5 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
 
 
 def _shown(entry: Entry, times: int) -> str:
-    checked = f" (checked {times} times)" if times > 1 else ""
-    what = f"{quoted(author(entry))}  {local_times(sentence(entry))}{checked}"
+    what = f"{quoted(author(entry))}  {local_times(sentence(entry))}{checked_text(times)}"
     return f"{moment_text(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

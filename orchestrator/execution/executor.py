@@ -129,7 +129,7 @@ class Executor:
                 outcome = "completed" if execution.path is None else "rolled-back"
                 self._record(entries.ExecutionEnded.model_validate({"outcome": outcome}))
                 return self._status(None)
-        self._record_restarts(instance, view)
+        self._record_restarts(execution, instance, view)
         at = _Tick(execution=execution, instance=instance, view=view, facts=facts)
         if (instance.id, at.state.stage) != self._evaluating:
             # What held before a step, or while it was not evaluated, does not count.
@@ -140,7 +140,9 @@ class Executor:
     def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:
             case Stage.AHEAD:
-                self._record(entries.CheckpointEntered(checkpoint=at.instance.id))
+                id_ = at.instance.id
+                place = place_of(at.execution, self._loaded.runbook, at.view, id_)
+                self._record(entries.CheckpointEntered(checkpoint=id_, place=place))
                 return self._status(at.instance, view=at.view)
             case Stage.ENTERED:
                 return self._before_step(at)
@@ -339,7 +341,9 @@ class Executor:
         effects = {each.text for each in self._bound(instance, "already")}
         return bool(effects) and effects <= satisfied
 
-    def _record_restarts(self, instance: CheckpointInstance, view: View) -> None:
+    def _record_restarts(
+        self, execution: ExecutionState, instance: CheckpointInstance, view: View
+    ) -> None:
         """Record brokers that registered again while the checkpoint is not about them."""
         for broker in view.summary.brokers:
             before = self._epochs.get(broker.id, broker.epoch)
@@ -351,6 +355,7 @@ class Executor:
             text = (
                 f"broker {broker.id} registered again in {broker.mode} mode{where},"
                 f" while the current checkpoint is {instance.id}"
+                f" ({place_of(execution, self._loaded.runbook, view, instance.id)})"
             )
             self._record(entries.UnexpectedChange(text=text, broker=broker.id))
 

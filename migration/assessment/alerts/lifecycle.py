@@ -24,7 +24,7 @@ def _asks(rule: Rule, view: View) -> Iterator[Alert]:
         return
     yield rule.alert(
         view,
-        f"The migration of {view.cluster} waits at {execution.checkpoint} until an operator"
+        f"The migration of {view.cluster} waits at {execution.whereabouts} until an operator"
         " decides whether its step is done or is repeated.",
         labels={"checkpoint": execution.checkpoint},
         details=(execution.asks,),
@@ -37,7 +37,7 @@ def _violated(rule: Rule, view: View) -> Iterator[Alert]:
         return
     yield rule.alert(
         view,
-        f"Conditions of {execution.checkpoint} in {view.cluster} do not come to hold without an"
+        f"Conditions of {execution.whereabouts} in {view.cluster} do not come to hold without an"
         " operator.",
         labels={"checkpoint": execution.checkpoint, "verdict": "violated"},
         details=execution.violated,

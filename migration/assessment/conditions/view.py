@@ -137,6 +137,11 @@ class Execution:
     holds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def whereabouts(self) -> str:
+        """The checkpoint, with its place."""
+        return f"{self.checkpoint} ({self.place})" if self.place else str(self.checkpoint)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:

@@ -115,6 +115,9 @@ class ExecutionAccount(Shape):
     way_back: str | None = Field(description="The rollback path that was taken.")
     turned_at: str | None = Field(description="The checkpoint at which the rollback started.")
     stands_at: str | None = Field(description="The current checkpoint.")
+    place: str = Field(
+        description="Where that is, such as checkpoint 6 of 9, broker 2 of 3; empty: not reported."
+    )
     waiting_for: tuple[str, ...] = Field(description="Why it does not continue, as last reported.")
     checkpoints: tuple[CheckpointAccount, ...]
     orchestrators: tuple[Orchestrator, ...]

@@ -153,7 +153,16 @@ class LockAcquired(Body, kind=EntryKind.LOCK_HELD):
 
 
 class CheckpointEntered(OfCheckpoint, kind=EntryKind.CHECKPOINT_ENTERED):
-    """The execution entered this checkpoint."""
+    """The execution entered this checkpoint.
+
+    Attributes:
+        place: "checkpoint 6 of 9, broker 2 of 3"; "": an earlier release wrote the entry.
+    """
+
+    place: str = ""
+
+    def words(self) -> Mapping[str, object]:
+        return {"where": f" ({self.place})" if self.place else ""}
 
 
 class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):

@@ -22,6 +22,7 @@ from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
+from orchestrator.audit.sentences import sentence
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError
 from orchestrator.execution.commands import Commands
@@ -285,6 +286,16 @@ def test_one_broker_at_a_time_until_the_gate_of_each_holds(night: Night) -> None
     assert night.outside.started[-1][1][:3] == ("do", "enter-kraft", "2")
     into_kraft(night, 2)
     assert night.place("brokers-kraft").stage is Stage.PASSED
+
+
+def test_the_trail_says_where_the_execution_is(night: Night) -> None:
+    night.settle()
+    into_kraft(night, 1)
+    said = [sentence(e) for e in night.log.entries("prod") if e.kind == "checkpoint_entered"]
+    assert said == [
+        "the execution entered brokers-kraft[1] (checkpoint 1 of 2, broker 1 of 2)",
+        "the execution entered brokers-kraft[2] (checkpoint 1 of 2, broker 2 of 2)",
+    ]
 
 
 def test_the_trail_says_what_is_done_before_it_is_done(night: Night) -> None:
@@ -562,7 +573,10 @@ def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
     night.settle()
     walk = night.trail.state()
     assert walk is not None
-    assert "registered again in zookeeper mode, while the current" in walk.unexpected[-1][1]
+    assert walk.unexpected[-1][1].endswith(
+        "registered again in zookeeper mode, while the current checkpoint is brokers-kraft[1]"
+        " (checkpoint 1 of 2, broker 1 of 2)"
+    )
 
 
 def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> None:

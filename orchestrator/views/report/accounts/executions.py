@@ -120,6 +120,7 @@ class _Course:
         self._pass_marks(as_of_ms)
         until_ms = as_of_ms if state.ended_ms is None else state.ended_ms
         stands = next((each.id for each in self._open()), None)
+        is_there = now is not None and now.checkpoint == stands
         return ExecutionAccount.model_validate(
             {
                 "number": recorded.number,
@@ -133,7 +134,8 @@ class _Course:
                 "way_back": state.path,
                 "turned_at": state.turned_at,
                 "stands_at": stands,
-                "waiting_for": () if now is None or now.checkpoint != stands else now.holds,
+                "place": now.place if now is not None and is_there else "",
+                "waiting_for": now.holds if now is not None and is_there else (),
                 "checkpoints": [e.account(state, until_ms) for e in self._records.values()],
                 "orchestrators": recorded.orchestrators,
                 "unexpected": [

@@ -81,7 +81,8 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     took += f", of which {failed} failed or ended unknown" if failed else ""
     spent = lasting(execution.duration_ms)
     if execution.outcome is None:
-        at_ = f" at {execution.stands_at}" if execution.stands_at else ""
+        place = f" ({execution.place})" if execution.place else ""
+        at_ = f" at {execution.stands_at}{place}" if execution.stands_at else ""
         why = f": {execution.waiting_for[0]}" if execution.waiting_for else ""
         return f"{through} has not ended; it is{at_}{why}. In {spent} {took}."
     back = ""

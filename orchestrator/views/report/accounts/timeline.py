@@ -9,6 +9,7 @@ from orchestrator.api.report.report import Happening, Lane
 from orchestrator.audit import Entry, move_entries, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.kinds import EntryBody
 from orchestrator.output.event_text import sentence, weight_of
 from orchestrator.run.reader import ClusterRead
@@ -89,19 +90,19 @@ def _events(one: ClusterRead) -> Iterator[Happening]:
 
 def _executed(executions: Iterable[RecordedExecution]) -> Iterator[Happening]:
     for execution in executions:
-        for entry, body in execution.entries:
-            if isinstance(body, entries.Evaluated):
-                continue  # the report lists what held, and for how long, with the checkpoint
+        bodies = {entry.sequence: body for entry, body in execution.entries}
+        for entry, times in folded(entry for entry, _ in execution.entries):
+            body = bodies[entry.sequence]
             lane: Lane = "walk" if getattr(body, "by", None) is None else "people"
-            yield _entry(entry, lane, body)
+            yield _entry(entry, lane, body, times)
 
 
-def _entry(entry: Entry, lane: Lane, body: EntryBody) -> Happening:
+def _entry(entry: Entry, lane: Lane, body: EntryBody, times: int = 1) -> Happening:
     return Happening(
         at=entry.at_ms,
         lane=lane,
         kind=entry.kind,
-        text=body.sentence(),
+        text=body.sentence() + checked_text(times),
         broker=getattr(body, "broker", None),
         offset=None,
         entry=entry.sequence,

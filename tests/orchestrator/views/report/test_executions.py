@@ -149,6 +149,7 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
         at_ms=T + 30_000, runbook="small", checkpoint="brokers-kraft[1]", title=None,
         stage=Stage.ENTERED, holds=("nothing_held: held: 2",), findings=(), shown=None, path=None,
         paused=None, outcome=None, execute=True, asks=None, places=(), unexpected=(),
+        place="checkpoint 1 of 2, broker 1 of 2",
     )  # fmt: skip
     execution_status.write(made.state / "clusters" / "prod" / execution_status.EXECUTION_FILE, said)
     report = report_of(made).clusters[0]
@@ -160,8 +161,22 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
     assert place.holds[0].ended_at is None
     assert not report.window.ended
     assert report.attention == ("The window has not ended: this report is incomplete.",)
-    assert "has not ended; it is at brokers-kraft[1]: nothing_held: held: 2." in (report.summary[1])
+    assert (
+        "has not ended; it is at brokers-kraft[1] (checkpoint 1 of 2, broker 1 of 2):"
+        " nothing_held: held: 2."
+    ) in report.summary[1]
     assert "Still held: 2." in report.summary
+
+
+def test_the_timeline_folds_what_was_checked(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"))
+    for n in range(92):
+        said = ("nothing_held", "waiting", f"held: {n}")
+        made.say(2_000 + n, judged("brokers-kraft[1]", "needs", said))
+    made.say(3_000, judged("brokers-kraft[1]", "needs"))
+    made.store()
+    checked = [e.text for e in report_of(made).clusters[0].happened if e.kind == "judged"]
+    assert checked == ["the guards of brokers-kraft[1] hold (checked 93 times)"]
 
 
 def test_the_second_instance_of_an_approved_checkpoint_waits_for_nobody(made: Made) -> None:
