@@ -55,6 +55,35 @@ _RELEASE: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _FIX: Final = (
     f"Spark needs Java {_RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
+_LINES_MAX: Final = 12
+_MEMORY: Final = (
+    "Free memory on this host, or lower `spark.driver.memory` in `run.spark.settings`; its whole"
+    " output is in {log}"
+)
+_OPTION: Final = (
+    "Correct the option of the JVM in JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS or"
+    " `run.spark.settings`; its whole output is in {log}"
+)
+_CAUSES: Final = (
+    ("insufficient memory", _MEMORY),
+    ("Cannot allocate memory", _MEMORY),
+    ("OutOfMemoryError", _MEMORY),
+    ("Could not reserve enough space", _MEMORY),
+    ("Killed", _MEMORY),
+    ("Unrecognized VM option", _OPTION),
+    ("Unrecognized option", _OPTION),
+    ("Invalid initial heap size", _OPTION),
+    ("Invalid maximum heap size", _OPTION),
+    ("Initial heap size set to a larger value", _OPTION),
+    ("Too small maximum heap", _OPTION),
+    ("Conflicting collector combinations", _OPTION),
+    ("No space left on device", "Free space on the disk; its whole output is in {log}"),
+)
+"""A part of the line in which the JVM or the shell says why it ended, and the fix."""
+_UNKNOWN: Final = (
+    "If it printed nothing, a signal ended it, such as the kernel's for want of memory (dmesg);"
+    " its whole output is in {log}"
+)
 SETTINGS: Final = {
     "spark.app.name": "kraftgate",
     "spark.python.daemon.module": "streams.spark.worker_daemon",
@@ -411,7 +440,7 @@ def _output_to(log: Path) -> Iterator[None]:
 
 
 def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the problem with Java, or else the last line of the JVM's log, with the fix.
+    """Return the problem with Java, or else why the JVM ended, with the fix of that cause.
 
     `log`: the file with the JVM's output.
     """
@@ -424,7 +453,14 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
     named = f"JAVA_HOME is {home}" if home else f"java is {java}"
     if not os.access(java, os.X_OK):
         return f"{named}, and {java} is not a program: correct or unset JAVA_HOME. {_FIX}"
-    return f"{named}: {_flaw_of(java) or _last_line(log)}. {_FIX}"
+    flaw = _flaw_of(java)
+    if flaw is not None:
+        return f"{named}: {flaw}. {_FIX}"
+    lines = _output(log)
+    last = next((each for each in reversed(lines) if any(p in each for p, _ in _CAUSES)), None)
+    fix = next((fix for part, fix in _CAUSES if last is not None and part in last), _UNKNOWN)
+    printed = last or (lines[-1] if lines else "it printed nothing")
+    return f"{named}: the JVM ended: {printed}. {fix.format(log=log)}"
 
 
 def _flaw_of(java: str) -> str | None:
@@ -444,9 +480,10 @@ def _flaw_of(java: str) -> str | None:
     return None
 
 
-def _last_line(log: Path) -> str:
+def _output(log: Path) -> list[str]:
+    """Return the last lines of the JVM's output; none: it printed nothing."""
     try:
-        lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+        text = log.read_text("utf-8", errors="replace")
     except OSError:
-        lines = []
-    return f"the JVM ended: {lines[-1] if lines else 'it printed nothing'} (all of it is in {log})"
+        return []
+    return text.strip().splitlines()[-_LINES_MAX:]
