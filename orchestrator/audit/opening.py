@@ -24,8 +24,8 @@ def open_verified(config: Config) -> AuditLog:
     if not found.ok:
         log.close()
         raise AuditError(
-            f"the audit trail was changed: {found.why}. Keep a copy of it, and start with another"
-            " state directory"
+            f"the audit trail was changed: {found.why}. Keep a copy of it, set another `state_dir`"
+            f" in {config.path}, and start `kraftgate run`"
         )
     return log
 

@@ -67,7 +67,7 @@ class SpoolInfo:
                 f"the metadata log number {self.heads.index(head) + 1} of {directory} answers again"
                 f" although number {self.log} came after it: are there two quorums with one cluster"
                 " id? Name only the controllers that count; to follow that log after all, keep the"
-                " spool as evidence and start with an empty directory"
+                " spool as evidence, set an empty `state_dir`, and start `kraftgate run`"
             )
         return replace(self, heads=(*self.heads, head))
 
@@ -84,7 +84,8 @@ def load(directory: Path) -> SpoolInfo:
         if stored["version"] != _VERSION:
             raise SpoolDamaged(
                 f"{path} has format {stored['version']}, this Kraftgate reads {_VERSION}: finish"
-                " with the version that began, or start with an empty directory"
+                " with the version that began, or set an empty `state_dir` and start"
+                " `kraftgate run`"
             )
         return SpoolInfo(cluster_id=_text(stored["cluster_id"]), heads=_heads(stored["logs"]))
     except FileNotFoundError:

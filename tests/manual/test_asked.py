@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -101,6 +102,56 @@ def test_a_command_in_a_message_exists() -> None:
             wrong.append(f"{where}: `kraftgate {command}`: {error}")
     assert not wrong, "\n".join(wrong)
     assert {Path(where).suffix for where, _ in found} == {".js", ".md", ".py", ".yaml"}
+
+
+ORDERS: Final = re.compile(
+    r"(?:^|[:;.,(] | or | and )"
+    r"(?:start|restart|run|begin|abort|approve|decide|resume|pause|skip|roll back|cancel)\b",
+    re.IGNORECASE,
+)
+"""An instruction to do what a command does."""
+_ANOTHER_PROGRAM: Final = re.compile(
+    r"spark-submit|apt-get install|make console|chown -R|as the user who owns it"
+)
+"""What an error asks to run and is no command of Kraftgate."""
+
+
+def raised() -> Iterator[tuple[str, str]]:
+    """The texts of the errors that the code raises, with 1 for each value."""
+    for top in ("orchestrator", "streams", "migration"):
+        for file in sorted((ROOT / top).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Raise) and node.exc is not None:
+                    yield f"{file.relative_to(ROOT)}:{node.lineno}", "".join(_strings(node.exc))
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            yield node.value
+    elif isinstance(node, ast.FormattedValue):
+        yield "1"
+    else:
+        for each in ast.iter_child_nodes(node):
+            yield from _strings(each)
+
+
+def _names_a_command(text: str) -> bool:
+    for words in re.findall(r"kraftgate ([a-z-]+(?: --[a-z-]+)*)", text):
+        with suppress(LookupError):
+            require_options(words.split())
+            return True
+    return _ANOTHER_PROGRAM.search(text) is not None
+
+
+def test_an_error_that_asks_for_a_command_names_it() -> None:
+    asking = [(where, text) for where, text in raised() if ORDERS.search(text)]
+    silent = [f"{where}: {text}" for where, text in asking if not _names_a_command(text)]
+    assert not silent, "\n".join(silent)
+    assert len(asking) > 10
+    assert _names_a_command("start kraftgate run --execute first")
+    assert not _names_a_command("start kraftgate rum first")
+    assert not _names_a_command("abort it, and start kraftgate with --executed")
 
 
 @pytest.mark.parametrize("page", ALERTS, ids=lambda page: page.stem)

@@ -101,7 +101,9 @@ def begin(request: OperatorRequest) -> None:
     with open_request(request) as at:
         execution = at.trail.state()
         if execution is not None and execution.outcome is None:
-            raise ExecutionError(f"an execution of {at.entry.name} has not ended: abort it first")
+            raise ExecutionError(
+                f"an execution of {at.entry.name} has not ended: abort it first (kraftgate abort)"
+            )
         loaded = runbook_of(at.entry, None)
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason

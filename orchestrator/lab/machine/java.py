@@ -78,7 +78,7 @@ class Java:
             raise ToolFailedError(
                 f"the tool did not end within {timeout_s:.0f} s",
                 where=where,
-                fix="The machine may be overloaded; run it again.",
+                fix="The machine may be overloaded; repeat the command of `kraftgate lab`.",
             ) from error
         if done.returncode != 0:
             said = "\n".join((done.stdout + done.stderr).splitlines()[-_TAIL_LINES:])
