@@ -48,7 +48,7 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
     else:
         out = console()
         for one in clusters:
-            out.print(picture(one, out.width))
+            out.print(picture(one, out.width), crop=False)
     missing = [_why(one) for one in clusters if not _is_shown(one)]
     if missing:
         raise NoDataError("; ".join(missing))

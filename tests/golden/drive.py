@@ -151,7 +151,7 @@ def _terminal(tick: Tick) -> str:
     file = io.StringIO()
     out = console(file=file, width=WIDTH, color_system=None)
     for one in tick.clusters:
-        out.print(picture(one, WIDTH))
+        out.print(picture(one, WIDTH), crop=False)
     return file.getvalue()
 
 

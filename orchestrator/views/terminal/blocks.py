@@ -5,7 +5,7 @@ A block ends early only if there is no room, and then shows an ellipsis.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rich.console import RenderableType
@@ -67,10 +67,12 @@ class Block:
 
     Attributes:
         draw: returns the content for this number of lines, at least one.
+        printed: the content where nothing bounds the lines; empty: the same.
     """
 
     want: Want
     draw: Callable[[int], Sequence[RenderableType]]
+    printed: Sequence[RenderableType] = ()
 
 
 def lines_of(
@@ -89,6 +91,18 @@ def lines_of(
 
     want = Want(lines=len(lines), least=min(least, len(lines)), floor=floor, rank=rank)
     return Block(want=want, draw=draw)
+
+
+def command_of(line: Text, width: int, *, rank: int, least: int = 0, floor: int = 0) -> Block:
+    """Return the block of a command: where it is printed, the terminal wraps it.
+
+    A line end of ours in a command, or in a path of it, would be copied with it. The live screen
+    has to count its lines.
+    """
+    block = lines_of([line], width, rank=rank, least=least, floor=floor)
+    unbroken = line.copy()
+    unbroken.no_wrap, unbroken.overflow = True, "ignore"
+    return replace(block, printed=[unbroken])
 
 
 def cut(line: Text, width: int) -> Text:

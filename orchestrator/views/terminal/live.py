@@ -118,7 +118,7 @@ class TableView:
         if self._last is not None:
             width = self._console.width
             pictures = [Picture(one, width).draw() for one in self._last.clusters]
-            self._console.print(Group(*_apart(pictures)))
+            self._console.print(Group(*_apart(pictures)), crop=False)
 
 
 def _screen(clusters: Sequence[Assessed], width: int, height: int) -> RenderableType:

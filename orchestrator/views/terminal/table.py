@@ -80,13 +80,22 @@ class Picture:
         return sum(each.want.lines for each in self._blocks)
 
     def draw(self, height: int | None = None) -> RenderableType:
-        """Return the picture over at most `height` lines; None: all of it."""
-        wants = [each.want for each in self._blocks]
-        given = [each.lines for each in wants] if height is None else fit(wants, height)
+        """Return the picture over at most `height` lines.
+
+        None: all of it, to be printed without cropping: its commands may be longer than a line.
+        """
         parts: list[RenderableType] = []
-        for block, count in zip(self._blocks, given, strict=True):
+        if height is None:
+            for block in self._blocks:
+                parts += block.printed or block.draw(block.want.lines)
+            return Group(*parts)
+        for block, count in zip(self._blocks, fit(self._wants, height), strict=True):
             parts += block.draw(count) if count else ()
         return Group(*parts)
+
+    @property
+    def _wants(self) -> list[Want]:
+        return [each.want for each in self._blocks]
 
 
 def _blocks(one: Assessed, width: int) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from orchestrator.output.formatting import local_time, short_age
 from orchestrator.output.visible import visible
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
-from orchestrator.views.terminal.blocks import Block, Want, lines_of, text, wrapped
+from orchestrator.views.terminal.blocks import Block, Want, command_of, lines_of, text, wrapped
 
 _HAZARDS_MAX: Final = 3
 _LABELS: Final = {
@@ -67,7 +67,7 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
         yield lines_of(printed, width, rank=5, least=2)
     for number, each in enumerate(now.commands):
         command = text(f"{'   or' if number else '  run'}: {each}", "bold")
-        yield lines_of([command], width, rank=7 if number else 2, least=_ALL, floor=not number)
+        yield command_of(command, width, rank=7 if number else 2, least=_ALL, floor=not number)
     if walk is not None and walk.shown is not None and now.need is Need.YOUR_TURN:
         yield _shown(walk.shown, width)
     if now.need in (Need.YOUR_TURN, Need.WRONG):

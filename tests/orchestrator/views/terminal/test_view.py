@@ -26,6 +26,7 @@ from orchestrator.views.terminal.closing import closing, event_lines
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
 from orchestrator.views.terminal.table import LETTERS, bar, cells, save_svg
+from tests.orchestrator.views.terminal.scenes import WALK
 from tests.scenes.night import (
     EVENTS,
     FRESH,
@@ -166,6 +167,19 @@ def test_the_wait_is_on_the_screen_at_every_height(
     lines = screen(one, width, height)
     assert len(lines) <= height
     assert any(line.startswith("now: ") for line in lines)
+
+
+def test_a_printed_command_is_one_line_however_long_its_path_is() -> None:
+    path = f"/srv/{'kraftgate/' * 12}kraftgate.yaml"
+    turn = "Approve: Finalize the migration"
+    commands = (f"kraftgate approve finalize --config {path}",)
+    execution = WALK.model_copy(update={"turn": turn, "commands": commands, "findings": ()})
+    one = assessed(replace(HYBRID, execution=execution), NOW_MS)
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    console.print(picture(one, 80), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    assert f"  run: kraftgate approve finalize --config {path}\n" in console.file.getvalue()
+    assert all(cell_len(line) <= 80 for line in drawn(picture(one, 80, 24)))
 
 
 def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
