@@ -36,6 +36,8 @@ SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 """The rows of `streams.spark.rows`."""
 _WAIT_S: Final = 0.8
 """How long one call for the latest offset waits, instead of spinning."""
+_TASK_BYTES: Final = 16 * 2**20
+"""How much one task reads, unless a single part is larger."""
 _FORMATS: Final[Mapping[str, type[Source]]] = {
     each.format: each for each in (KraftMetadata, ZooKeeperSource, LogDirsSource, JmxSource)
 }
@@ -75,11 +77,11 @@ class KraftgateDataSource(DataSource):
         return JobReader(self._options)
 
 
-class _Part(InputPartition):
-    """A part of one source for one task."""
+class _Parts(InputPartition):
+    """Parts of sources for one task; the value is a list of the source's name and its part."""
 
-    def __init__(self, source: str, part: Any) -> None:  # noqa: ANN401
-        super().__init__((source, part))
+    def __init__(self, parts: list[tuple[str, Any]]) -> None:
+        super().__init__(parts)
 
 
 class _Bell:
@@ -113,6 +115,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._state = Path(options["state"])
         self._waits = options["waits"] == "true"
         self._open: dict[str, Source] = {}
+        self._committed: dict[str, Offset] = {}
         self._bell: _Bell | None = None
 
     def initialOffset(self) -> dict[str, Offset]:  # noqa: N802
@@ -143,27 +146,40 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
         return {**start, **latest}
 
-    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Part]:
-        """Return the parts between two offsets; the same ones again after a crash."""
-        parts = []
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Parts]:
+        """Return the parts between two offsets; the same ones again after a crash.
+
+        A task costs more than what most parts take, so small ones share it.
+        """
+        parts: list[_Parts] = []
+        room = 0
         for name, until in end.items():
             source = self._source(name)
             begin = start.get(name, source.initial())
             # Spark plans the first batch even if there is nothing new.
-            if begin != until:
-                parts += [_Part(name, each) for each in source.plan(begin, until)]
+            if begin == until:
+                continue
+            for each in source.plan(begin, until):
+                size = source.size(each)
+                if not parts or size > room:
+                    parts.append(_Parts([]))
+                    room = _TASK_BYTES
+                parts[-1].value.append((name, each))
+                room -= size
         return parts
 
     def read(self, partition: InputPartition) -> "Iterator[Row]":
-        """Yield the rows of one part; runs on an executor."""
-        name, part = partition.value
-        return self._source(name).read(part)
+        """Yield the rows of some parts; runs on an executor."""
+        for name, part in partition.value:
+            yield from self._source(name).read(part)
 
     def commit(self, end: Mapping[str, Any]) -> None:
         """Release everything before `end`."""
         for name, source in self._open.items():
-            if name in end:
-                source.commit(end[name])
+            until = end.get(name)
+            if until is not None and self._committed.get(name) != until:
+                source.commit(until)
+                self._committed[name] = until
 
     def stop(self) -> None:
         for source in self._open.values():

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from streams.state.journal import Journal
 
 FACTS_A_BATCH: Final = 10_000
+_FACT_BYTES: Final = 200
+"""The approximate size of a fact."""
 _Facts: TypeAlias = tuple[str, int, int]
 """A part of a journal: its file, the number before the first fact, the last fact's number."""
 
@@ -79,6 +81,10 @@ class JournalSource(Source):
 
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[_Facts]:
         return [(str(self._open().path), start["sequence"], end["sequence"])]
+
+    def size(self, part: _Facts) -> int:
+        _, after, until = part
+        return (until - after) * _FACT_BYTES
 
     def read(self, part: _Facts) -> "Iterator[Row]":
         """Yield a row for each shard's fact, and one with all others.

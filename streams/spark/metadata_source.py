@@ -126,6 +126,9 @@ class KraftMetadata(Source):
         index.refresh(_below(feed.available(), at.log))
         return planner.slices(at, until)
 
+    def size(self, part: "Slice") -> int:
+        return part.size
+
     def read(self, part: "Slice") -> "Iterator[Row]":
         from streams.spark.rows import rows
 

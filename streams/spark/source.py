@@ -47,6 +47,10 @@ class Source(ABC):
         """Return picklable parts of what lies between two offsets; the same ones after a crash."""
 
     @abstractmethod
+    def size(self, part: Any) -> int:  # noqa: ANN401
+        """Return the approximate size of a part in bytes."""
+
+    @abstractmethod
     def read(self, part: Any) -> "Iterator[Row]":  # noqa: ANN401
         """Yield the rows of a part."""
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from migration.metadata.records import Record
 from orchestrator.lab import Lab, LabSpec
 from streams.wire.batches import read_batches
 from streams.wire.records import read_record
-from tests.bench.measure import MeasuringFailed
+from tests.bench.measure import MeasuringFailed, tree
 
 CLUSTER: Final = "bench"
 _START_S_MAX: Final = 120.0
@@ -127,7 +129,12 @@ def following(
             raise MeasuringFailed(_ended(process, log))
     finally:
         if process.poll() is None:
-            process.kill()
+            # The sources still write to the state directory, which is removed after this.
+            doomed = tree(process.pid)
+            for each in doomed:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
+            psutil.wait_procs(doomed)
             process.wait()
 
 

@@ -84,7 +84,30 @@ def test_a_cluster_that_is_added_begins_at_its_start(tmp_path: Path) -> None:
     with stopped(reader(tmp_path, "b", "a")) as source:
         end = source.latestOffset(start, NO_LIMIT)
         assert end["a/zookeeper"] == end["b/zookeeper"] == {"sequence": 1}
-        assert [part.value[0] for part in source.partitions(start, end)] == ["b/zookeeper"]
+        (part,) = source.partitions(start, end)
+        assert [name for name, _ in part.value] == ["b/zookeeper"]
+
+
+def test_small_parts_share_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty clusters have 200 sources, and a task costs more than reading most of their parts."""
+    clusters = ("a", "b", "c", "d")
+    for each in clusters:
+        write(tmp_path, each, 3)
+    with stopped(reader(tmp_path, *clusters)) as source:
+        start = source.initialOffset()
+        end = source.latestOffset(start, NO_LIMIT)
+        assert [_names(part) for part in source.partitions(start, end)] == [list(clusters)]
+        monkeypatch.setattr("streams.spark.data_source._TASK_BYTES", 1500)
+        parts = source.partitions(start, end)
+        assert [_names(part) for part in parts] == [["a", "b"], ["c", "d"]]
+        rows = [row for part in parts for row in source.read(part)]
+        assert [(row[0], len(unpack_row(row[3]).facts)) for row in rows] == [
+            (each, 3) for each in clusters
+        ]
+
+
+def _names(part: Any) -> list[str]:
+    return [name.partition("/")[0] for name, _ in part.value]
 
 
 def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path: Path) -> None:
