@@ -100,7 +100,7 @@ def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
     text = f"broker {broker.id}: {one.path} is {state} ({reason} {one.error})"
     if not lost:
         return text
-    text += f"; {len(lost)} replicas of the broker are in no readable directory"
+    text += f"; replicas of the broker in no readable directory: {len(lost)}"
     if alone:
         text += f", {len(alone)} of them the only copy: {_some(alone)}"
     return text
