@@ -4,9 +4,11 @@ Their answers are those of the commands' own tests. `pytest tests/golden --updat
 files again; a commit that does so says why.
 """
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +23,7 @@ from tests.golden.drive import WIDTH, in_zone
 from tests.golden.test_people import FORBIDDEN, ISO, UTC_ALONE
 from tests.migration.assessment.checks.cases import CASES, KRAFT, OFFLINE
 from tests.migration.assessment.checks.cases import migration as migration_znode
-from tests.migration.assessment.checks.clusters import WELL, broker1, no_brokers, zookeeper
+from tests.migration.assessment.checks.clusters import WELL, broker1, no_brokers, topics, zookeeper
 from tests.migration.assessment.meta_cases import ID_0, ID_1
 from tests.migration.moves.brokers import D0, D1, broker, log_dir
 from tests.migration.what_if.situations import D0 as D0_OF_WHAT_IF
@@ -134,6 +136,20 @@ def test_every_printed_file_is_compared(*, update_golden: bool) -> None:
     if update_golden:
         pytest.skip("the files are being written")
     assert {each.stem for each in PRINTED.iterdir()} == set(NAMES)
+
+
+def test_preflight_names_every_fact_as_json_and_counts_the_rest_for_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("kraftgate.yaml").write_text(CONFIG)
+    one = part((1, 2), isr=(1,))
+    parts = tuple(replace(one, at=one.at._replace(number=n)) for n in range(1000))
+    monkeypatch.setattr(preflight, "gather", lambda _: topics(partitions=parts))
+    found = json.loads(_said("preflight", "--json").partition("--- exit code")[0])
+    check = next(each for each in found["checks"] if each["id"] == "under-replicated")
+    assert (len(check["evidence"]), check["evidence_total"]) == (1000, 1000)
+    assert "    - and 981 more" in _said("preflight")
 
 
 def test_no_result_of_preflight_has_what_people_do_not_read(
