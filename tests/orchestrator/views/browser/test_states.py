@@ -16,14 +16,13 @@ NEEDS = {
     "failed-step": "Something is wrong",
     "by-hand": "Your turn",
     "approval": "Your turn",
-    "rolled-back": "Your turn",
+    "rolled-back": "Nothing to do",
     "finalized": "Nothing to do",
 }
 PRIMARY = {
     "failed-step": "Repeat the step",
     "by-hand": "Done",
     "approval": "Approve",
-    "rolled-back": "Begin",
 }
 """The one button that the headline asks for; elsewhere none is."""
 
