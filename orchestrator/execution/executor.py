@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from migration.assessment.conditions import Condition, Finding, Verdict, View, parse
+from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
@@ -209,7 +209,7 @@ class Executor:
             step,
             at.view,
             at.facts,
-            lambda: self._evaluate(at, "opens_when").verdict is Verdict.SATISFIED,
+            lambda: self._is_open(at),
         )
         return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
 
@@ -323,6 +323,16 @@ class Executor:
         if answer.entry is not None:
             self._record(answer.entry)
         return answer
+
+    def _is_open(self, at: _Tick) -> bool:
+        """Return whether the gate holds apart from its soak, which passes without the step, too."""
+        conditions = self._bound(at.instance, "opens_when")
+        findings = self._evaluate(at, "opens_when").findings
+        return all(
+            found.verdict is Verdict.SATISFIED
+            for each, found in zip(conditions, findings, strict=True)
+            if each.name != SOAK
+        )
 
     def _bound(self, instance: CheckpointInstance, part: Part) -> Sequence[Condition]:
         """Return the conditions of a part for an instance."""

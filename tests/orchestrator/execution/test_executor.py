@@ -547,10 +547,11 @@ def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(
     night.log.close()
 
 
+@pytest.mark.parametrize("gate", ["nothing_held", "nothing_held, soak(200ms)"])
 def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
-    tmp_path: Path,
+    tmp_path: Path, gate: str
 ) -> None:
-    text = RUNBOOK.replace("opens_when: [finalized]", "opens_when: [nothing_held]")
+    text = RUNBOOK.replace("opens_when: [finalized]", f"opens_when: [{gate}]")
     night = Night(tmp_path, by_hand=True, runbook=text)
     at_finalize(night)
     approve(night, ANNA)
