@@ -7,7 +7,7 @@ that took the fence last can act.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
@@ -147,14 +147,21 @@ class Executor:
             case Stage.ENTERED:
                 return self._before_step(at)
             case Stage.RUNNING:
-                waits = self._steps.poll(at.instance.id, str(at.state.run))
-                return self._status(at.instance, () if waits is None else (waits,), view=at.view)
+                return self._running(at)
             case Stage.ASKS:
                 return self._asking(at)
             case Stage.SHOWN:
                 return self._shown(at)
             case _:
                 return self._gate(at, "opened")
+
+    def _running(self, at: _Tick) -> ExecutionStatus:
+        """Wait for the hook; if it has failed now, ask for the decision at once."""
+        waits = self._steps.poll(at.instance.id, str(at.state.run))
+        polled = replace(at, execution=self._trail.state() or at.execution)
+        if polled.state.stage is Stage.ASKS:
+            return self._asks(polled)
+        return self._status(at.instance, () if waits is None else (waits,), view=at.view)
 
     def _shown(self, at: _Tick) -> ExecutionStatus:
         """Wait for an operator who does the step, or hands it to its hook."""
@@ -190,7 +197,7 @@ class Executor:
             holds.insert(0, elsewhere)
         if at.execution.paused is not None:
             holds.insert(0, f"paused by {at.execution.paused.by.who}: {at.execution.paused.reason}")
-        turn = self._end_elsewhere(at) or self._resume(at)
+        turn = self._end_elsewhere(at.execution) or self._resume(at)
         waits = self._approval(at)
         if waits is not None:
             if not holds:
@@ -224,9 +231,9 @@ class Executor:
             commands=(self._commands.make("resume"),),
         )
 
-    def _end_elsewhere(self, at: _Tick) -> Turn | None:
+    def _end_elsewhere(self, execution: ExecutionState) -> Turn | None:
         """Return the decision about a step that another orchestrator began; None: none began."""
-        step = at.execution.elsewhere
+        step = execution.elsewhere
         if step is None:
             return None
         return Turn(
@@ -285,10 +292,14 @@ class Executor:
         may_be_done = state.outcome_unknown and not state.open_before
         if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
+        return self._asks(at)
+
+    def _asks(self, at: _Tick) -> ExecutionStatus:
+        """Ask an operator what to do about the failed step."""
         repeat = self._commands.make("decide", at.instance.id, "--repeat")
         asks = (
-            f"a decision, since {state.asks}. Check the host, then: {repeat}, or --done instead of"
-            " --repeat if the step is done"
+            f"a decision, since {at.state.asks}. Check the host, then: {repeat}, or --done instead"
+            " of --repeat if the step is done"
         )
         turn = Turn(
             text=f"Decide about the failed step: {self._steps.action(at.instance, at.view)}",
@@ -397,7 +408,7 @@ class Executor:
             people=0 if known is None else approvals_needed(execution, known),
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
-            turn=turn,
+            turn=turn or self._end_elsewhere(execution),
             can=tuple(
                 allowed(
                     execution, self._loaded.runbook, known, has_hook=self._has_hook(known, view)

@@ -330,6 +330,15 @@ def test_a_failed_hook_is_not_repeated_unasked(night: Night) -> None:
     assert night.place("brokers-kraft[1]").stage is Stage.PASSED
 
 
+def test_a_failed_hook_comes_with_its_decisions_at_once(night: Night) -> None:
+    night.settle()
+    night.outside.ends(1)
+    results = [night.look() for _ in range(3)]
+    assert results[-1].asks is not None
+    for each in results:
+        assert bool(each.commands) == (each.asks is not None)
+
+
 def test_a_repeated_step_is_a_new_run(night: Night) -> None:
     night.settle()
     night.outside.ends(1)
