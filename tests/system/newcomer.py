@@ -43,6 +43,11 @@ class Headline:
         """Whether an operator must act."""
         return self.need in BY_OPERATOR
 
+    @property
+    def answers(self) -> bool:
+        """Whether its first command records what an operator decided or did, with a reason."""
+        return bool(self.commands) and REASON in shlex.split(self.commands[0])
+
 
 _LABELS: Final = {"YOUR TURN": Need.YOUR_TURN, "WRONG": Need.WRONG, "Nothing": Need.NOTHING}
 _FIELDS: Final = re.compile(r"(now:  ?|  why: |  run: |   or: |  read: |  \| |also: |$)")
@@ -83,27 +88,38 @@ def run_command(command: str, reason: str = "", *more: str) -> Done:
     return kraftgate(Path(words[at + 1]), *words[:at], *words[at + 2 :], *more)
 
 
-def perform(lab: Lab, now: Headline) -> None:
-    """Do a task by hand: the operator's hands.
-
-    A command of the headline shows when the broker may be restarted.
+def perform(lab: Lab, now: Headline, reason: str) -> None:
+    """Do what the headline says: its task, then its first command.
 
     Raises:
-        AssertionError: the headline says no task.
+        AssertionError: it says neither a task nor a decision, or the command fails.
     """
+    if not do_task(lab, now):
+        assert now.answers, f"a newcomer does not know what to do: {now}"
+    if now.answers:
+        done = run_command(now.commands[0], reason)
+        assert done.returncode == ExitCode.DONE, done.stderr
+    elif now.commands:
+        _restart_when_safe(lab, now.commands[0])
+
+
+def do_task(lab: Lab, now: Headline) -> bool:
+    """Do a task by hand, the operator's hands; return whether the headline names one."""
     for pattern, do in _TASKS.items():
         match = re.search(pattern, now.text)
         if match:
             do(lab, match)
-            break
-    else:
-        raise AssertionError(f"a newcomer does not know what to do: {now}")
-    for command in now.commands:
-        broker = re.fullmatch(r"kraftgate hazards --before restart --broker (\d+) .*", command)
-        assert broker is not None, command
-        until(lambda: run_command(command).returncode == ExitCode.DONE, command)  # noqa: B023
-        lab.restart(int(broker[1]))
-        lab.wait_in_sync()
+            return True
+    return False
+
+
+def _restart_when_safe(lab: Lab, command: str) -> None:
+    """Wait until the command of a failed directory shows that a restart loses nothing."""
+    broker = re.fullmatch(r"kraftgate hazards --before restart --broker (\d+) .*", command)
+    assert broker is not None, command
+    until(lambda: run_command(command).returncode == ExitCode.DONE, command)
+    lab.restart(int(broker[1]))
+    lab.wait_in_sync()
 
 
 def _replace_disk(lab: Lab, match: re.Match[str]) -> None:
@@ -160,9 +176,9 @@ class Newcomer:
         asked: list[Headline] = []
 
         def there(now: ClusterSummary) -> bool:
+            found = self._read()  # before `holds`, which may read the screen, too
             if holds(now):
                 return True
-            found = self._read()
             if found is None or not found.asks or found == self._done:
                 return False
             asked.append(found)

@@ -2,8 +2,8 @@
 
     lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID [..]]
 
-A file FAULTS/COMMAND-ID names the fault: `fail`, `half-way` (stop the broker, fail), `hang` or
-`mark` (create COMMAND-ID.runs, then run).
+A file FAULTS/COMMAND-ID names the fault: `fail`, `half-way` (stop the broker, fail), `hang`,
+`freeze` (run, then freeze the broker) or `mark` (create COMMAND-ID.runs, then run).
 """
 
 import subprocess
@@ -27,7 +27,10 @@ def main(faults: Path, home: str, words: list[str]) -> int:
         threading.Event().wait()
     if what == "mark":
         fault.with_name(f"{fault.name}.runs").touch()
-    return _lab(command, *ids, home)
+    code = _lab(command, *ids, home)
+    if what == "freeze":
+        _lab("freeze", f"broker-{ids[0]}", home)
+    return code
 
 
 def _lab(*words: str) -> int:

@@ -1,6 +1,7 @@
 """`kraftgate run --execute` over a lab, as a child process that tests kill, command and query."""
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -8,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution.state import ExecutionState, Stage
@@ -18,7 +18,9 @@ from orchestrator.lab import Lab
 from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
+from orchestrator.run.execution_status import read_for
 from orchestrator.runbook.load import load
+from tests.orchestrator.views.terminal.terminal import WatchedTerminal
 from tests.support.approving import by_login, by_token
 from tests.support.cli import Done, kraftgate
 from tests.support.polling import polls
@@ -33,7 +35,7 @@ class Window(Killed):
     """One window: the lab's hooks, faults on request, and an operator who decides.
 
     The hooks command the lab through its control server, which ends with the window.
-    It executes a bundled runbook with its soaks cut to seconds and otherwise unchanged.
+    It executes a bundled runbook with its soaks cut to a second and otherwise unchanged.
     `more`: configuration keys in addition to those that an execution needs. `timeout`: of a hook,
     which is killed then; it is long enough for every step of the migration. `steps`: further hooks.
     """
@@ -53,10 +55,10 @@ class Window(Killed):
         self._url = f"http://{console}"
         self.faults = folder / "faults"
         self.faults.mkdir()
-        self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
+        self.runbook, self._hooks = folder / "runbook.yaml", folder / "hooks.yaml"
         self.take(book)
-        hooks.write_text(_hooks(lab, self.faults, timeout, steps), "utf-8")
-        self.runbook_key = f"runbook: {{file: {self.runbook}, hooks: {hooks}}}"
+        self._hooks.write_text(_hooks(lab, self.faults, timeout, steps), "utf-8")
+        self.runbook_key = f"runbook: {{file: {self.runbook}, hooks: {self._hooks}}}"
         self.console_key = f'console: {{listen: "{console}"}}'
         has_zookeeper = any(map(lab.was_started, lab.zookeeper_names))
         sources = (
@@ -67,6 +69,7 @@ class Window(Killed):
         super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
         self._trail: ExecutionTrail | None = None
+        self._screen: WatchedTerminal | None = None
         self._lab = lab
         self._server = ControlServer(lab.home, Operations(lab).handle)
 
@@ -74,6 +77,7 @@ class Window(Killed):
         """Clean up, and release the console's port."""
         try:
             super().__exit__(*arguments)
+            self._leave_terminal()
         finally:
             self._lab.end_waits()
             self._server.close()
@@ -82,6 +86,13 @@ class Window(Killed):
     def take(self, book: str) -> None:
         """Take a bundled runbook for the next start."""
         self.runbook.write_text(short(load(book).path.read_text("utf-8")))
+
+    def limit(self, step: str, timeout: str) -> None:
+        """Set the timeout of a step's hook for the next start."""
+        text = self._hooks.read_text("utf-8")
+        limited, count = re.subn(rf"({step}:\n.*\n +timeout: )\w+", rf"\g<1>{timeout}", text)
+        assert count == 1, text
+        self._hooks.write_text(limited, "utf-8")
 
     def approve_alone(self, checkpoint: str) -> None:
         """Approve in a terminal, once the execution reaches the checkpoint."""
@@ -97,11 +108,28 @@ class Window(Killed):
         """Approve as the console's page does."""
         by_token(self._url, self.state, CLUSTER, checkpoint)
 
+    @property
+    def screen(self) -> WatchedTerminal:
+        """The terminal in which Kraftgate runs."""
+        assert self._screen is not None
+        return self._screen
+
     def headline(self) -> Headline | None:
-        """Return the headline of `kraftgate status`, on a terminal that breaks no path."""
-        with pytest.MonkeyPatch.context() as terminal:
-            terminal.setenv("COLUMNS", "200")
-            return headline(self.ask("status").stdout.splitlines())
+        """Return the headline of the terminal; None: it shows none yet."""
+        return headline(self.screen.look())
+
+    def start_in_terminal(self, columns: int, rows: int) -> None:
+        """Start or resume the execution in a terminal, as an operator who watches it."""
+        self._leave_terminal()
+        command = ("-m", "orchestrator", "run", "--execute", "--config", str(self.config))
+        self._screen = WatchedTerminal(columns, rows, *command)
+        self.started(self._screen.process)
+        self._screen.answer(f"Type {CLUSTER} to begin", CLUSTER)
+
+    def _leave_terminal(self) -> None:
+        if self._screen is not None:
+            self._screen.__exit__(None, None, None)
+            self._screen = None
 
     def start(self, *arguments: str) -> None:
         """Start or resume the execution."""
@@ -151,6 +179,11 @@ class Window(Killed):
         found: dict[str, Any] = json.loads(self.ask("status", "--json").stdout)
         return found
 
+    def holds(self) -> tuple[str, ...]:
+        """Return why the execution does not continue, as its last tick stored it."""
+        status = read_for(self.state, CLUSTER)
+        return () if status is None else status.holds
+
     def walk(self) -> ExecutionState | None:
         """Return the execution's state from the audit trail."""
         if self._trail is None:
@@ -198,11 +231,14 @@ class Window(Killed):
             if holds():
                 return
             assert self._process is not None
-            assert self._process.poll() is None, self._output.read_text("utf-8")[-3000:]
+            assert self._process.poll() is None, self._printed()
         raise AssertionError(
-            f"not within {timeout_s} s: {what}; {self._where()}\n"
-            f"{self._output.read_text('utf-8')[-3000:]}"
+            f"not within {timeout_s} s: {what}; {self._where()}\n{self._printed()}"
         )
+
+    def _printed(self) -> str:
+        shown = "" if self._screen is None else "\n".join(self._screen.frame())
+        return super()._printed() + shown
 
     def _where(self) -> str:
         file = self.state / "clusters" / CLUSTER / "walk.json"

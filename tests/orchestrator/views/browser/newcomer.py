@@ -10,7 +10,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab
 from tests.support.approving import ANNA, BORIS, REASON
 from tests.system.killing import CLUSTER, Killed
-from tests.system.newcomer import Headline, Newcomer, perform, run_command
+from tests.system.newcomer import Headline, Newcomer, do_task, perform, run_command
 
 _READ: Final = """() => {
   const now = document.querySelector(".now"), wait = now?.querySelector(".wait");
@@ -50,16 +50,18 @@ class AtThePage:
         return Headline(need=need, commands=commands, **found)
 
     def _act(self, now: Headline) -> None:
-        if not now.text.startswith("Approve: "):
-            perform(self._lab, now)
-        elif BORIS in now.why:
+        if now.text.startswith("Approve: ") and BORIS in now.why:
             done = run_command(now.commands[0], REASON, "--who", ANNA)
             assert done.returncode == ExitCode.DONE, done.stderr
+        elif now.answers:
+            do_task(self._lab, now)
+            self._press()
         else:
-            self._press("Approve")
+            perform(self._lab, now, REASON)
 
-    def _press(self, label: str) -> None:
-        self._page.locator(".actions").get_by_role("button", name=label).click()
+    def _press(self) -> None:
+        """Press the button that the page emphasizes, and answer its dialog."""
+        self._page.locator(".actions .button.primary").click()
         dialog = self._page.locator("dialog.action-dialog")
         text = dialog.inner_text()
         given = {"Your name": BORIS, "Why": REASON, "Type the cluster": CLUSTER}

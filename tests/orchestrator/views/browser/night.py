@@ -1,15 +1,18 @@
 """A real migration, scene by scene, while `kraftgate run --console` follows it.
 
-It begins with `kraftgate init`. A newcomer takes every step from the page's headline. What the
-brokers say of their directories can be held back on its way, so that a broker is held for as long
-as somebody looks; one of its directories fails.
+It begins with `kraftgate init`. A newcomer takes every step from the page's headline: by hand, but
+for the restarts into KRaft mode, whose hook fails once for each broker. What the brokers say of
+their directories can be held back on its way, so that a broker is held for as long as somebody
+looks; one of its directories fails.
 """
 
+import json
+import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,12 +22,15 @@ from migration.assessment.next_action import Need
 from migration.image.summary import ClusterSummary, Mode, Phase
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
 from tests.orchestrator.views.browser.newcomer import AtThePage
 from tests.support.cli import kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.soaks import short
+from tests.system.execution.window import HOOK
 from tests.system.killing import CLUSTER, Killed
 from tests.system.newcomer import edited
 
@@ -87,6 +93,9 @@ class Night:
         lab.fail_directory(id_, 1)
         lab.wait_directory_noticed(id_, 1)
         run.wait_for_event(lambda event: event.kind == "log_dir_offline" and event.broker == id_)
+        at.newcomer.follow(
+            lambda _: (read := at.read()) is not None and "the disk of broker" in read.text
+        )
         yield "offline"
         at.newcomer.follow(lambda _: self._is_online_again(id_))
 
@@ -119,9 +128,12 @@ def night(
                 lab.create_topic(name, partitions, factor)
             held.target = lab.controller_bootstrap
             at = f"{LOOPBACK}:{ports.take()}"
-            with Killed(folder, lab.controller_bootstrap, lab.cluster_id) as run:
+            with ExitStack() as stack:
+                stack.enter_context(closing(ControlServer(lab.home, Operations(lab).handle)))
+                stack.callback(lab.end_waits)
+                run = stack.enter_context(Killed(folder, lab.controller_bootstrap, lab.cluster_id))
                 run.config.write_text(_configured(lab, folder, run.state, at) + more, "utf-8")
-                run.start("--console")
+                run.start("--console", "--execute")
                 _wait_served(f"http://{at}")
                 yield Night(lab, run, held, f"http://{at}")
                 assert run.interrupt() == 0
@@ -129,12 +141,14 @@ def night(
 
 
 def _configured(lab: Lab, folder: Path, state: Path, at: str) -> str:
-    """What `kraftgate init` wrote, by hand, with the soaks of its runbook cut to seconds."""
+    """What `kraftgate init` wrote, with one hook and with soaks of a second in its runbook."""
     runbook = folder / "runbook.yaml"
     runbook.write_text(short(load("zk-to-kraft-jbod").path.read_text("utf-8")))
     edits = {
         "state_dir: ./kraftgate-state": f"state_dir: {state}",
-        "runbook: {file: zk-to-kraft-jbod}": f"runbook: {{file: {runbook}}}",
+        "runbook: {file: zk-to-kraft-jbod}": (
+            f"runbook: {{file: {runbook}, hooks: {_one_hook(lab, folder)}}}"
+        ),
         '# console: {listen: "127.0.0.1:8464"}': f'console: {{listen: "{at}"}}',
     }
     config = folder / "init" / "kraftgate.yaml"
@@ -145,6 +159,24 @@ def _configured(lab: Lab, folder: Path, state: Path, at: str) -> str:
     assert done.returncode in {ExitCode.DONE, ExitCode.HAZARD}, done.stdout + done.stderr
     assert "Next: kraftgate run" in done.stdout
     return edited(config, edits)
+
+
+def _one_hook(lab: Lab, folder: Path) -> Path:
+    """Write the hook of the restarts into KRaft mode, which fails once for each broker."""
+    faults, hooks = folder / "faults", folder / "hooks.yaml"
+    faults.mkdir()
+    for each in lab.spec.broker_ids:
+        (faults / f"kraft-broker-{each}").write_text("fail")
+    argv = [sys.executable, HOOK, faults, lab.home, *HOOKED]
+    hooks.write_text(
+        "hooks: 1\nexplain: Only this step has a hook.\nsteps:\n"
+        f"  enter-kraft: {{argv: {json.dumps(list(map(str, argv)))}, timeout: 5m}}\n",
+        "utf-8",
+    )
+    return hooks
+
+
+HOOKED: Final = ("kraftgate", "lab", "kraft-broker", "{broker}")
 
 
 def _wait_served(url: str) -> None:

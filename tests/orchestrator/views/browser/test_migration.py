@@ -40,7 +40,7 @@ def test_the_page_follows_and_a_frozen_broker_is_told_once(
                 freezes_and_is_told_once(
                     now.lab, now.run, now.assignments, watchers, tmp_path, _held_one(now)
                 )
-        _two_people_approved_what_cannot_be_undone(at.pressed)
+        _what_was_pressed(at.pressed)
         _the_whole_night_is_on_the_timeline(page)
         page.close()
 
@@ -168,13 +168,23 @@ def _nothing(page: Page, _: Night) -> None:
     expect(page.locator(".where-title")).to_have_text("ended: completed")
 
 
-def _two_people_approved_what_cannot_be_undone(pressed: list[tuple[str, str]]) -> None:
-    """One in the page; the other one in a terminal, by the command of the headline."""
-    (dialog, answer), (_, alone) = pressed
-    assert "It cannot be undone" in dialog
+def _what_was_pressed(pressed: list[tuple[str, str]]) -> None:
+    """Repeat for each broker, both approvals, Done: each one when the headline asked for it.
+
+    One of the two people approves in the page; the other one in a terminal, by the command of the
+    headline.
+    """
+    *repeated, (finalize, answer), (_, alone), (done, switched_off) = pressed
+    assert len(repeated) == 2
+    for dialog, said in repeated:
+        assert "the hook runs once more" in dialog
+        assert "repeat" in said
+    assert "It cannot be undone" in finalize
     assert f"finalize[3000] approved by {BORIS} (login console)" in answer
     assert "2 people must approve, 1 did" in answer
     assert f"zookeeper-off approved by {BORIS}" in alone
+    assert "takes the step as done" in done
+    assert "the step of zookeeper-off: done" in switched_off
 
 
 SHOWN: dict[Scene, Callable[[Page, Night], None]] = {

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -23,6 +24,7 @@ from rich.cells import cell_len
 _ESCAPE = re.compile(r"\x1b\[(\??[\d;]*)([A-Za-z])")
 _HOME = "\x1b[H"
 _PATIENCE_S = 180.0
+_WATCHED_EVERY_S = 0.2
 
 
 class Terminal:
@@ -145,6 +147,43 @@ class Terminal:
             except OSError:  # the other end is closed
                 return
             seconds = 0.0
+
+
+class WatchedTerminal(Terminal):
+    """A terminal that is read all the time, so that its program never waits for a reader."""
+
+    def __init__(self, columns: int, rows: int, *command: str, **environment: str) -> None:
+        self._reading = threading.RLock()
+        self._left = threading.Event()
+        super().__init__(columns, rows, *command, **environment)
+        self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
+        self._watcher.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._left.set()
+        self._watcher.join()
+        super().__exit__(kind, error, at)
+
+    def look(self) -> list[str]:
+        with self._reading:
+            return super().look()
+
+    def forget(self) -> None:
+        with self._reading:
+            super().forget()
+
+    def _read(self, seconds: float) -> None:
+        with self._reading:
+            super()._read(seconds)
+
+    def _watch(self) -> None:
+        while self.process.poll() is None and not self._left.wait(_WATCHED_EVERY_S):
+            self.look()
 
 
 def _own_this_terminal() -> None:
