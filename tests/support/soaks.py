@@ -1,4 +1,4 @@
-"""Soaks of one second, for tests that walk a bundled runbook."""
+"""Soaks of seconds, for tests that walk a bundled runbook."""
 
 import re
 from typing import Final
@@ -7,5 +7,5 @@ _SOAK: Final = re.compile(r"soak\([^)]*\)")
 
 
 def short(runbook: str) -> str:
-    """Return a runbook's text with its soaks cut to one second; nothing else is changed."""
-    return _SOAK.sub("soak(1s)", runbook)
+    """Return a runbook's text with its soaks cut to five seconds; nothing else is changed."""
+    return _SOAK.sub("soak(5s)", runbook)
