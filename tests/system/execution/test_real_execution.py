@@ -33,7 +33,7 @@ from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import Window
 from tests.system.newcomer import Headline, Newcomer, perform
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=13)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=9)]
 
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0
