@@ -44,6 +44,11 @@ class Headline:
         return self.need in BY_OPERATOR
 
     @property
+    def says(self) -> tuple[object, ...]:
+        """What it says, however wide the screen: a command may be broken anywhere."""
+        return self.need, self.text, self.why, self.place
+
+    @property
     def answers(self) -> bool:
         """Whether its first command records what an operator decided or did, with a reason."""
         return bool(self.commands) and REASON in shlex.split(self.commands[0])
@@ -163,12 +168,12 @@ class Newcomer:
         self._run = run
         self._read = read
         self._act = act
-        self._done: Headline | None = None
+        self._done: tuple[object, ...] | None = None
 
     def follow(self, holds: Callable[[ClusterSummary], bool]) -> None:
         """Do what the headline says until the store holds a summary of which that is true."""
         while (asked := self._wait(holds)) is not None:
-            self._done = asked
+            self._done = asked.says
             self._act(asked)
 
     def _wait(self, holds: Callable[[ClusterSummary], bool]) -> Headline | None:
@@ -179,7 +184,7 @@ class Newcomer:
             found = self._read()  # before `holds`, which may read the screen, too
             if holds(now):
                 return True
-            if found is None or not found.asks or found == self._done:
+            if found is None or not found.asks or found.says == self._done:
                 return False
             asked.append(found)
             return True

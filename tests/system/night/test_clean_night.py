@@ -47,9 +47,12 @@ TOO_SHORT_TO_BE_SURE: Final = frozenset(
         "Rate, A",
         "Hazards over time, A",
         "Hazards that stand, A",
+        "Alerts of Prometheus, A",
     }
 )
-"""A hold of so few replicas is over within a moment, seldom seen by a scrape each second."""
+"""A hold of so few replicas, or an alert that is pending while Kraftgate starts, is over within a
+moment, seldom seen by a scrape each second.
+"""
 
 
 @pytest.fixture(scope="module")
