@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 
 from orchestrator.reference.commands import COMPLETION
+from tests.support.polling import PATIENCE_S
 
 
-def in_shell(shell: str, script: str, before: str = "") -> list[str]:
-    """Run the manual's line for a shell, then the script; return the words that it prints."""
+def in_shell(shell: str, script: str) -> list[str]:
+    """Run a script, in which `$line` is the manual's line; return the words that it prints."""
     _, example = COMPLETION
     (line,) = [each for each in example.lines if f"={shell}_source" in each]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [shell, "-c", f"{before}\n{line}\n{script}"],
-        env={**os.environ, "PATH": path},
+        [shell, "-c", script],
+        env={**os.environ, "PATH": path, "TERM": "xterm", "line": line},
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE_S,
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -33,17 +35,31 @@ def test_bash_completes_commands_options_and_topics() -> None:
         ' _kraftgate_completion kraftgate; echo "${COMPREPLY[@]}" .; }\n'
     )
     lines = ("kraftgate audit ve", "kraftgate run --dry", "kraftgate help mig")
-    given = in_shell("bash", press + "\n".join(f"press {each}" for each in lines))
+    given = in_shell(
+        "bash", 'eval "$line"\n' + press + "\n".join(f"press {each}" for each in lines)
+    )
     assert given == ["verify", ".", "--dry-run", ".", "migration-night", "."]
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 def test_fish_completes() -> None:
-    assert "verify" in in_shell("fish", "complete --do-complete 'kraftgate audit ve'")
+    assert "verify" in in_shell("fish", "eval $line; complete --do-complete 'kraftgate audit ve'")
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_zsh_knows_who_completes() -> None:
-    compinit = "autoload -Uz compinit && compinit -D"
-    given = in_shell("zsh", "echo ${_comps[kraftgate]}", before=compinit)
-    assert given == ["_kraftgate_completion"]
+def test_zsh_completes() -> None:
+    """zsh completes in a terminal only, so it gets one (zshmodules, "The zsh/zpty Module")."""
+    given = in_shell(
+        "zsh",
+        r"""
+        zmodload zsh/zpty
+        zpty terminal zsh -f -i
+        zpty -w terminal "autoload -Uz compinit && compinit -u -D; $line; print loa''ded"
+        zpty -r -m terminal shown '*loaded*'
+        zpty -w -n terminal $'kraftgate audit ve\t'
+        zpty -r -m terminal shown '*verify*'
+        print -r -- ${(M)${(z)shown}:#verify}
+        zpty -d terminal
+        """,
+    )
+    assert given == ["verify"]
