@@ -19,7 +19,7 @@ const NAMED = ["abort", "skip", "rollback"];
 const EFFECTS = {
   approve: (walk, at) => [
     walk.execute
-      ? `Kraftgate may then run the hook of its step${at?.step ? ` (${at.step})` : ""}, on this cluster, as soon as all guards hold.`
+      ? `Its step${at?.step ? ` (${at.step})` : ""} may then begin on this cluster, as soon as all guards hold: by its hook, or by hand if it has none.`
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
     at?.irreversible ? "It cannot be undone: after it there is no rollback to ZooKeeper." : "",
     at?.destructive ? "It cannot be undone: its step destroys data, or what holds them." : "",
