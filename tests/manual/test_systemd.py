@@ -1,6 +1,6 @@
-"""The unit file: systemd accepts it, and rates its sandbox; hooks outlive the service.
+"""The unit file: systemd accepts it, and rates its sandbox.
 
-No systemd runs here, so the service is not started.
+tests/system/test_under_systemd.py runs it.
 """
 
 import shutil
