@@ -2,7 +2,7 @@
 
 One rule for all screens, in the order of importance: what Kraftgate needs to see anything, a step
 that failed, a hazard that announces something, a failed log directory, a hazard that blocks an
-action, the checkpoint of the runbook, the migration itself.
+action, the checkpoint of the runbook, the migration itself, unless a hazard forbids its step.
 """
 
 import enum
@@ -15,7 +15,7 @@ from migration.assessment.conditions.view import Execution, View
 from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice
 from migration.assessment.finding import Verdict
-from migration.assessment.hazards import Hazard, HazardKind
+from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import Wait, WaitKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.values.durations import duration_text
@@ -143,7 +143,7 @@ def _found(
     if damage is not None:
         return _of_hazard(damage)
     if first is not None:
-        return _of_wait(first, view.summary, eta)
+        return _forbidden(first, view.due_hazards) or _of_wait(first, view.summary, eta)
     left = next((each for each in view.due_hazards if each.kind not in _LATER), None)
     if left is not None:
         return _of_hazard(left)
@@ -202,6 +202,23 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
     for each in found:
         grave = each.severity is Severity.CRITICAL and each.blocks is not None
         if grave and each.kind not in _LATER:
+            return _of_hazard(each)
+    return None
+
+
+_STEPS_OF: Final[Mapping[WaitKind, Action]] = {
+    WaitKind.BROKER_IN_ZOOKEEPER_MODE: Action.RESTART,
+    WaitKind.FINALIZE: Action.FINALIZE,
+}
+"""The waits for a step of an operator that a hazard may forbid although it is only a warning."""
+
+
+def _forbidden(wait: Wait, found: Sequence[Hazard]) -> NextAction | None:
+    """Return the first hazard that forbids the step that is waited for."""
+    step = _STEPS_OF.get(wait.kind)
+    for each in found:
+        concerns = wait.broker is None or each.broker in (None, wait.broker)
+        if step is not None and concerns and each.forbids(step):
             return _of_hazard(each)
     return None
 

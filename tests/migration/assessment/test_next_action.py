@@ -11,6 +11,8 @@ from migration.assessment.finding import Finding, Verdict
 from migration.assessment.next_action import Need
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.observed.facts import LogDirSeen
+from migration.observed.jmx import Contradiction, JmxImage
+from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
@@ -163,6 +165,33 @@ def test_without_a_runbook_the_migration_decides(
     found = assessed(summary).next
     assert found.need is need
     assert found.text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("phase", "name", "step"),
+    [
+        (Phase.DUAL_WRITE, JmxName.ZK_MIGRATION_STATE, "finalize"),
+        (Phase.HYBRID, JmxName.OFFLINE_LOG_DIRECTORY_COUNT, "restart"),
+    ],
+)
+def test_no_step_is_advised_that_a_hazard_forbids(phase: Phase, name: JmxName, step: str) -> None:
+    doubt = Contradiction(
+        node=2,
+        name=str(name),
+        reads=1,
+        expected=0,
+        against="disks",
+        since_ms=NOW_MS,
+        lasting=True,
+    )
+    two = migrating(2) if phase is Phase.HYBRID else kraft(2)
+    jmx = JmxImage(contradictions=(doubt,))
+    found = assessed(replace(cluster(phase, kraft(1), two), jmx=jmx))
+    assert [each.blocks for each in found.hazards] == [step]
+    assert (found.next.need, found.next.text) == (Need.WRONG, found.hazards[0].action)
+    other = replace(found.summary, brokers=(kraft(2), migrating(3)))
+    if phase is Phase.HYBRID:
+        assert assessed(other).next.text == "Restart broker 3 in KRaft mode"
 
 
 def test_after_a_rollback_nothing_is_asked_for_and_the_next_attempt_has_its_command() -> None:
