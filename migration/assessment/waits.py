@@ -17,6 +17,7 @@ from migration.assessment.data_source import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.source_status import SourceStatus, behind, stale_ms
+from migration.observed.znodes import MIGRATION
 from migration.values.durations import duration_text
 
 
@@ -407,15 +408,31 @@ def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]
         action = f"Finalize the migration: {how}"
         yield Wait(kind=WaitKind.FINALIZE, text=text, action=action)
     elif summary.phase is Phase.ROLLED_BACK:
-        seen = summary.zookeeper
-        clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
-        left = "" if clear else "; delete /migration first"
-        text = f"the next attempt: a broker in ZooKeeper mode is the controller again{left}"
-        action = "" if clear else "Delete /migration"
+        action = _left_of_rollback(summary)
         cause = "a broker in ZooKeeper mode is the controller again"
+        first = f"; {action[:1].lower()}{action[1:]} first" if action else ""
+        text = f"the next attempt: {cause}{first}"
         yield Wait(kind=WaitKind.ROLLED_BACK, text=text, action=action, cause=cause)
 
 
+def _left_of_rollback(summary: ClusterSummary) -> str:
+    """Return what an operator still has to do; "": nothing.
+
+    A broker in migration mode still halts when a log directory fails, and joins the next quorum.
+    """
+    seen = summary.zookeeper
+    if seen is None or MIGRATION in seen.unreadable:
+        return _DELETE_ZNODE
+    if seen.migration is not None and seen.migration.is_copied:
+        return _DELETE_ZNODE
+    left = [each.id for each in summary.brokers if each.mode is not Mode.ZOOKEEPER]
+    if not left:
+        return ""
+    noun = "broker" if len(left) == 1 else "brokers"
+    return f"Restart {noun} {_ids(left)} in ZooKeeper mode"
+
+
+_DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 
 

@@ -15,6 +15,7 @@ from migration.observed.jmx import Contradiction, JmxImage
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.manual import topics
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, migrating
@@ -192,6 +193,20 @@ def test_no_step_is_advised_that_a_hazard_forbids(phase: Phase, name: JmxName, s
     other = replace(found.summary, brokers=(kraft(2), migrating(3)))
     if phase is Phase.HYBRID:
         assert assessed(other).next.text == "Restart broker 3 in KRaft mode"
+
+
+@pytest.mark.parametrize("mode", [Mode.MIGRATING, Mode.KRAFT])
+def test_a_rollback_is_not_complete_before_every_broker_is_in_zookeeper_mode(mode: Mode) -> None:
+    one, two = kraft(1, mode=Mode.ZOOKEEPER), kraft(2, mode=mode)
+    summary = replace(cluster(Phase.ROLLED_BACK, one, two), zookeeper=ZooKeeperImage())
+    found = assessed(summary).next
+    assert (found.need, found.text) == (Need.YOUR_TURN, "Restart broker 2 in ZooKeeper mode")
+
+
+def test_a_rollback_with_an_unreadable_migration_znode_is_not_complete() -> None:
+    unreadable = ZooKeeperImage(unreadable={MIGRATION: "its content is not JSON"})
+    found = assessed(replace(cluster(Phase.ROLLED_BACK), zookeeper=unreadable)).next
+    assert (found.need, found.text) == (Need.YOUR_TURN, "Delete /migration")
 
 
 def test_after_a_rollback_nothing_is_asked_for_and_the_next_attempt_has_its_command() -> None:
