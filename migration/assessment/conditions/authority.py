@@ -14,7 +14,15 @@ from migration.assessment.hazards.dual_write import writing_not_known
 from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
 from migration.image.known_ids import known_brokers, member_brokers
-from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Phase
+from migration.image.summary import (
+    WITHOUT_ZOOKEEPER,
+    BrokerSummary,
+    ClusterSummary,
+    Mode,
+    Phase,
+)
+from migration.observed.log_dirs import BrokerDisks
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.evidence import bounded
 
@@ -190,6 +198,8 @@ def hazards_not_known(
         reason = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {reason} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
+    if subject in _SHOWN_BY_ZNODES:
+        found += tuple(_znodes_not_known(view))
     if subject in (None, Action.RESTART):
         found += tuple(_directories_not_known(view, broker))
     if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
@@ -197,8 +207,31 @@ def hazards_not_known(
     return found
 
 
+_SHOWN_BY_ZNODES: Final = (
+    None,
+    *Action,
+    HazardKind.STALE_MIGRATION_ZNODE,
+    HazardKind.DUAL_WRITE_STUCK,
+    HazardKind.ZOOKEEPER_WIPED,
+)
+
+
+def _znodes_not_known(view: View) -> Iterator[str]:
+    """Yield the znodes of the migration that cannot be read: their last content is outdated."""
+    seen = zookeeper_of(view)
+    if seen is None or not in_use(view, DataSource.ZOOKEEPER):
+        return
+    for path in (CONTROLLER, CONTROLLER_EPOCH, MIGRATION):
+        if path in seen.unreadable:
+            yield f"{path} cannot be read: {seen.unreadable[path]}"
+
+
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
-    """Yield the brokers that never described their directories, while the disks are current."""
+    """Yield the brokers that may have a failed directory, while the disks are current.
+
+    They never described their directories, or are down with replicas of unknown directories, or may
+    have written a missed notification.
+    """
     if not_known(view, DataSource.LOG_DIRS) is not None or view.summary.disks is None:
         return
     summary = view.summary
@@ -207,6 +240,24 @@ def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
         disks = summary.disks.brokers.get(id_) if summary.disks else None
         if disks is None or not (disks.answered_ms or disks.log_dirs):
             yield f"broker {id_} has not described its log directories yet"
+        elif _is_down_while_pending(broker_of(view, id_), disks):
+            yield (
+                f"whether the log directories of broker {id_} are readable: it is down with"
+                f" replicas that have no known directory ({disks.unreachable})"
+            )
+    for each in view.failed:
+        if each.broker is None and asked & {*each.among}:
+            yield f"which broker a log directory failed on: not described since: {ids(each.among)}"
+
+
+def _is_down_while_pending(broker: BrokerSummary | None, disks: BrokerDisks) -> bool:
+    """Return whether a broker in KRaft mode may lose replicas at its next start (H2, H3).
+
+    In migration mode it is a hazard of its own: a failed directory halts such a broker.
+    """
+    if broker is None or broker.mode is not Mode.KRAFT or not broker.pending:
+        return False
+    return disks.unreachable is not None and any(each.readable is None for each in disks.log_dirs)
 
 
 def _dual_write_not_known(view: View) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
 from migration.observed.source_status import SourceStatus
-from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from tests.migration.assessment.conditions.views import (
     ALL_STALE,
     BROKERS,
@@ -72,6 +72,14 @@ HELD = broker(
 )
 STALLED = replace(HELD, progress=Progress(assigned=30, first_ms=0, last_ms=NOW - STALL_MS - 1))
 SERVES_EARLY = replace(HELD, unfenced_early=UnfencedEarly(pending=2, duration_ms=None))
+DOWN = all_disks(disks(1), disks(2), disks(3, unreachable="refused", answered_ms=NOW - 90_000))
+READ = (
+    directory("/d1", readable=True, directory_id=BROKERS[2].log_dirs[0]),
+    directory("/d2", readable=True, directory_id=BROKERS[2].log_dirs[1]),
+)
+DOWN_AND_READ = all_disks(disks(1), disks(2), disks(3, *READ, unreachable="refused"))
+MISSED_ONE = zookeeper(migration=migration(), missed=1, missed_ms=NOW - 60_000)
+NOT_READ = zookeeper(migration=migration(), unreadable={MIGRATION: "its content is not JSON"})
 FAILED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), directory("/d2", error=56)))
 SILENT = all_disks(disks(1), disks(2), disks(3, unreachable="it does not answer"))
 NEVER = all_disks(disks(1), disks(2), disks(3, unreachable="refused", answered_ms=None))
@@ -419,6 +427,16 @@ CASES = (
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DISKS)),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(LOG)),
     Case("no_hazard(restart, 3)", UNKNOWN, seen(disks=None)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(*BROKERS[:2], HELD, disks=DOWN)),
+    Case("no_hazard(restart, 1)", SATISFIED, seen(*BROKERS[:2], HELD, disks=DOWN)),
+    Case("no_hazard(restart, 3)", SATISFIED, seen(disks=DOWN)),
+    Case("no_hazard(restart, 3)", SATISFIED, seen(*BROKERS[:2], HELD, disks=DOWN_AND_READ)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(zookeeper=MISSED_ONE, disks=DOWN)),
+    Case("no_hazard(restart, 1)", SATISFIED, seen(zookeeper=MISSED_ONE, disks=DOWN)),
+    Case("no_hazard(migrate)", UNKNOWN, seen(zookeeper=NOT_READ)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(zookeeper=NOT_READ)),
+    Case("no_hazard(dual_write_stuck)", UNKNOWN, seen(zookeeper=NOT_READ)),
+    Case("no_hazard(records_lost)", SATISFIED, seen(zookeeper=NOT_READ)),
     Case("no_hazard(restart, 3)", SATISFIED, seen(jmx=JmxImage())),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX, of=seen(jmx=JmxImage()))),
     Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX)),
