@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
-from migration.image.summary import ClusterSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
 from migration.metadata.replica_state import ReplicaState
 from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
@@ -31,10 +31,11 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         if each.mode is not Mode.KRAFT
     ]
     for each in summary.brokers:
+        ready = _ready_after(each) if done else (ReplicaState.ASSIGNED,)
         counts = [
             f"{each.replicas[state]} {state}"
             for state in ReplicaState
-            if state is not ReplicaState.ASSIGNED and each.replicas[state]
+            if state not in ready and each.replicas[state]
         ]
         if counts:
             lines.append(f"broker {each.id} has replicas {', '.join(counts)}")
@@ -62,6 +63,15 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
         is_due=summary.phase is Phase.DUAL_WRITE if is_near is None else is_near,
     )
+
+
+def _ready_after(broker: BrokerSummary) -> tuple[ReplicaState, ...]:
+    """Return the states of replicas that do not show that the migration was finalized too early.
+
+    After it a directory may fail, and a new replica is `unassigned` until its broker reports it.
+    """
+    new = () if broker.held else (ReplicaState.UNASSIGNED,)
+    return (ReplicaState.ASSIGNED, ReplicaState.OFFLINE, *new)
 
 
 def stale_migration_znode(

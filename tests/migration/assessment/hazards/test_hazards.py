@@ -403,9 +403,32 @@ def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: Broker
     assert found is not None
     assert found.blocks is Action.FINALIZE
     assert found.is_due is (phase is Phase.DUAL_WRITE)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        broker(Mode.MIGRATING),
+        broker(Mode.ZOOKEEPER),
+        broker(replicas=counts(migrating=1)),
+        broker(replicas=counts(unassigned=1), held=True),
+        broker(replicas=counts(reserved=1)),
+    ],
+)
+def test_finalized_too_early_is_damage(one: BrokerSummary) -> None:
     late = only(cluster(Phase.FINALIZED, one), HazardKind.FINALIZED_TOO_EARLY)
     assert late is not None
     assert (late.blocks, late.severity) == (None, Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(
+    "replicas", [counts(assigned=3, offline=1), counts(assigned=3, unassigned=1)]
+)
+def test_a_failed_disk_or_a_new_topic_does_not_mean_finalized_too_early(
+    replicas: Mapping[ReplicaState, int],
+) -> None:
+    summary = cluster(Phase.FINALIZED, broker(replicas=replicas))
+    assert only(summary, HazardKind.FINALIZED_TOO_EARLY) is None
 
 
 @pytest.mark.parametrize("phase", [Phase.HYBRID, Phase.DUAL_WRITE])
