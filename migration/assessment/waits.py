@@ -206,24 +206,40 @@ def waits(
     blocked = _log_wait(summary, sources[DataSource.METADATA_LOG], now_ms, starting=starting)
     if blocked is not None:
         return (blocked,)
-    found = tuple(_migration_waits(summary, now_ms, stalled))
+    undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
+    found = tuple(_migration_waits(summary, now_ms, stalled, undescribed))
     stale = _zookeeper_wait(summary, sources.get(DataSource.ZOOKEEPER), now_ms)
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
 
 
+def _undescribed(summary: ClusterSummary, disks: SourceCurrency | None) -> frozenset[int]:
+    """Return the brokers whose log directories are followed and currently unknown."""
+    if disks is None or disks.state is SourceState.NOT_CONFIGURED:
+        return frozenset()
+    known = summary.disks.brokers if summary.disks and disks.why is None else {}
+    return frozenset(
+        each.id
+        for each in summary.brokers
+        if each.id not in known or known[each.id].answered_ms is None
+    )
+
+
 def _migration_waits(
-    summary: ClusterSummary, now_ms: int, stalled: Collection[int]
+    summary: ClusterSummary,
+    now_ms: int,
+    stalled: Collection[int],
+    undescribed: Collection[int],
 ) -> Iterator[Wait]:
-    """Yield what the migration waits for, given current data."""
+    """Yield what the migration waits for, given current data of the log and of ZooKeeper."""
     troubles = sorted(
         (t for b in summary.brokers for t in broker_waits(b, now_ms, stalled)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))
     unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
-    restarts = tuple(_zookeeper_mode_waits(summary, unsettled))
+    restarts = tuple(_zookeeper_mode_waits(summary, unsettled, undescribed))
     yield from troubles
     yield from restarts
     yield from _phase_wait(summary, unsettled)
@@ -347,7 +363,9 @@ def _jmx_waits(summary: ClusterSummary) -> Iterator[Wait]:
             )
 
 
-def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+def _zookeeper_mode_waits(
+    summary: ClusterSummary, unsettled: list[int], undescribed: Collection[int]
+) -> Iterator[Wait]:
     """Yield the brokers to restart in KRaft mode, if the phase requires it.
 
     After a broker has changed from KRaft mode to migration mode, no broker should enter KRaft mode:
@@ -364,7 +382,7 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
         if broker.mode is Mode.KRAFT:
             continue
         first = _not_before([other for other in unsettled if other != broker.id])
-        if broker.id in unsettled:
+        if broker.id in unsettled or broker.id in undescribed:
             first = ", once all of its log directories are known to be online"
         where = f"broker {broker.id} is still in ZooKeeper mode{although}"
         text = f"{where}: restart it in KRaft mode{first}"

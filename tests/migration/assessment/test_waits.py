@@ -200,6 +200,26 @@ def test_finalized_with_nothing_pending_waits_for_nothing() -> None:
     assert waits(summary, FRESH, NOW, STALL) == ()
 
 
+@pytest.mark.parametrize("state", [SourceState.SILENT, SourceState.CURRENT])
+def test_no_restart_is_advised_without_a_word_about_unknown_log_directories(
+    state: SourceState,
+) -> None:
+    sources = {
+        DataSource.METADATA_LOG: SourceCurrency(state=SourceState.CURRENT, status=FRESH),
+        DataSource.LOG_DIRS: SourceCurrency(
+            state=state, why=None if state is SourceState.CURRENT else "no longer reports"
+        ),
+    }
+    described = DisksImage(brokers={2: BrokerDisks(id=2, answered_ms=NOW)})
+    summary = cluster(Phase.HYBRID, broker(2, Mode.MIGRATING), broker(3, Mode.MIGRATING))
+    found = waits_by_currency(replace(summary, disks=described), sources, NOW, ())
+    advised = {each.broker: each.action for each in found}
+    known = ", once all of its log directories are known to be online"
+    assert advised[3] == f"Restart broker 3 in KRaft mode{known}"
+    unknown = state is not SourceState.CURRENT
+    assert advised[2] == f"Restart broker 2 in KRaft mode{known if unknown else ''}"
+
+
 def test_finalized_too_early_is_said() -> None:
     assert said(cluster(Phase.FINALIZED, broker(2, Mode.MIGRATING))) == [
         (
