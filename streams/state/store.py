@@ -30,6 +30,14 @@ from streams.state.sqlite import (
 
 FORMAT: Final = 3
 """The format of the tables and of the values that are packed in them."""
+KEPT_BATCHES: Final = 1000
+"""Spark repeats only the newest batch; the others remain for inspection."""
+_OLD_BATCHES: Final = """
+DELETE FROM batches WHERE batch_id < ? AND (batch_id, cluster) NOT IN (
+    SELECT max(batch_id), cluster FROM batches, json_each(place) GROUP BY cluster, key
+)
+"""
+"""All but the last batch of each source: `place` reads it, however long the source is quiet."""
 EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
 EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
 
@@ -160,8 +168,7 @@ class Store:
         with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
             for result in results:
                 self._write(batch_id, result, now_ms)
-            # Spark repeats only the newest batch; 1000 more remain for inspection.
-            self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
+            self._db.execute(_OLD_BATCHES, (batch_id - KEPT_BATCHES,))
 
     def clusters(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT cluster FROM clusters ORDER BY cluster")]
