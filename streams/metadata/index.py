@@ -49,6 +49,7 @@ class LogIndex:
     def __init__(self, path: Path, start: StreamOffset) -> None:
         self._path = path
         self._start = start
+        self._end = start
         self._entries: list[IndexEntry] = []
         self._read_until: dict[Path, int] = {}
         self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
@@ -117,6 +118,9 @@ class LogIndex:
             self._entries.append(IndexEntry(idle.path, 0, 0, last.offset, end, 0, idle=True))
 
     def _read(self, path: Path, below: int | None) -> None:
+        """Add the batches of a segment; what lies behind `below` may be half written."""
+        if below is not None and self._end.offset >= below:
+            return
         position = self._read_until.get(path, 0)
         for batch in read_file(path, position):
             if below is not None and batch.last_offset >= below:
@@ -124,6 +128,8 @@ class LogIndex:
             if batch.last_offset >= self._start.offset:
                 self._add(path, batch)
             self._read_until[path] = batch.position + batch.size
+            if batch.last_offset + 1 == below:
+                return
 
     def _add(self, path: Path, batch: Batch) -> None:
         idle = self._scan(batch)
@@ -151,6 +157,7 @@ class LogIndex:
             )
         else:
             self._entries.append(entry)
+        self._end = entry.next
 
     def _scan(self, batch: Batch) -> bool:
         """Track the transactions in the batch; return whether the batch is idle.

@@ -1,0 +1,48 @@
+"""The index of a log that grows, is pruned and is read at the same time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kio.static.primitive import i8
+
+from streams.metadata.index import LogIndex
+from streams.metadata.offsets import START
+from streams.metadata.spool import Position, Spool
+from streams.wire.build import write_batch
+from streams.wire.schema import MetadataRecord, ZkMigrationStateRecordV0
+from streams.wire.values import write_value
+
+NEWS = ZkMigrationStateRecordV0(zk_migration_state=i8(1))
+
+
+def made(start: int, records: Sequence[MetadataRecord]) -> bytes:
+    """A batch for each record."""
+    return b"".join(
+        write_batch(start + at, 1, 1000, [write_value(each)]) for at, each in enumerate(records)
+    )
+
+
+def append(spool: Spool, *records: MetadataRecord) -> None:
+    start = spool.position.next_offset
+    spool.append(made(start, records), Position(start + len(records), 1))
+
+
+def test_what_is_half_written_behind_the_end_is_no_damage(tmp_path: Path) -> None:
+    """The follower writes at the same time, or has failed to: the disk was full."""
+    with Spool(tmp_path) as spool:
+        append(spool, NEWS)
+        index = LogIndex(tmp_path, START)
+        segment = tmp_path / f"{0:020d}.log"
+        half = made(1, [NEWS])
+        for size in range(1, len(half)):
+            whole = segment.stat().st_size
+            with segment.open("ab") as file:
+                file.write(half[:size])
+            index.refresh(spool.position.next_offset)
+            assert index.damage is None
+            with segment.open("ab") as file:
+                file.truncate(whole)
+        append(spool, NEWS)
+        index.refresh(spool.position.next_offset)
+    assert index.damage is None
+    assert [each.next.offset for each in index.entries] == [1, 2]
