@@ -112,10 +112,11 @@ class LogIndex:
 
     def _skip(self, idle: Idle) -> None:
         """Add a deleted range, which held only no-op records."""
-        last = self._entries[-1].next if self._entries else self._start
+        last = self._end
         if idle.from_offset <= last.offset < idle.to_offset:
-            end = last._replace(offset=idle.to_offset)
-            self._entries.append(IndexEntry(idle.path, 0, 0, last.offset, end, 0, idle=True))
+            self._end = last._replace(offset=idle.to_offset)
+            entry = IndexEntry(idle.path, 0, 0, last.offset, self._end, 0, idle=True)
+            self._entries.append(entry)
 
     def _read(self, path: Path, below: int | None) -> None:
         """Add the batches of a segment; what lies behind `below` may be half written."""

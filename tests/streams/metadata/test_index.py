@@ -7,9 +7,10 @@ from kio.static.primitive import i8
 
 from streams.metadata.index import LogIndex
 from streams.metadata.offsets import START
+from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
 from streams.wire.build import write_batch
-from streams.wire.schema import MetadataRecord, ZkMigrationStateRecordV0
+from streams.wire.schema import MetadataRecord, NoOpRecordV0, ZkMigrationStateRecordV0
 from streams.wire.values import write_value
 
 NEWS = ZkMigrationStateRecordV0(zk_migration_state=i8(1))
@@ -46,3 +47,20 @@ def test_what_is_half_written_behind_the_end_is_no_damage(tmp_path: Path) -> Non
         index.refresh(spool.position.next_offset)
     assert index.damage is None
     assert [each.next.offset for each in index.entries] == [1, 2]
+
+
+def test_no_op_records_that_were_deleted_unread_leave_no_gap(tmp_path: Path) -> None:
+    """Between two batches the spool replaces a segment of which the rest was not read yet."""
+    no_op = NoOpRecordV0()
+    with Spool(tmp_path, segment_bytes=2 * len(made(0, [no_op]))) as spool:
+        append(spool, NEWS, NEWS)
+        append(spool, no_op)
+        index = LogIndex(tmp_path, START)
+        index.refresh(spool.position.next_offset)
+        at = index.entries[-1].next
+        index.forget(at.offset)
+        append(spool, no_op)
+        append(spool, NEWS)
+        spool.retain(at.offset)
+        index.refresh(spool.position.next_offset)
+        assert Planner(index, finite=False).latest(at, 1000).offset == spool.position.next_offset
