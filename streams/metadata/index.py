@@ -133,6 +133,9 @@ class LogIndex:
                 return
 
     def _add(self, path: Path, batch: Batch) -> None:
+        if batch.base_offset > self._end.offset:
+            # Only a checkpoint fills the gap, and none is made within a transaction.
+            self._transaction = None
         idle = self._scan(batch)
         transaction = self._transaction
         entry = IndexEntry(

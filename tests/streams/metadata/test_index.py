@@ -5,12 +5,18 @@ from pathlib import Path
 
 from kio.static.primitive import i8
 
+from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata.index import LogIndex
-from streams.metadata.offsets import START
+from streams.metadata.offsets import NONE, START
 from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
 from streams.wire.build import write_batch
-from streams.wire.schema import MetadataRecord, NoOpRecordV0, ZkMigrationStateRecordV0
+from streams.wire.schema import (
+    BeginTransactionRecordV0,
+    MetadataRecord,
+    NoOpRecordV0,
+    ZkMigrationStateRecordV0,
+)
 from streams.wire.values import write_value
 
 NEWS = ZkMigrationStateRecordV0(zk_migration_state=i8(1))
@@ -64,3 +70,20 @@ def test_no_op_records_that_were_deleted_unread_leave_no_gap(tmp_path: Path) -> 
         spool.retain(at.offset)
         index.refresh(spool.position.next_offset)
         assert Planner(index, finite=False).latest(at, 1000).offset == spool.position.next_offset
+
+
+def test_a_checkpoint_ends_the_transaction_before_it(tmp_path: Path) -> None:
+    """Its end was in the records that the quorum has deleted."""
+    begin = BeginTransactionRecordV0(name=None)
+    with Spool(tmp_path) as spool:
+        append(spool, NEWS, begin)
+        index = LogIndex(tmp_path, START)
+        index.refresh(spool.position.next_offset)
+        assert index.entries[-1].next.transaction == 1
+        spool.begin_snapshot(OffsetAndEpoch(9, 1))
+        spool.append_snapshot(made(0, [NEWS]))
+        spool.complete_snapshot()
+        append(spool, NEWS, begin)
+        index.refresh(spool.position.next_offset)
+    assert index.damage is None
+    assert [each.next.transaction for each in index.entries[2:]] == [NONE, 10]
