@@ -59,7 +59,7 @@ class Planner:
 
         If the log has the records from `start`, the batch consists of them; otherwise of the
         earliest checkpoint after it, alone. While the log is live, no-op records at the end stay
-        for a later batch, unless `idle` requests them.
+        for a later batch, unless `idle` requests them, or a checkpoint follows.
 
         Raises:
             LogGap: there are only later records, and no checkpoint.
@@ -77,6 +77,12 @@ class Planner:
             size += entry.size
             if not entry.idle or self._finite or idle or self._long_idle(end, entry):
                 end = entry.next
+        if (
+            end == start
+            and not self._finite
+            and self._index.checkpoint_for(entries[-1].next.offset)
+        ):
+            return entries[-1].next  # a gap follows: these no-op records will not become more
         return end
 
     def slices(self, start: StreamOffset, end: StreamOffset) -> list[Slice]:

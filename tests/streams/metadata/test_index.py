@@ -87,3 +87,18 @@ def test_a_checkpoint_ends_the_transaction_before_it(tmp_path: Path) -> None:
         index.refresh(spool.position.next_offset)
     assert index.damage is None
     assert [each.next.transaction for each in index.entries[2:]] == [NONE, 10]
+
+
+def test_a_few_no_op_records_before_a_checkpoint_do_not_wait_for_more(tmp_path: Path) -> None:
+    with Spool(tmp_path) as spool:
+        append(spool, NoOpRecordV0())
+        spool.begin_snapshot(OffsetAndEpoch(9, 1))
+        spool.append_snapshot(made(0, [NEWS]))
+        spool.complete_snapshot()
+        append(spool, NEWS)
+        index = LogIndex(tmp_path, START)
+        index.refresh(spool.position.next_offset)
+    planner, at = Planner(index, finite=False), START
+    for end in (1, 9, 10):
+        at = planner.latest(at, 1000)
+        assert at.offset == end
