@@ -92,6 +92,12 @@ class LogIndex:
             except (WireError, IllegalTransaction) as error:
                 self.damage = error
                 return
+            except FileNotFoundError:
+                if part in list_log(self._path).segments:
+                    raise
+                # The spool deleted it meanwhile; each attempt more needs another deletion.
+                self.refresh(below)
+                return
 
     def forget(self, before: int) -> None:
         """Drop the entries that end at or before the committed offset `before`."""

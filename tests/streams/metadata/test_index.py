@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from kio.static.primitive import i8
 
 from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata.index import LogIndex
+from streams.metadata.log_files import list_log
 from streams.metadata.offsets import NONE, START
 from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
@@ -102,3 +104,20 @@ def test_a_few_no_op_records_before_a_checkpoint_do_not_wait_for_more(tmp_path: 
     for end in (1, 9, 10):
         at = planner.latest(at, 1000)
         assert at.offset == end
+
+
+def test_a_segment_that_is_deleted_between_listing_and_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_op = NoOpRecordV0()
+    with Spool(tmp_path, segment_bytes=2 * len(made(0, [no_op]))) as spool:
+        append(spool, no_op)
+        append(spool, no_op)
+        listed = [list_log(tmp_path)]
+        append(spool, NEWS)
+        monkeypatch.setattr(
+            "streams.metadata.index.list_log", lambda path: (listed or [list_log(path)]).pop()
+        )
+        index = LogIndex(tmp_path, START)
+        index.refresh(spool.position.next_offset)
+        assert [each.next.offset for each in index.entries] == [2, 3]
