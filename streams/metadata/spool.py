@@ -80,7 +80,7 @@ class Spool:
         self._mutex = threading.RLock()
         self._segment: FileIO | None = None
         self._segment_no_op_only = True
-        self._torn = False
+        self._torn_at: int | None = None
         self._part: tuple[OffsetAndEpoch, FileIO] | None = None
         self._part_rest = b""
         directory.mkdir(parents=True, exist_ok=True)
@@ -132,8 +132,7 @@ class Spool:
             CommittedLogDiverged: the log with this beginning is an earlier log of the spool.
         """
         with self._mutex:
-            if self._torn:
-                self.recover()
+            self._mend()
             self.drop_snapshot()
             then = self._info.restarted(head, self.directory)
             log_files.log_directory(self.directory, then.log).mkdir(exist_ok=True)
@@ -170,7 +169,6 @@ class Spool:
         deleted now.
         """
         with self._mutex:
-            self._torn = False
             self._close_segment()
             for part in self._home.glob(f"*{log_files.PART_SUFFIX}"):
                 part.unlink()
@@ -232,21 +230,26 @@ class Spool:
                 the file.
         """
         with self._mutex:
-            if self._torn:
-                self.recover()
+            self._mend()
             here = self._position
             if position.log != here.log or position.next_offset <= here.next_offset:
                 raise ValueError(f"{position} does not lie beyond {here}")
             segment = self._writable_segment()
-            try:
-                write_all(segment, redacted(records))
-                os.fdatasync(segment.fileno())
-            except OSError:
-                self._torn = True
-                raise
+            self._torn_at = segment.tell()
+            write_all(segment, redacted(records))
+            os.fdatasync(segment.fileno())
+            self._torn_at = None
             if self._segment_no_op_only:
                 self._segment_no_op_only = survey(records, "the reply").no_op_only
             self._position = position
+
+    def _mend(self) -> None:
+        """Cut off all that a failed append left: it will be fetched again."""
+        if self._torn_at is not None and self._segment is not None:
+            self._segment.truncate(self._torn_at)
+            self._segment.seek(self._torn_at)
+            os.fsync(self._segment.fileno())
+        self._torn_at = None
 
     def _writable_segment(self) -> FileIO:
         if self._segment is not None and self._segment.tell() >= self._segment_bytes:
@@ -285,6 +288,7 @@ class Spool:
     def begin_snapshot(self, snapshot: OffsetAndEpoch) -> None:
         """Start to write a snapshot; an earlier incomplete one is deleted."""
         with self._mutex:
+            self._mend()
             self.drop_snapshot()
             name = log_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch).name
             path = self._home / (name + log_files.PART_SUFFIX)

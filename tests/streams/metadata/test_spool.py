@@ -125,6 +125,46 @@ def test_a_full_disk_leaves_the_position_and_the_next_append_mends_the_file(
     assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2, 3)
 
 
+@pytest.mark.parametrize("size", range(0, len(log(3, 1, 1)) + 1, 20))
+def test_no_part_of_a_failed_append_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Not even its whole batches: the follower fetches all of them again, and perhaps more."""
+    with Spool(tmp_path) as spool:
+        fill(spool, 2)
+
+        def full(file: object, content: bytes) -> None:
+            write_all(file, content[:size])  # type: ignore[arg-type]
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("streams.metadata.spool.write_all", full)
+        with pytest.raises(OSError, match="No space left"):
+            spool.append(log(3, 1, 1, start=2), Position(7, 1))
+        monkeypatch.undo()
+        spool.append(log(3, 1, 1, 1, start=2), Position(8, 1))
+        assert spool.position == Position(8, 1)
+    assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2, 3, 1, 1, 1)
+
+
+def test_no_part_of_a_failed_append_stays_before_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Spool(tmp_path) as spool:
+        fill(spool, 2)
+
+        def full(file: object, content: bytes) -> None:
+            write_all(file, content[:10])  # type: ignore[arg-type]
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("streams.metadata.spool.write_all", full)
+        with pytest.raises(OSError, match="No space left"):
+            fill(spool, 3)
+        monkeypatch.undo()
+        take_snapshot(spool, 20, 1)
+        fill(spool, 1)
+    assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2)
+
+
 def test_data_is_synced_before_the_position_moves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
