@@ -196,7 +196,8 @@ def is_news(last: NodeFact | None, now: NodeFact) -> bool:
     match last, now:
         case JmxSeen(), JmxSeen():
             # By the time of the reading: the same scrape is not a new fact.
-            return now.read_ms - last.read_ms >= AGAIN_MS or _shape(last) != _shape(now)
+            # A clock that was set back counts, not the jitter of a scrape's age.
+            return abs(now.read_ms - last.read_ms) >= AGAIN_MS or _shape(last) != _shape(now)
         case JmxUnreachable(), JmxUnreachable():
             return now.why != last.why
         case _:

@@ -313,7 +313,7 @@ def is_news(last: Disks | None, now: Disks) -> bool:
         case DisksSeen(), DisksSeen():
             return (
                 any(each.futures for each in now.log_dirs)
-                or now.seen_ms - last.seen_ms >= AGAIN_MS
+                or not 0 <= now.seen_ms - last.seen_ms < AGAIN_MS  # the clock may be set back
                 or _differ(last.log_dirs, now.log_dirs)
             )
         case DisksUnreachable(), DisksUnreachable():

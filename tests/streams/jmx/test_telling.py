@@ -24,6 +24,8 @@ def later(ms: int, **changes: object) -> JmxSeen:
         (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 7))), False),
         (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 700))), True),
         (SEEN, later(10, numbers=(("ZkMigrationState", 1),)), True),
+        # The clock was set back.
+        (later(10 * AGAIN_MS), SEEN, True),
         # Prometheus gives the same scrape again.
         (SEEN, later(AGAIN_MS, read_ms=1000), False),
         (SEEN, GONE, True),

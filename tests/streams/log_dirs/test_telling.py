@@ -55,6 +55,10 @@ def test_it_is_told_again_after_a_minute() -> None:
     assert is_news(LAST, seen(61_000))
 
 
+def test_it_is_told_again_when_the_clock_was_set_back() -> None:
+    assert is_news(seen(3_600_000), seen(1_000))
+
+
 def test_each_poll_of_a_move_is_news() -> None:
     """Three polls without progress make a move stuck; KIP-113, "Create DescribeLogDirsResponse"."""
     moving = seen(futures=1)
