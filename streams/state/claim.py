@@ -23,6 +23,8 @@ from streams.state.files import try_lock
 
 LOCK_FILE: Final = "lock"
 _HOLDER_BYTES_MAX: Final = 1000
+_SAME_S: Final = 0.005
+"""Linux counts the starts of processes in hundredths of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +32,14 @@ class Holder:
     """A process that claimed a state directory.
 
     Attributes:
-        created_s: start time of the process; together with the process id it is unique on a host.
+        after_boot_s: start of the process after that of the host, which no setting of the clock
+            moves; together with the process id it is unique on a host.
         since: when the process claimed the directory, as ISO 8601 in UTC.
     """
 
     host: str
     pid: int
-    created_s: float
+    after_boot_s: float
     command: str
     since: str
 
@@ -49,9 +52,14 @@ class Holder:
         if self.host != socket.gethostname():
             return None
         try:
-            return psutil.Process(self.pid).create_time() == self.created_s
+            return abs(_after_boot_s(self.pid) - self.after_boot_s) < _SAME_S
         except psutil.Error:
             return False
+
+
+def _after_boot_s(pid: int) -> float:
+    # psutil adds the time of the boot by today's clock.
+    return psutil.Process(pid).create_time() - psutil.boot_time()
 
 
 class StateDirInUse(Exception):
@@ -101,7 +109,7 @@ def _sign(file: FileIO) -> None:
     me = Holder(
         host=socket.gethostname(),
         pid=pid,
-        created_s=psutil.Process(pid).create_time(),
+        after_boot_s=_after_boot_s(pid),
         command=" ".join(["kraftgate", *sys.argv[1:2]]),
         since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
@@ -116,11 +117,21 @@ def test_an_earlier_versions_lock_names_nobody(tmp_path: Path, left: str) -> Non
 
 def test_a_process_of_another_host_may_run_still(tmp_path: Path) -> None:
     """A state directory on shared storage: that its id is free here says nothing."""
-    there = Holder(host="elsewhere", pid=1, created_s=0.0, command="kraftgate run", since="2026")
+    there = Holder(host="elsewhere", pid=1, after_boot_s=-1.0, command="kraftgate run", since="")
     (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(there)))
     assert not_followed(tmp_path) is None
     (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(replace(there, host=socket.gethostname()))))
     assert not_followed(tmp_path) is not None
+
+
+def test_a_clock_that_is_set_ends_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux reports the boot, and psutil each process's start, by the clock as it is set now."""
+    with claimed(tmp_path):
+        booted = psutil.boot_time()
+        monkeypatch.setattr("psutil._psplatform.boot_time", lambda: booted + 3600)
+        assert not_followed(tmp_path) is None
 
 
 def test_nobody_ever_followed(tmp_path: Path) -> None:
