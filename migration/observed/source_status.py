@@ -132,8 +132,11 @@ def stale_ms(status: SourceStatus, now_ms: int) -> int | None:
 
 
 def is_silent(status: SourceStatus, now_ms: int) -> bool:
-    """Return whether the process that follows the cluster stopped writing its status."""
-    return not status.finished and now_ms - status.observed_ms > STALE_AFTER_MS
+    """Return whether the process that follows the cluster stopped writing its status.
+
+    A report of the future is of before the clock was set back.
+    """
+    return not status.finished and abs(now_ms - status.observed_ms) > STALE_AFTER_MS
 
 
 def is_current(status: SourceStatus, now_ms: int) -> bool:
@@ -142,8 +145,10 @@ def is_current(status: SourceStatus, now_ms: int) -> bool:
         return False
     if status.finished:
         return True
-    age = stale_ms(status, now_ms)
-    return age is not None and age <= STALE_AFTER_MS and not is_silent(status, now_ms)
+    replied_ms = status.last_reply_ms
+    if replied_ms is None or is_silent(status, now_ms):
+        return False
+    return abs(now_ms - replied_ms) <= STALE_AFTER_MS
 
 
 def meaningful_end(status: SourceStatus) -> int | None:

@@ -1,6 +1,7 @@
 """How old data is."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,13 @@ def test_only_a_recent_answer_is_current(status: SourceStatus, now: int) -> None
         age = stale_ms(status, now)
         assert status.finished or (age is not None and age <= STALE_AFTER_MS)
     assert not is_current(NO_STATUS, now)
+
+
+def test_an_answer_of_before_the_clock_was_set_back_is_not_recent() -> None:
+    answered = SourceStatus(observed_ms=NOW, last_reply_ms=NOW + STALE_AFTER_MS)
+    assert is_current(answered, NOW)
+    assert not is_current(replace(answered, last_reply_ms=NOW + STALE_AFTER_MS + 1), NOW)
+    assert not is_current(answered, NOW - STALE_AFTER_MS - 1)
 
 
 def test_behind_counts_what_is_committed_and_unread() -> None:
