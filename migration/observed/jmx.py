@@ -22,7 +22,7 @@ _TOLD: Final = (
 """Each change of these is an event; the other numbers change all the time."""
 READ_GAP_MS: Final = 90_000
 """A node that answers is read every 10 s, and a fact arrives at least every 30 s. The queue's state
-in a longer gap, such as a restart of Kraftgate, is unknown."""
+in a longer gap, such as a restart of Kraftgate or a clock that was set back, is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ def _queue(
         return None
     if was is None:
         collected.add(EventKind.ASSIGNMENTS_QUEUED, fact.node, queued=now)
-    if was is None or fact.read_ms - (before.read_ms or 0) > READ_GAP_MS:
+    if was is None or abs(fact.read_ms - (before.read_ms or 0)) > READ_GAP_MS:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=fact.read_ms)
     if now < was.value:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=was.filled_ms)

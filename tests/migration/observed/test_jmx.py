@@ -72,6 +72,11 @@ def test_silence_leaves_the_queue_as_it_was() -> None:
     assert image.nodes[1].queue == QueueFloor(value=5, since_ms=10, filled_ms=10)
 
 
+def test_a_queue_has_no_age_of_before_the_clock_was_set_back() -> None:
+    image, _ = after(seen(READ_GAP_MS + 11, **{QUEUE: 5}), seen(10, **{QUEUE: 5}))
+    assert image.nodes[1].queue == QueueFloor(value=5, since_ms=10, filled_ms=10)
+
+
 def test_what_a_queue_did_while_nobody_read_it_is_not_known() -> None:
     first, later = seen(10, **{QUEUE: 5}), 10 + READ_GAP_MS
     image, _ = after(first, seen(later, **{QUEUE: 5}))
