@@ -38,6 +38,8 @@ DELETE FROM batches WHERE batch_id < ? AND (batch_id, cluster) NOT IN (
 )
 """
 """All but the last batch of each source: `place` reads it, however long the source is quiet."""
+_DELETED_EVERY: Final = 100
+"""Batches; finding the last ones reads all that are kept."""
 EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
 EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
 
@@ -168,7 +170,8 @@ class Store:
         with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
             for result in results:
                 self._write(batch_id, result, now_ms)
-            self._db.execute(_OLD_BATCHES, (batch_id - KEPT_BATCHES,))
+            if batch_id % _DELETED_EVERY == 0:
+                self._db.execute(_OLD_BATCHES, (batch_id - KEPT_BATCHES,))
 
     def clusters(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT cluster FROM clusters ORDER BY cluster")]

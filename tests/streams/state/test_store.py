@@ -26,19 +26,19 @@ def test_the_place_of_a_quiet_source_stays_however_many_batches_others_have(
     with Store.open(tmp_path / "store.db") as store:
         store.commit(0, [result("a", {"zookeeper": 7}), result("b", {"jmx": 3})], 1)
         store.commit(1, [result("a", {"zookeeper": 9})], 1)
-        for batch_id in (KEPT_BATCHES + 1, 3 * KEPT_BATCHES):
+        for batch_id in (2 * KEPT_BATCHES, 4 * KEPT_BATCHES):
             store.commit(batch_id, [result("a", {"kraft_metadata": batch_id})], 1)
         assert store.place("a", "zookeeper") == 9
-        assert store.place("a", "kraft_metadata") == 3 * KEPT_BATCHES
+        assert store.place("a", "kraft_metadata") == 4 * KEPT_BATCHES
         assert store.place("b", "jmx") == 3
-        assert store.applied(KEPT_BATCHES + 1) == {}
+        assert store.applied(2 * KEPT_BATCHES) == {}
 
 
 def test_old_batches_without_the_last_of_any_source_go(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db") as store:
-        for batch_id in (0, 1, KEPT_BATCHES + 2):
+        for batch_id in (0, 1, 2 * KEPT_BATCHES):
             store.commit(batch_id, [result("a", {"jmx": batch_id})], 1)
-        assert [bool(store.applied(each)) for each in (0, 1, KEPT_BATCHES + 2)] == [
+        assert [bool(store.applied(each)) for each in (0, 1, 2 * KEPT_BATCHES)] == [
             False,
             False,
             True,
