@@ -1,6 +1,7 @@
 """Performs steps: shows them to an operator, or starts a hook and records its outcome."""
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,6 +28,8 @@ from orchestrator.runbook.templates import render
 OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
 it."""
+_OUTPUT_JSON_MAX: Final = 50_000
+"""In JSON a byte of the output may take six, and an entry of the trail has a maximum."""
 
 Record = Callable[[Body], None]
 MakeHook = Callable[[str, Mapping[str, str], Mapping[str, str]], Hook | None]
@@ -198,11 +201,18 @@ def _ended(id_: str, run: str, found: Ended) -> entries.StepEnded:
         exit_code=outcome.exit_code,
         signal=outcome.signal,
         took_ms=outcome.ended_ms - outcome.started_ms,
-        output=output[-OUTPUT_RECORDED_MAX:].decode("utf-8", "replace"),
+        output=_recorded(output),
         output_bytes=outcome.output_bytes,
         output_sha256=hashlib.sha256(output).hexdigest(),
         still_running=outcome.still_running,
     )
+
+
+def _recorded(output: bytes) -> str:
+    text = output[-OUTPUT_RECORDED_MAX:].decode("utf-8", "replace")
+    while len(json.dumps(text, ensure_ascii=False).encode()) > _OUTPUT_JSON_MAX:
+        text = text[len(text) // 2 :]
+    return text
 
 
 def _why_unknown(found: Unknown) -> str:

@@ -150,15 +150,15 @@ class Outside(HookRuns, ClusterLock):
             self.recorded = None
         return self.reachable
 
-    def ends(self, exit_code: int) -> None:
+    def ends(self, exit_code: int, said: bytes = b"it said this\n") -> None:
         output = self.folder / "output"
-        output.write_text("it said this\n")
+        output.write_bytes(said)
         outcome = Outcome(
             end=End.EXITED,
             exit_code=exit_code,
             started_ms=NOW_MS,
             ended_ms=NOW_MS + 5,
-            output_bytes=13,
+            output_bytes=len(said),
             left_out_bytes=0,
         )
         self.now = Ended(outcome=outcome, output=output)
@@ -328,6 +328,13 @@ def test_a_failed_hook_is_not_repeated_unasked(night: Night) -> None:
     )
     night.settle()
     assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\xff", b"\x1b"])
+def test_the_end_of_a_hook_is_recorded_whatever_it_printed(night: Night, byte: bytes) -> None:
+    night.settle()
+    night.outside.ends(1, byte * 20_000 + b"\nthe last line\n")
+    assert night.settle().output[-1] == "the last line"
 
 
 def test_a_failed_hook_comes_with_its_decisions_at_once(night: Night) -> None:
