@@ -61,6 +61,8 @@ _SILENT_S_MAX: Final = 300.0
 """A broker that restarts answers again within this time."""
 _THROTTLED_S_MAX: Final = 15.0
 _NAMED_MAX: Final = 20
+_RECORDED_MAX: Final = 50
+"""Replicas in one entry of the audit trail, whose size is limited."""
 _CANCELLED_POLLS_MAX: Final = 30
 _COMPLETED: Final = Progress.COMPLETED
 
@@ -332,7 +334,8 @@ class MoveRun:
             for each in moves
             if each.path is not None and (to := targets.get(each.at)) is not None
         )
-        self._held.record(MoveSent(broker=broker, replicas=sent))
+        for at in range(0, len(sent), _RECORDED_MAX):
+            self._held.record(MoveSent(broker=broker, replicas=sent[at : at + _RECORDED_MAX]))
         refused = self._requests.alter(broker, targets)
         if isinstance(refused, Unknown):  # whether it arrived is shown by the next poll
             self._unsent[broker] += 1

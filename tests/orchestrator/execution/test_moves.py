@@ -264,6 +264,20 @@ def test_no_more_replicas_of_a_broker_move_at_once(machine: Machine) -> None:
     assert most == 1
 
 
+def test_a_request_of_any_length_is_recorded(tmp_path: Path) -> None:
+    """A topic's name may have 249 characters; --at-once permits 1000 replicas of a broker."""
+    names = {1: [f"{'long' * 62}-{number}" for number in range(1000)]}
+    one = Machine(tmp_path)
+    one.kafka = Kafka(names)
+    one.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        one.apply(plan(names, throttled=False), at_once=1000, polls_max=1)
+    assert len(one.kafka.copies) == 1000
+    one.cancel(plan(names, throttled=False))
+    assert not one.kafka.copies
+    one.log.close()
+
+
 def _calls(folder: Path) -> int:
     one = Machine(folder)
     one.apply(FEW)
