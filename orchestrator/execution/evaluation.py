@@ -64,6 +64,7 @@ class PartEvaluator:
         self._facts = facts
         self._held_since: dict[tuple[str, Part], int] = {}
         self._joint: dict[tuple[str, Part], JointConditions] = {}
+        self._evaluated: set[tuple[str, Part]] = set()
         self._recorded_ms: dict[tuple[str, Part], int] = {}
 
     def evaluate(
@@ -79,12 +80,20 @@ class PartEvaluator:
             return PartResult(holds=True, verdict=Verdict.SATISFIED, findings=(), entry=None)
         self._facts.keep(conditions)
         key = (state.id, part)
+        self._evaluated.add(key)
         joint = self._joint.setdefault(key, JointConditions(conditions))
         findings = joint.evaluate(view)
         verdict = verdict_of(findings)
         holds = self._confirmed(key, conditions, verdict, view)
         entry = self._changed(state, part, findings, verdict, view.now_ms, facts)
         return PartResult(holds=holds, verdict=verdict, findings=findings, entry=entry)
+
+    def begin_tick(self) -> None:
+        """Start over with each part that was not evaluated in the tick before."""
+        for key in self._joint.keys() - self._evaluated:
+            del self._joint[key]
+            self._held_since.pop(key, None)
+        self._evaluated.clear()
 
     def forget(self) -> None:
         """Start over: what held is not known to have held without interruption."""

@@ -96,6 +96,7 @@ class Executor:
             HookError: the state of a hook cannot be read.
         """
         self._now_ms = view.now_ms
+        self._evaluator.begin_tick()
         execution = self._trail.state()
         if execution is None:
             return None

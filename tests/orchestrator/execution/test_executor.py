@@ -807,6 +807,26 @@ def test_a_soak_that_is_interrupted_begins_anew(final: Night) -> None:
     assert steps_of(final) == ["finalize"]
 
 
+def test_a_soak_does_not_count_while_its_gate_is_not_evaluated(tmp_path: Path) -> None:
+    """The gate of a step that is not needed is evaluated only as long as it is not needed."""
+    gate = 'already: [all_brokers(kraft)]\n    needs: ["broker_mode(2, zookeeper)"]\n    step'
+    text = FINAL.replace("step: {name: enter-kraft", f"{gate}: {{name: enter-kraft")
+    night = Night(tmp_path, runbook=text)
+    night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
+    night.settle()
+    night.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
+    night.look(20)
+    night.brokers = (kraft(1), migrating(2))
+    night.look(20)
+    night.brokers = (kraft(1), kraft(2))
+    result = night.look(4)
+    assert result.checkpoint == "remove"
+    assert result.holds[0].startswith("soak(10s)")
+    night.look(45)
+    assert night.place("remove").how == "already"
+    night.log.close()
+
+
 def test_a_repeated_step_soaks_again(final: Night) -> None:
     final.look(50)
     approve(final, ANNA, "stop")
