@@ -39,6 +39,7 @@ _SAY_DONE: Final = (
     "an operator's decision that the step is done, since the gate held before it already: {}"
 )
 _HAND_OVER: Final = "its step, which is shown to be done by hand; to hand it to its hook: {}"
+_POLL_GATE: Final = "a poll of what its gate needs, to know whether it holds before the step"
 How = Literal["opened", "already"]
 
 
@@ -79,6 +80,7 @@ class Executor:
         self._trail = trail
         self._fence = fence
         self._commands = commands
+        self._facts = facts
         self._evaluator = PartEvaluator(facts)
         self._own = frozenset(each.name for each in loaded.runbook.conditions)
         self._conditions: dict[tuple[str, Part], Sequence[Condition]] = {}
@@ -86,6 +88,7 @@ class Executor:
         self._epochs: dict[int, int | None] = {}
         self._now_ms = 0
         self._evaluating: tuple[str, Stage] | None = None
+        self._evaluating_since_ms = 0
 
     def tick(self, view: View, facts: JsonFacts) -> ExecutionStatus | None:
         """Evaluate one tick, and do what is due; None: no execution has begun.
@@ -136,6 +139,7 @@ class Executor:
             # What held before a step, or while it was not evaluated, does not count.
             self._evaluator.forget()
             self._evaluating = (instance.id, at.state.stage)
+            self._evaluating_since_ms = view.now_ms
         return self._continue(at)
 
     def _continue(self, at: _Tick) -> ExecutionStatus:
@@ -191,6 +195,9 @@ class Executor:
     def _before_step(self, at: _Tick) -> ExecutionStatus:
         if at.instance.checkpoint.already and self._evaluate(at, "already").holds:
             return self._gate(at, "already")
+        gate_is_polled = self._facts.is_polled(
+            self._bound(at.instance, "opens_when"), self._evaluating_since_ms
+        )
         needs = self._evaluate(at, "needs")
         holds = [_words(each) for each in needs.holding_back]
         elsewhere = self._steps.waits(at.execution, at.view)
@@ -211,6 +218,8 @@ class Executor:
         step = at.instance.checkpoint.step
         if step is None:
             return self._gate(at, "opened")
+        if not gate_is_polled:
+            return self._status(at.instance, (_POLL_GATE,), needs.findings, view=at.view)
         cannot = self._steps.take(
             at.execution,
             at.instance,

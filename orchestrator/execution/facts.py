@@ -74,6 +74,13 @@ class FactFinder:
         for _, name in _names(conditions):
             self._poller.poll_since(name, since_ms / 1000)
 
+    def is_polled(self, conditions: Sequence[Condition], since_ms: int) -> bool:
+        """Poll what these conditions need; return whether it was polled since `since_ms`."""
+        self.keep(conditions)
+        self.want(conditions, since_ms)
+        polled = {name for _, name in _names(conditions)} & self._poller.names
+        return all(self._poller.is_answered(name, since_ms / 1000) for name in polled)
+
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
     ) -> bool:

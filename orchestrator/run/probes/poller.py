@@ -52,6 +52,11 @@ class Poller:
         """The answers that `store_answers` stored last."""
         return self._answers
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What it can poll."""
+        return frozenset(self._polls) | self._own.keys()
+
     def store_answers(self) -> None:
         """Store the answers that have arrived."""
         for name, future in list(self._under_way.items()):

@@ -5,12 +5,20 @@ Whether hooks, lock and askers do what is said of them here is tested with real 
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from migration.assessment.conditions import Condition, DataSource, QuorumSeen, View
+from migration.assessment.conditions import (
+    Condition,
+    DataSource,
+    Finding,
+    QuorumSeen,
+    Verdict,
+    View,
+)
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import hazards
 from migration.image.summary import BrokerSummary, Mode, Phase
@@ -36,9 +44,11 @@ from orchestrator.execution.steps import Steps
 from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
+from orchestrator.run.probes.poller import Poller
 from orchestrator.runbook.load import parse
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
+from tests.orchestrator.execution.running import until
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
 
 HOME = Home(host="ops1", id="0" * 32)
@@ -95,6 +105,10 @@ class Fresh(FactFinder):
 
     def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
         pass
+
+    def is_polled(self, conditions: Sequence[Condition], since_ms: int) -> bool:
+        del conditions, since_ms
+        return True
 
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
@@ -167,12 +181,21 @@ class Outside(HookRuns, ClusterLock):
 class Night:
     """One cluster, its audit trail, and the executor."""
 
-    def __init__(self, folder: Path, *, by_hand: bool = False, runbook: str = RUNBOOK) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        by_hand: bool = False,
+        runbook: str = RUNBOOK,
+        facts: FactFinder | None = None,
+    ) -> None:
         self.loaded: Loaded = parse(runbook, folder / "small.yaml")
         self.log = AuditLog.open(folder / "audit.db")
         self.trail = ExecutionTrail(self.log, "prod")
         self.outside = Outside(folder)
         self.by_hand = by_hand
+        self.facts = facts or Fresh()
+        self.external: Mapping[str, Finding] = {}
         self.now_ms = NOW_MS
         self.brokers: tuple[BrokerSummary, ...] = (migrating(1), migrating(2))
         self.phase = Phase.HYBRID
@@ -198,7 +221,7 @@ class Night:
             loaded=self.loaded,
             trail=self.trail,
             fence=fence,
-            facts=Fresh(),
+            facts=self.facts,
             commands=Commands(options=(), cluster="prod"),
             steps=lambda tell: Steps(
                 entry=ClusterEntry(name="prod"),
@@ -222,6 +245,7 @@ class Night:
             stall_after_ms=300_000,
             not_current={},
             hazards=hazards(summary, self.now_ms, CURRENT),
+            external=self.external,
         )
 
     def look(self, times: int = 1) -> ExecutionStatus:
@@ -581,6 +605,48 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     night.settle()
     assert night.place("finalize").stage is Stage.PASSED
     night.log.close()
+
+
+OWN = """
+runbook: 1
+name: own
+title: A gate that only a poll shows
+explain: For tests.
+conditions:
+  - {name: lag, explain: It is low., shell: {argv: ["true"]}}
+checkpoints:
+  - id: consumers
+    title: The consumers move
+    explain: By hand.
+    step: {name: enter-kraft, manual: Move the consumers.}
+    opens_when: [lag]
+    rollback: none
+    rollback_reason: It is a test.
+"""
+
+
+def test_by_hand_a_gate_that_holds_is_polled_before_the_step(tmp_path: Path) -> None:
+    def lag() -> Finding:
+        return Finding(condition="lag", verdict=Verdict.SATISFIED, reason="it is 0")
+
+    def now_s() -> float:
+        return walker.now_ms / 1000
+
+    with closing(Poller({}, {"lag": lag}, clock_s=now_s)) as poller:
+        walker = Night(tmp_path, by_hand=True, runbook=OWN, facts=FactFinder(poller))
+
+        def looked() -> bool | None:
+            poller.store_answers()
+            walker.external = poller.answers.external
+            walker.look()
+            return walker.place("consumers").stage in (Stage.SHOWN, Stage.PASSED) or None
+
+        until(looked)
+        for _ in range(3):
+            assert poller.poll_again(60)
+            looked()
+        assert walker.place("consumers").stage is Stage.SHOWN
+        walker.log.close()
 
 
 def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
