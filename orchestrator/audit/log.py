@@ -6,7 +6,7 @@ the head and adds to it in one write transaction, so several processes make one 
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -80,11 +80,13 @@ class AuditLog:
         at_ms: int,
         *,
         fence: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> Entry:
         """Append a redacted entry; it is on the disk when this returns.
 
         `fence` is the value that `take_fence` returned; None for an entry that any process may
-        append, such as an approval.
+        append, such as an approval. `check` may raise an exception instead; meanwhile no other
+        process can append. It must read with `locked_entries`.
 
         Raises:
             AuditError: another process has taken the fence of this cluster, the body is longer than
@@ -95,6 +97,8 @@ class AuditLog:
             with self._writing():
                 if fence is not None:
                     self._check_fence(cluster, fence)
+                if check is not None:
+                    check()
                 entry = self._add(cluster, kind, body, at_ms)
             self._keep_head()
         return entry
@@ -129,12 +133,18 @@ class AuditLog:
             AuditError: the trail cannot be read.
         """
         with self._mutex, self._reading():
-            rows = self._db.execute(
-                f"{database.SELECT} WHERE (?1 IS NULL OR cluster = ?1) AND sequence > ?2"
-                " ORDER BY sequence LIMIT ?3",
-                (cluster, after, -1 if limit is None else limit),
-            )
-            return [database.entry(row) for row in rows]
+            return self.locked_entries(cluster, after, limit)
+
+    def locked_entries(
+        self, cluster: str | None, after: int, limit: int | None = None
+    ) -> list[Entry]:
+        """Return the same, within `check` of `append`."""
+        rows = self._db.execute(
+            f"{database.SELECT} WHERE (?1 IS NULL OR cluster = ?1) AND sequence > ?2"
+            " ORDER BY sequence LIMIT ?3",
+            (cluster, after, -1 if limit is None else limit),
+        )
+        return [database.entry(row) for row in rows]
 
     def last(self, cluster: str | None = None, count: int = 1) -> list[Entry]:
         """Return the newest entries, oldest first; by default of all clusters.

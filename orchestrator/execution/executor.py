@@ -15,6 +15,7 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
+from orchestrator.errors import ExecutionError
 from orchestrator.execution.allowed import allowed
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
@@ -34,6 +35,7 @@ from orchestrator.execution.route import (
 from orchestrator.execution.steps import Steps
 from orchestrator.run.execution_status import ExecutionStatus, Turn, status_of
 from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Step
 
 _SAY_DONE: Final = (
     "an operator's decision that the step is done, since the gate held before it already: {}"
@@ -220,14 +222,21 @@ class Executor:
             return self._gate(at, "opened")
         if not gate_is_polled:
             return self._status(at.instance, (_POLL_GATE,), needs.findings, view=at.view)
-        cannot = self._steps.take(
-            at.execution,
-            at.instance,
-            step,
-            at.view,
-            at.facts,
-            lambda: self._is_open(at),
-        )
+        return self._take(at, step)
+
+    def _take(self, at: _Tick, step: Step) -> ExecutionStatus:
+        """Begin the step, unless an operator decided otherwise in this tick."""
+        try:
+            cannot = self._steps.take(
+                at.execution,
+                at.instance,
+                step,
+                at.view,
+                at.facts,
+                lambda: self._is_open(at),
+            )
+        except ExecutionError as error:
+            return self._status(None, (str(error),))
         return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
 
     def _resume(self, at: _Tick) -> Turn | None:
@@ -391,7 +400,8 @@ class Executor:
             self._record(entries.UnexpectedChange(text=text, broker=broker.id))
 
     def _record(self, body: Body) -> None:
-        self._trail.append(body, self._now_ms, self._fence)
+        begins = isinstance(body, entries.StepShown | entries.StepStarted)
+        self._trail.append(body, self._now_ms, self._fence, unmoved=begins)
 
     def _status(
         self,

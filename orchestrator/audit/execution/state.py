@@ -137,6 +137,13 @@ class ExecutionState:
             return None
         return next((each for each in self.checkpoints.values() if not each.is_behind), None)
 
+    @property
+    def position(self) -> tuple[object, ...]:
+        """What a decision about a step is made for."""
+        at = self.current
+        where = None if at is None else (at.id, at.stage)
+        return self.sequence, self.outcome, self.path, self.paused, where
+
     def passed(self, id_: str) -> bool:
         """Return whether a checkpoint is passed; with `for_each`, whether all its instances are."""
         checkpoint = self.checkpoints.get(id_)

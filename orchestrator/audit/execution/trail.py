@@ -1,8 +1,11 @@
 """A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
-from orchestrator.audit import AuditLog
+from collections.abc import Sequence
+
+from orchestrator.audit import AuditLog, Entry
 from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.state import ExecutionState, fold
+from orchestrator.errors import ExecutionError
 
 
 class ExecutionTrail:
@@ -16,20 +19,41 @@ class ExecutionTrail:
 
     def state(self) -> ExecutionState | None:
         """Return the state from the entries of all processes; None: no execution has begun."""
-        new = self._log.entries(self.cluster, after=self._read_until)
+        return self._with(self._log.entries(self.cluster, after=self._read_until))
+
+    def _with(self, new: Sequence[Entry]) -> ExecutionState | None:
         if new:
             bodies = ((entry.sequence, entry.at_ms, body) for entry, body in Body.read(new))
             self._state = fold(self._state, bodies)
             self._read_until = new[-1].sequence
         return self._state
 
-    def append(self, body: Body, now_ms: int, fence: int | None = None) -> None:
-        """Append an entry.
+    def append(
+        self, body: Body, now_ms: int, fence: int | None = None, *, unmoved: bool = False
+    ) -> None:
+        """Append an entry; `unmoved`: only if the execution is where `state` returned it last.
 
         Raises:
             AuditError: it cannot be written, or, with `fence`, another orchestrator took over.
+            ExecutionError: with `unmoved`, the execution has moved.
         """
-        self._log.append(self.cluster, body.kind, body.as_json(), now_ms, fence=fence)
+        self._log.append(
+            self.cluster,
+            body.kind,
+            body.as_json(),
+            now_ms,
+            fence=fence,
+            check=self._require_unmoved if unmoved else None,
+        )
+
+    def _require_unmoved(self) -> None:
+        before = self._state
+        now = self._with(self._log.locked_entries(self.cluster, self._read_until))
+        if now is not None and (before is None or before.position != now.position):
+            raise ExecutionError(
+                f"the execution of {self.cluster} has moved just now: look at kraftgate status, and"
+                " retry"
+            )
 
     def take_fence(self, owner: str, now_ms: int) -> int:
         """Take the fence: from now on, entries with an earlier fence are rejected.

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_for_entry
@@ -87,8 +87,14 @@ class RequestContext:
         return execution, state
 
     def record(self, body: Body, words: str) -> None:
-        """Append the entry, and print what was done."""
-        self.trail.append(body, self.now_ms)
+        """Append the entry, and print what was done.
+
+        Raises:
+            ExecutionError: the execution has moved since it was read; a pause, its end and an abort
+                count anywhere.
+        """
+        anywhere = isinstance(body, Paused | Resumed | Aborted)
+        self.trail.append(body, self.now_ms, unmoved=not anywhere)
         self.output(f"{self.entry.name}: {words}")
 
 

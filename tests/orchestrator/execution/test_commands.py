@@ -21,6 +21,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
+from orchestrator.execution.operator.request import RequestContext
 from orchestrator.run import reader
 from orchestrator.runbook.load import parse
 from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
@@ -114,6 +115,23 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     assert given.confirmed == "prod"
     assert given.basis["phase"] == "dual-write"
     assert "epoch" in given.basis["broker 2"]
+
+
+@pytest.mark.parametrize("words", [("rollback",), ("approve", "finalize", "--confirm", "prod")])
+def test_a_decision_about_a_step_that_begins_meanwhile_is_refused(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    record = RequestContext.record
+
+    def late(at: RequestContext, body: Body, said: str) -> None:
+        desk.tell(_shown())
+        record(at, body, said)
+
+    monkeypatch.setattr(RequestContext, "record", late)
+    result = desk.types(*words, *WHY)
+    assert "has moved just now" in result.stderr
+    assert desk.log.entries("prod")[-1].kind == "step_shown"
+    assert desk.types("pause", *WHY).exit_code == ExitCode.DONE
 
 
 def test_one_login_approves_once_under_whatever_name(desk: Desk) -> None:

@@ -434,6 +434,23 @@ def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None
     assert night.outside.started == []
 
 
+def test_no_step_begins_after_a_decision_that_came_in_the_same_tick(night: Night) -> None:
+    def begin(step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
+        night.say(entries.Paused(by=ANNA, reason="wait"))
+        night.outside.begin = begun  # type: ignore[method-assign]
+        return begun(step, has_zookeeper=has_zookeeper)
+
+    begun = night.outside.begin
+    night.outside.begin = begin  # type: ignore[method-assign]
+    night.outside.now = NotStarted()
+    assert "paused by anna" in night.settle().holds[0]
+    assert (night.outside.started, night.outside.recorded) == ([], None)
+    assert "step_started" not in night.kinds()
+    night.say(entries.Resumed(by=ANNA, reason="go on"))
+    night.settle()
+    assert len(night.outside.started) == 1
+
+
 def test_without_the_lock_no_step_is_begun(night: Night) -> None:
     night.outside.lost = "its ZooKeeper session is lost"
     result = night.settle()
