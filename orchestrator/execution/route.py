@@ -127,9 +127,9 @@ def place_of(execution: ExecutionState, runbook: Runbook, view: View, id_: str |
 
 
 def step_begun(execution: ExecutionState, checkpoint: str) -> bool:
-    """Return whether the step of a checkpoint, or of one of its instances, was begun."""
+    """Return whether the step of a checkpoint or of an instance was begun, or was not needed."""
     return any(
-        was_begun(each)
+        was_begun(each) or each.stage is Stage.PASSED
         for each in execution.checkpoints.values()
         if each.id == checkpoint or each.id.startswith(f"{checkpoint}[")
     )

@@ -290,6 +290,11 @@ def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(des
     )
 
 
+def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(desk: Desk) -> None:
+    desk.tell(entries.CheckpointPassed(checkpoint="finalize[3000]", how="already", facts={}))
+    assert "cannot be taken back" in desk.refused("rollback", *WHY)
+
+
 def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
     assert "an execution of prod has not ended" in desk.refused("begin", *WHY)
     assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
