@@ -251,9 +251,9 @@ class Executor:
         )
 
     def _end_elsewhere(self, execution: ExecutionState) -> Turn | None:
-        """Return the decision about a step that another orchestrator began; None: none began."""
+        """Return the decision about a step that another orchestrator began; None: not now."""
         step = execution.elsewhere
-        if step is None:
+        if step is None or execution.outcome is not None:
             return None
         return Turn(
             text=f"Find out on {step.host} whether the hook of {step.checkpoint} has ended",

@@ -499,6 +499,10 @@ def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Ni
     assert walk.elsewhere == ELSEWHERE
     assert night.kinds().count("step_elsewhere") == 1
     assert night.outside.started == []
+    night.say(entries.Aborted(by=ANNA, reason="enough"))
+    assert night.look().commands == ()  # `decide` refuses an execution that has ended
+    night.begin()
+    night.settle()
     night.outside.recorded = None
     night.settle()
     assert night.kinds().count("step_elsewhere_ended") == 1
