@@ -51,7 +51,7 @@ class StepFence:
 
     def settle(self, execution: ExecutionState, *, has_zookeeper: bool) -> None:
         """Remove the record of a step that has ended, by its outcome or by a decision."""
-        step = self._lock.running(has_zookeeper=has_zookeeper)
+        step = self._running(execution, has_zookeeper=has_zookeeper)
         if step is not None and self._has_ended(step, execution) and self._lock.end(step):
             step = None
         if execution.elsewhere is not None and execution.elsewhere != step:
@@ -59,7 +59,7 @@ class StepFence:
 
     def waits(self, execution: ExecutionState, *, has_zookeeper: bool) -> str | None:
         """Return the text of a wait while a recorded step prevents another step."""
-        step = self._lock.running(has_zookeeper=has_zookeeper)
+        step = self._running(execution, has_zookeeper=has_zookeeper)
         if step is None:
             return None
         if self._has_ended(step, execution):
@@ -69,6 +69,16 @@ class StepFence:
         if execution.elsewhere != step:
             self._record(entries.StepElsewhere(step=step))
         return decision(step)
+
+    def _running(self, execution: ExecutionState, *, has_zookeeper: bool) -> RunningStep | None:
+        """Return the recorded step.
+
+        While ZooKeeper is no longer used and not connected, one of another orchestrator counts
+        until an operator decides that it has ended.
+        """
+        step = self._lock.running(has_zookeeper=has_zookeeper)
+        unseen = execution.elsewhere if step is None and not has_zookeeper else None
+        return step if unseen is None or self._lock.is_readable else unseen
 
     def _has_ended(self, step: RunningStep, execution: ExecutionState) -> bool:
         if step == execution.decided_elsewhere:

@@ -68,6 +68,11 @@ class ClusterLock:
             return None
         return self._zookeeper.running()
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether the record of a step, or its absence, can be read now."""
+        return self._zookeeper is None or self._zookeeper.connected
+
     def end(self, step: RunningStep) -> bool:
         """Remove the record of a step that has ended; return whether it is gone."""
         if self._zookeeper is None or not self._zookeeper.connected:

@@ -155,8 +155,11 @@ class Outside(HookRuns, ClusterLock):
         return Held(token=1, until_s=math.inf)
 
     def running(self, *, has_zookeeper: bool) -> RunningStep | None:
-        del has_zookeeper
-        return self.recorded
+        return self.recorded if has_zookeeper or self.reachable else None
+
+    @property
+    def is_readable(self) -> bool:
+        return self.reachable
 
     def end(self, step: RunningStep) -> bool:
         assert step == self.recorded
@@ -507,6 +510,19 @@ def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Ni
     night.settle()
     assert night.kinds().count("step_elsewhere_ended") == 1
     assert len(night.outside.started) == 1
+
+
+def test_a_step_elsewhere_has_not_ended_because_zookeeper_is_off(night: Night) -> None:
+    """The hook that finalizes runs on another host, and is not done with the last controller."""
+    at_finalize(night)
+    night.outside.recorded = ELSEWHERE
+    night.settle()
+    night.phase = Phase.FINALIZED
+    night.outside.reachable = False
+    assert night.settle().holds[0].startswith("a decision: ")
+    assert "step_elsewhere_ended" not in night.kinds()
+    night.say(entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing"))
+    assert not night.settle().holds[0].startswith("a decision: ")
 
 
 def test_a_person_decides_that_the_hook_of_another_orchestrator_has_ended(night: Night) -> None:
