@@ -38,6 +38,7 @@ from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
+from streams.state.files import replace_file
 from streams.state.source_status import now_ms
 
 _WRITE_EVERY_MS: Final = 2_000
@@ -219,7 +220,7 @@ def _keep(file: Path, loaded: Loaded) -> None:
     """Store a copy of the executed runbook: the audit trail names it by its hash."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(loaded.path.read_bytes())
+        replace_file(file, loaded.path.read_bytes())
 
 
 def _evidence(one: ClusterRead) -> dict[str, object]:
