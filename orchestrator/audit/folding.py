@@ -18,7 +18,7 @@ def folded(found: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
 
 
 def checked_text(times: int) -> str:
-    """Return how many entries a folded one stands for; "": itself."""
+    """Return the number of folded entries, such as " (checked 92 times)"; "": only one."""
     return f" (checked {times} times)" if times > 1 else ""
 
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 from migration.metadata.records import Record
 from orchestrator.lab import Lab, LabSpec
 from streams.wire.batches import read_batches
 from streams.wire.records import read_record
-from tests.bench.measure import MeasuringFailed, tree
+from tests.bench.measure import MeasuringFailed
+from tests.support.processes import kill_tree
 
 CLUSTER: Final = "bench"
 _START_S_MAX: Final = 120.0
@@ -130,11 +129,7 @@ def following(
     finally:
         if process.poll() is None:
             # The sources still write to the state directory, which is removed after this.
-            doomed = tree(process.pid)
-            for each in doomed:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    each.kill()
-            psutil.wait_procs(doomed)
+            kill_tree(process.pid)
             process.wait()
 
 

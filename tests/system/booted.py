@@ -21,7 +21,6 @@ from tests.support.polling import PATIENCE_S, until
 USER: Final = "kraftgate"
 _UID: Final = 987
 _CGROUPS: Final = Path("/sys/fs/cgroup")
-_UNITS: Final = "/run/units"
 _TARGETS: Final = ("sysinit", "basic", "multi-user", "network-online", "shutdown")
 _NAMESPACES: Final = ("--fork", "--kill-child", "--pid", "--mount", "--uts", "--ipc", "--cgroup")
 _MOUNTS: Final = """
@@ -116,13 +115,11 @@ class Booted:
 
     def wait_for(self, unit: str, state: str) -> None:
         """Wait until a unit's ActiveState is this one."""
-        seen = [""]
-
-        def holds() -> bool:
-            seen[:] = [self.shows(unit, "ActiveState")]
-            return seen == [state]
-
-        until(holds, f"{unit} to be {state}", lambda: seen)
+        until(
+            lambda: self.shows(unit, "ActiveState") == state,
+            f"{unit} to be {state}",
+            lambda: self.shows(unit, "ActiveState"),
+        )
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -17,6 +17,7 @@ from orchestrator.errors import ExitCode
 from streams.state.claim import claimed
 from streams.state.store import Store, StoreError
 from tests.support.polling import polls
+from tests.support.processes import kill_tree
 
 CLUSTER = "lab"
 
@@ -76,13 +77,7 @@ class Killed:
     def kill(self) -> None:
         """kill -9 of the driver and everything it started, at once."""
         assert self._process is not None
-        doomed = [psutil.Process(self._process.pid), *self._below()]
-        for each in doomed:
-            try:
-                each.kill()
-            except psutil.NoSuchProcess:
-                continue
-        psutil.wait_procs(doomed, timeout=120)
+        kill_tree(self._process.pid)
         self._process.wait(120)
 
     def interrupt(self) -> int:

@@ -89,13 +89,10 @@ class Picture:
             for block in self._blocks:
                 parts += block.printed or block.draw(block.want.lines)
             return Group(*parts)
-        for block, count in zip(self._blocks, fit(self._wants, height), strict=True):
+        given = fit([each.want for each in self._blocks], height)
+        for block, count in zip(self._blocks, given, strict=True):
             parts += block.draw(count) if count else ()
         return Group(*parts)
-
-    @property
-    def _wants(self) -> list[Want]:
-        return [each.want for each in self._blocks]
 
 
 def _blocks(one: Assessed, width: int) -> Iterator[Block]:

@@ -1,6 +1,8 @@
 """What the spool holds survives a torn write anywhere, rolls, and does not grow for ever."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -106,60 +108,47 @@ def test_an_append_must_go_on(tmp_path: Path) -> None:
             spool.append(batch(1), Position(2, 1))
 
 
-def test_a_full_disk_leaves_the_position_and_the_next_append_mends_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def full_disk(takes: int) -> Iterator[None]:
+    """The disk takes that many bytes of a write, and the append fails."""
+
+    def full(file: object, content: bytes) -> None:
+        write_all(file, content[:takes])  # type: ignore[arg-type]
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.metadata.spool.write_all", full)
+        with pytest.raises(OSError, match="No space left"):
+            yield
+
+
+def test_a_full_disk_leaves_the_position_and_the_next_append_mends_the_file(tmp_path: Path) -> None:
     with Spool(tmp_path) as spool:
         fill(spool, 2)
-
-        def full(file: object, content: bytes) -> None:
-            write_all(file, content[:10])  # type: ignore[arg-type]
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr("streams.metadata.spool.write_all", full)
-        with pytest.raises(OSError, match="No space left"):
+        with full_disk(10):
             fill(spool, 3)
         assert spool.position == Position(2, 1)
-        monkeypatch.undo()
         fill(spool, 3)
     assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2, 3)
 
 
 @pytest.mark.parametrize("size", range(0, len(log(3, 1, 1)) + 1, 20))
-def test_no_part_of_a_failed_append_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_no_part_of_a_failed_append_stays(tmp_path: Path, size: int) -> None:
     """Not even its whole batches: the follower fetches all of them again, and perhaps more."""
     with Spool(tmp_path) as spool:
         fill(spool, 2)
-
-        def full(file: object, content: bytes) -> None:
-            write_all(file, content[:size])  # type: ignore[arg-type]
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr("streams.metadata.spool.write_all", full)
-        with pytest.raises(OSError, match="No space left"):
+        with full_disk(size):
             spool.append(log(3, 1, 1, start=2), Position(7, 1))
-        monkeypatch.undo()
         spool.append(log(3, 1, 1, 1, start=2), Position(8, 1))
         assert spool.position == Position(8, 1)
     assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2, 3, 1, 1, 1)
 
 
-def test_no_part_of_a_failed_append_stays_before_a_snapshot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_part_of_a_failed_append_stays_before_a_snapshot(tmp_path: Path) -> None:
     with Spool(tmp_path) as spool:
         fill(spool, 2)
-
-        def full(file: object, content: bytes) -> None:
-            write_all(file, content[:10])  # type: ignore[arg-type]
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr("streams.metadata.spool.write_all", full)
-        with pytest.raises(OSError, match="No space left"):
+        with full_disk(10):
             fill(spool, 3)
-        monkeypatch.undo()
         take_snapshot(spool, 20, 1)
         fill(spool, 1)
     assert (tmp_path / f"{0:020d}.log").read_bytes() == log(2)

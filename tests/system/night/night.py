@@ -145,7 +145,7 @@ def _walked(window: Window, terminal: Terminal, prometheus: str) -> None:
     """Run the whole execution as a newcomer does: by the live view alone."""
 
     def approve(now: Headline) -> None:
-        """Approve in another terminal; what somebody approved there already, in the console."""
+        """Approve in another terminal, or in the console after an approval in the terminal."""
         assert now.text.startswith("Approve: "), now
         if ANNA in now.why:
             (checkpoint,) = re.findall(r"finalize\[\d+\]", now.commands[0])
