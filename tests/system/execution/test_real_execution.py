@@ -2,9 +2,10 @@
 
 Three brokers with three directories each, three controllers; a producer and a consumer run all the
 time. The first execution meets every fault and is rolled back from its last reversible checkpoint;
-the second takes the same cluster to finalized KRaft with two approvals as the only manual steps.
-Kraftgate runs in a terminal, and a newcomer who reads only its headline decides about each failed
-step and replaces a failed disk.
+the second takes the same cluster to finalized KRaft. The configuration is what `kraftgate init`
+wrote; Kraftgate runs in a terminal, and a newcomer who reads only its headline decides about each
+failed step and replaces a failed disk. The whole second execution is theirs: every action from its
+beginning to the finalized cluster, approvals included, comes from the headline.
 """
 
 import json
@@ -30,7 +31,7 @@ from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
 from orchestrator.runbook.load import load
 from tests.support.approving import APPROVERS
 from tests.system.execution.traffic import Traffic
-from tests.system.execution.window import Window
+from tests.system.execution.window import SMALL, WIDE, Window
 from tests.system.newcomer import Headline, Newcomer, perform
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=9)]
@@ -38,9 +39,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=9)]
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0
 """What the issue asks for: no event ends it."""
-WIDE = (120, 40)
-SMALL = (80, 24)
-"""The columns and rows of the terminal."""
 HANGS = "30s"
 """The time after which the hook that hangs is killed."""
 
@@ -57,6 +55,7 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture
 def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
     with Window(tmp_path, lab) as window:
+        window.initialize()
         yield window
 
 
@@ -149,7 +148,10 @@ def _follow(lab: Lab, window: Window, holds: Callable[[ExecutionState], bool]) -
 
     def act(now: Headline) -> None:
         asked.append(now)
-        perform(lab, now, "the screen asks for it")
+        if now.text.startswith("Approve: "):
+            window.approve_as_asked(now)
+        else:
+            perform(lab, now, "the screen asks for it")
 
     newcomer = Newcomer(window, window.headline, act)
     newcomer.follow(lambda _: holds(window.walk_now()))
@@ -333,20 +335,32 @@ def _controllers_behind(window: Window) -> list[str]:
 
 
 def _through_to_kraft(lab: Lab, window: Window) -> None:
+    """A hook fails; while its step waits for a decision, so does a directory of another broker."""
+    window.fault("kraft-broker 2", "fail")
     window.say("begin", "--reason", "the second attempt")
     assert window.walk_now().execute
     began = window.walk_now().sequence
     helps = _an_operator_of_controllers(lab, window)
-    walk = window.wait_walk(
-        lambda walk: (walk.sequence == began and _stands_at("finalize")(walk)) or helps(),
-        "finalize",
-        900,
+
+    def stands(walk: ExecutionState, id_: str, stage: Stage) -> bool:
+        return walk.sequence == began and walk.checkpoint(id_).stage is stage
+
+    asked = _follow(
+        lab, window, lambda walk: stands(walk, "brokers-kraft[2]", Stage.ASKS) or helps()
     )
-    place = walk.current
-    assert place is not None
-    window.approve(place.id)
+    assert asked == []
+    lab.fail_directory(1, 1)
+    lab.wait_directory_noticed(1, 1)
+    window.wait_for_event(lambda each: each.kind == "log_dir_offline" and each.broker == 1)
+    asked = _follow(lab, window, lambda walk: stands(walk, "zookeeper-off", Stage.ENTERED))
+    assert any(str(lab.broker(1).directories[1]) in each.text for each in asked)
+    assert any(
+        "decide 'brokers-kraft[2]'" in command for each in asked for command in each.commands
+    )
     _zookeeper_is_not_stopped_unasked(lab, window)
-    window.wait_walk(lambda walk: walk.outcome == "completed", "the end", 600)
+    asked += _follow(lab, window, lambda walk: walk.outcome == "completed")
+    approvals = [each for each in asked if each.text.startswith("Approve: ")]
+    assert len(approvals) == len(APPROVERS) + 1
     summary = window.summary()
     assert summary is not None
     assert summary.phase is Phase.FINALIZED
@@ -355,13 +369,11 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
 
 def _zookeeper_is_not_stopped_unasked(lab: Lab, window: Window) -> None:
     """Its guards have soaked, and it still waits for an approval."""
-    window.wait_at("zookeeper-off", Stage.ENTERED)
     window.wait_true(
         lambda: [each.partition(":")[0] for each in window.holds()] == ["approval by a person"],
         "the guards to have soaked",
     )
     assert lab.is_alive("zookeeper")
-    window.approve_alone("zookeeper-off")
 
 
 def _everything_is_in_the_audit(window: Window) -> None:

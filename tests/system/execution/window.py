@@ -2,33 +2,38 @@
 
 import json
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
-from orchestrator.errors import NoDataError
+from orchestrator.errors import ExitCode, NoDataError
 from orchestrator.lab import Lab
 from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.run.execution_status import read_for
 from orchestrator.runbook.load import load
-from tests.orchestrator.views.terminal.terminal import WatchedTerminal
-from tests.support.approving import by_login, by_token
+from tests.orchestrator.views.terminal.terminal import Terminal, WatchedTerminal
+from tests.support.approving import ANNA, REASON, by_login, by_token
 from tests.support.cli import Done, kraftgate
 from tests.support.polling import polls
 from tests.support.soaks import short
 from tests.system.killing import CLUSTER, Killed
-from tests.system.newcomer import Headline, headline
+from tests.system.newcomer import Headline, edited, headline, run_command
 
 HOOK = Path(__file__).with_name("lab_hook.py")
+PROGRAM: Final = ("-m", "orchestrator")
+WIDE: Final = (120, 40)
+SMALL: Final = (80, 24)
+"""The columns and rows of a terminal."""
 
 
 class Window(Killed):
@@ -83,6 +88,26 @@ class Window(Killed):
             self._server.close()
             self._ports.close()
 
+    def initialize(self, more: str = "") -> None:
+        """Take what `kraftgate init` writes when it asks in a terminal, with the lab's hooks."""
+        folder = self.config.parent / "init"
+        folder.mkdir()
+        written = folder / self.config.name
+        with Terminal(*WIDE, *PROGRAM, "init", "--config", str(written)) as terminal:
+            terminal.answer("ZooKeeper's address", self._lab.zookeeper_connect)
+            terminal.answer("A name for the cluster", CLUSTER)
+            terminal.answer("Addresses of the KRaft controllers", self._lab.controller_bootstrap)
+            # Its preflight may find a topic that is not on every disk yet.
+            assert terminal.end() in {ExitCode.DONE, ExitCode.HAZARD}
+            assert "Next: kraftgate run" in terminal.written
+        edits = {
+            "state_dir: ./kraftgate-state": f"state_dir: {self.state}",
+            "\nrunbook: {file: zk-to-kraft-jbod}": "",
+            "# runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}": self.runbook_key,
+            '# console: {listen: "127.0.0.1:8464"}': self.console_key,
+        }
+        self.config.write_text(edited(written, edits) + more, "utf-8")
+
     def take(self, book: str) -> None:
         """Take a bundled runbook for the next start."""
         self.runbook.write_text(short(load(book).path.read_text("utf-8")))
@@ -108,6 +133,15 @@ class Window(Killed):
         """Approve as the console's page does."""
         by_token(self._url, self.state, CLUSTER, checkpoint)
 
+    def approve_as_asked(self, now: Headline) -> None:
+        """Approve by the headline's command; in the console, if one did it in a terminal before."""
+        assert now.text.startswith("Approve: "), now
+        if ANNA in now.why:
+            self.approve_in_console(shlex.split(now.commands[0])[2])
+        else:
+            done = run_command(now.commands[0], REASON, "--who", ANNA)
+            assert done.returncode == ExitCode.DONE, done.stderr
+
     @property
     def screen(self) -> WatchedTerminal:
         """The terminal in which Kraftgate runs."""
@@ -121,7 +155,7 @@ class Window(Killed):
     def start_in_terminal(self, columns: int, rows: int) -> None:
         """Start or resume the execution in a terminal, as an operator who watches it."""
         self._leave_terminal()
-        command = ("-m", "orchestrator", "run", "--execute", "--config", str(self.config))
+        command = (*PROGRAM, "run", "--execute", "--config", str(self.config))
         self._screen = WatchedTerminal(columns, rows, *command)
         self.started(self._screen.process)
         self._screen.answer(f"Type {CLUSTER} to begin", CLUSTER)

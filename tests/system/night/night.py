@@ -8,7 +8,6 @@ receiver.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,26 +17,21 @@ from typing import Final
 
 from migration.assessment.next_action import Need
 from migration.image.summary import Phase
-from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
 from tests.orchestrator.views.terminal.terminal import Terminal
 from tests.support.alertmanager import Told
 from tests.support.alertmanager import listening as alertmanager
-from tests.support.approving import ANNA, REASON
+from tests.support.approving import ANNA
 from tests.support.polling import until
 from tests.support.prometheus import ask, running
-from tests.system.execution.window import Window
+from tests.system.execution.window import PROGRAM, SMALL, WIDE, Window
 from tests.system.killing import CLUSTER
-from tests.system.newcomer import Headline, Newcomer, edited, headline, run_command
+from tests.system.newcomer import Headline, Newcomer, headline
 
 BROKERS: Final = 2
 PARTITIONS: Final = 120
-PROGRAM: Final = ("-m", "orchestrator")
-WIDE: Final = (120, 40)
-SMALL: Final = (80, 24)
-"""The columns and rows of the terminal, until the first approval and after it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +78,10 @@ def clean_night(folder: Path) -> Iterator[Night]:
         exporters = json.dumps({str(id_): url for id_, url in lab.jmx_exporters.items()})
         more = f'metrics: {{listen: "{metrics}"}}\njmx: {{exporters: {exporters}}}\n'
         with Window(folder, lab) as window:
-            window.config.write_text(_initialized(window, lab, folder / "init") + more, "utf-8")
+            window.initialize(more)
             began_s = time.time()
-            with Terminal(*WIDE, *PROGRAM, "run", "--execute", *_option(window.config)) as terminal:
+            command = (*PROGRAM, "run", "--execute", "--config", str(window.config))
+            with Terminal(*WIDE, *command) as terminal:
                 window.started(terminal.process)
                 terminal.answer(f"Type {CLUSTER} to begin", CLUSTER)
                 _walked(window, terminal, prometheus)
@@ -117,43 +112,14 @@ def _lab() -> Iterator[Lab]:
         yield lab
 
 
-def _initialized(window: Window, lab: Lab, folder: Path) -> str:
-    """Answer the questions of `kraftgate init`; return what it wrote, with the lab's hooks."""
-    folder.mkdir()
-    config = folder / "kraftgate.yaml"
-    with Terminal(*WIDE, *PROGRAM, "init", *_option(config)) as terminal:
-        terminal.answer("ZooKeeper's address", lab.zookeeper_connect)
-        terminal.answer("A name for the cluster", CLUSTER)
-        terminal.answer("Addresses of the KRaft controllers", lab.controller_bootstrap)
-        # Its preflight may find a topic that is not on every disk yet.
-        assert terminal.end() in {ExitCode.DONE, ExitCode.HAZARD}
-        assert "Next: kraftgate run" in terminal.written
-    edits = {
-        "state_dir: ./kraftgate-state": f"state_dir: {window.state}",
-        "\nrunbook: {file: zk-to-kraft-jbod}": "",
-        "# runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}": window.runbook_key,
-        '# console: {listen: "127.0.0.1:8464"}': window.console_key,
-    }
-    return edited(config, edits)
-
-
-def _option(config: Path) -> tuple[str, str]:
-    return "--config", str(config)
-
-
 def _walked(window: Window, terminal: Terminal, prometheus: str) -> None:
     """Run the whole execution as a newcomer does: by the live view alone."""
 
     def approve(now: Headline) -> None:
-        """Approve in another terminal, or in the console after an approval in the terminal."""
-        assert now.text.startswith("Approve: "), now
-        if ANNA in now.why:
-            (checkpoint,) = re.findall(r"finalize\[\d+\]", now.commands[0])
-            window.approve_in_console(checkpoint)
+        second = ANNA in now.why
+        window.approve_as_asked(now)
+        if second:
             terminal.resize(*SMALL)
-        else:
-            done = run_command(now.commands[0], REASON, "--who", ANNA)
-            assert done.returncode == ExitCode.DONE, done.stderr
 
     def read() -> Headline | None:
         return headline(terminal.look())
