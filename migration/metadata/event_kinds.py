@@ -11,7 +11,7 @@ class EventKind(enum.StrEnum):
     """What can happen: the name that is stored, how much it matters, and a sentence.
 
     Words in braces are fields of the event, or derived from them
-    (`orchestrator.views.report.accounts.timeline`).
+    (`orchestrator.output.event_text`).
     """
 
     weight: Weight
@@ -101,12 +101,12 @@ class EventKind(enum.StrEnum):
     LOG_DIRS_LOST = (
         "log_dirs_lost",
         "bad",
-        "broker {broker} registers {lost} log directories less, {left} are left",
+        "broker {broker} registers fewer log directories: {lost} fewer, {left} left",
     )
     LOG_DIRS_ADDED = (
         "log_dirs_added",
         "notable",
-        "broker {broker} registers {added} more log directories",
+        "broker {broker} registers more log directories: {added} more",
     )
     TOPIC_CREATED = "topic_created", "plain", "topic {topic} is in the metadata log"
     TOPIC_DELETED = "topic_deleted", "plain", "topic {topic} is deleted in the metadata log"

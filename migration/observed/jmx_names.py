@@ -1,6 +1,8 @@
 """The JMX numbers that Kraftgate reads, by the names of their beans."""
 
 import enum
+from collections.abc import Mapping
+from typing import Final
 
 from migration.values.foreign import INT32_MAX, INT64_MAX
 
@@ -34,3 +36,18 @@ class JmxName(enum.StrEnum):
     def largest(self) -> int:
         """The largest value of the gauge's type, which is `int` or `long`; both are signed."""
         return INT64_MAX if self is JmxName.ZK_WRITE_BEHIND_LAG else INT32_MAX
+
+    def words(self, value: int) -> str:
+        """Return the value; a state of the migration by its name, too."""
+        state = _STATES.get(value) if self is JmxName.ZK_MIGRATION_STATE else None
+        return str(value) if state is None else f"{state} ({value})"
+
+
+_STATES: Final[Mapping[int, str]] = {
+    0: "NONE",
+    1: "MIGRATION",
+    2: "PRE_MIGRATION",
+    3: "POST_MIGRATION",
+    4: "ZK",
+}
+"""ZkMigrationState.java; it has no -1."""

@@ -98,7 +98,7 @@ class EntryKind(enum.StrEnum):
         "{by.who} started the rollback {path} at {at}: {reason}",
     )
     ABORTED = "aborted", "notable", "{by.who} aborted the execution: {reason}"
-    WALK_ENDED = "walk_ended", "notable", "the execution is {outcome}"
+    WALK_ENDED = "walk_ended", "notable", "the execution {ended}"
     # A `kraftgate run`: `orchestrator.audit.run_entries`
     FOLLOW_BEGAN = "follow_began", "notable", "kraftgate {version} started to follow: {owner}"
     FOLLOW_ENDED = "follow_ended", "notable", "kraftgate run ended"

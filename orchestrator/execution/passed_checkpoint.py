@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from migration.assessment.conditions import Condition, Finding, Verdict, external
 from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.execution.state import ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
@@ -84,7 +85,7 @@ def _verdict(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict
     if execution.passed(checkpoint):
         return Verdict.SATISFIED, f"it is {state.stage}"
     if execution.outcome is not None:
-        return Verdict.VIOLATED, f"the execution ended before it: {execution.outcome}"
+        return Verdict.VIOLATED, f"the execution {HOW_ENDED[execution.outcome]} before it"
     current = execution.current
     where = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
     return Verdict.WAITING, f"the execution is {where}"

@@ -6,11 +6,15 @@ from typing import Final
 from migration.metadata.event_kinds import EventKind, Weight
 from migration.metadata.events import Event
 from migration.metadata.versions import name_of
+from migration.observed.jmx_names import JmxName
 from migration.values.durations import duration_text
 from orchestrator.output.formatting import for_people, pairs
 
 _COUNTED: Final = (("directories", "log_dirs"), ("lost", "directories"), ("added", "directories"))
+_READ: Final = ("reads", "expected", "now", "was")
+"""What an event of a JMX number says of its value."""
 _KINDS: Final[Mapping[str, EventKind]] = {each: each for each in EventKind}
+_NUMBERS: Final[Mapping[str, JmxName]] = {each: each for each in JmxName}
 
 
 def weight_of(kind: str) -> Weight:
@@ -44,6 +48,12 @@ def _derived(event: Event) -> dict[str, object]:
     derived["after"] = f", after {duration_text(held_ms)}" if isinstance(held_ms, int) else ""
     if isinstance(level, int):
         derived["version"] = name_of(level)
+    number = _NUMBERS.get(str(fields.get("name")))
+    if number is not None:
+        for name in _READ:
+            value = fields.get(name)
+            if isinstance(value, int):
+                derived[name] = number.words(value)
     if "kraft" in fields:
         derived["holder"] = "KRaft controller" if fields["kraft"] else "broker"
     return derived

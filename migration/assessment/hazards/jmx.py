@@ -130,14 +130,15 @@ def contradicts(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def _doubt(each: Contradiction, brokers: set[int]) -> Hazard:
-    doubt = _DOUBTS[JmxName(each.name)]
+    name = JmxName(each.name)
+    doubt, reads, expected = _DOUBTS[name], name.words(each.reads), name.words(each.expected)
     return Hazard(
         kind=HazardKind.JMX_CONTRADICTS,
         severity=Severity.WARNING,
         blocks=doubt.blocks,
         broker=each.node if each.node in brokers else None,
         text=f"{each.name} of node {each.node} contradicts the {each.against}: {doubt.means}",
-        evidence=(f"it is {each.reads}; by the {each.against} it should be {each.expected}",),
+        evidence=(f"it is {reads}; by the {each.against} it should be {expected}",),
         way_out=doubt.way_out,
         since_ms=each.since_ms,
     )

@@ -24,6 +24,13 @@ _DECISIONS: Final[Mapping[Decision, str]] = {
     "execute": "to be performed by its hook",
 }
 
+Outcome: TypeAlias = Literal["completed", "rolled-back", "aborted"]
+HOW_ENDED: Final[Mapping[Outcome, str]] = {
+    "completed": "was completed",
+    "rolled-back": "was rolled back",
+    "aborted": "was aborted",
+}
+
 RUNBOOKS: Final = "runbooks"
 """The directory below the state directory with the text of every executed runbook, by its hash."""
 
@@ -372,3 +379,6 @@ class ExecutionEnded(Body, kind=EntryKind.WALK_ENDED):
     """The last checkpoint of the runbook, or of the rollback, was passed."""
 
     outcome: Literal["completed", "rolled-back"]
+
+    def words(self) -> Mapping[str, object]:
+        return {"ended": HOW_ENDED[self.outcome]}

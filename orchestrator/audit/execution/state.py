@@ -117,7 +117,7 @@ class ExecutionState:
     turned_at: str | None = None
     checkpoints: Mapping[str, CheckpointState] = field(default_factory=dict)
     paused: entries.Paused | None = None
-    outcome: str | None = None
+    outcome: entries.Outcome | None = None
     ended_ms: int | None = None
     execute: bool = False
     lock_lost: str | None = None

@@ -32,6 +32,6 @@ def test_a_sentence_names_fields(body: type[EntryBody]) -> None:
         if field is not None
     }
     derived = {"already", "decided", "blocked", "before", "asked", "of", "restored", "reason"}
-    derived |= {"result", "where"}
+    derived |= {"result", "where", "ended"}
     assert kind.sentence
     assert named - body.model_fields.keys() <= derived

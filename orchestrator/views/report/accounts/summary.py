@@ -16,6 +16,7 @@ from orchestrator.api.report.report import (
     LossAccount,
     UnseenAccount,
 )
+from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.views.report.times import at, count, lasting, listed
 
 _ENDINGS: Final = {
@@ -88,8 +89,7 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     back = ""
     if execution.way_back is not None:
         back = f" It was rolled back from {execution.turned_at} by {execution.way_back}."
-    how = {"completed": "was completed", "rolled-back": "was rolled back", "aborted": "was aborted"}
-    return f"{through} {how[execution.outcome]} in {spent}; {took}.{back}"
+    return f"{through} {HOW_ENDED[execution.outcome]} in {spent}; {took}.{back}"
 
 
 def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:

@@ -117,18 +117,18 @@ def test_the_known_traps_are_none(image: ClusterImage, node: int, number: dict[s
 
 
 @pytest.mark.parametrize(
-    ("node", "name", "reads", "expected", "blocks"),
+    ("node", "name", "reads", "expected", "words", "blocks"),
     [
-        (3000, STATE, 2, 1, Action.FINALIZE),
+        (3000, STATE, 2, 1, ("PRE_MIGRATION (2)", "MIGRATION (1)"), Action.FINALIZE),
         # The address of a broker in ZooKeeper mode was configured for the controller.
-        (3000, STATE, 4, 1, Action.FINALIZE),
+        (3000, STATE, 4, 1, ("ZK (4)", "MIGRATION (1)"), Action.FINALIZE),
         # The metadata log has the broker in KRaft mode, and it runs in ZooKeeper mode.
-        (1, STATE, 4, 1, Action.FINALIZE),
-        (3000, MIGRATING, 0, 1, Action.FINALIZE),
+        (1, STATE, 4, 1, ("ZK (4)", "MIGRATION (1)"), Action.FINALIZE),
+        (3000, MIGRATING, 0, 1, ("0", "1"), Action.FINALIZE),
     ],
 )
 def test_a_contradiction_is_a_hazard(
-    node: int, name: str, reads: int, expected: int, blocks: Action
+    node: int, name: str, reads: int, expected: int, words: tuple[str, str], blocks: Action
 ) -> None:
     image = twice(HYBRID, node, **{name: reads})
     assert lasting(image) == [(node, name, reads, expected)]
@@ -139,7 +139,8 @@ def test_a_contradiction_is_a_hazard(
     )
     assert (found.severity, found.blocks) == (Severity.WARNING, blocks)
     assert found.broker == (None if node == 3000 else node)
-    assert found.evidence == (f"it is {reads}; by the metadata log it should be {expected}",)
+    it_is, should_be = words
+    assert found.evidence == (f"it is {it_is}; by the metadata log it should be {should_be}",)
 
 
 def log_dir(path: str, error: int, readable: bool | None = None) -> LogDirSeen:

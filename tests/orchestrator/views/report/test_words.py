@@ -42,7 +42,22 @@ def test_words_take_the_fields_that_are_told() -> None:
         ("zk_controller_changed", {"controller": 3000, "kraft": True}, "KRaft controller 3000"),
         ("zk_controller_changed", {"controller": 1, "kraft": False}, "broker 1 holds"),
         ("metadata_version", {"level": 21}, "metadata.version is 3.9-IV0"),
-        ("log_dirs_lost", {"directories": ["a"], "left": 1}, "1 log directories less, 1 are left"),
+        (
+            "jmx_changed",
+            {"name": "ZkMigrationState", "node": 3000, "was": 2, "now": 1},
+            "node 3000 reads MIGRATION (1), after PRE_MIGRATION (2)",
+        ),
+        (
+            "jmx_contradicts",
+            {"name": "ZkMigrationState", "node": 3000, "reads": -1, "expected": 0},
+            "reads -1, where NONE (0) is expected",
+        ),
+        (
+            "jmx_changed",
+            {"name": "MigratingZkBrokerCount", "node": 3000, "was": 2, "now": 1},
+            "reads 1, after 2",
+        ),
+        ("log_dirs_lost", {"directories": ["a"], "left": 1}, "directories: 1 fewer, 1 left"),
     ],
 )
 def test_words_are_made_of_fields(kind: str, fields: dict[str, object], said: str) -> None:
