@@ -81,7 +81,7 @@ FACTS: st.SearchStrategy[Observation] = st.one_of(
     st.builds(NotificationsMissed, _MS, _MS, _MS),
     st.builds(ZooKeeperBlind, _MS, _TEXT),
     st.builds(ZooKeeperSeen, _MS, _TEXT, _MS, st.none() | _MS, _MS),
-    st.builds(DisksSeen, _MS, st.integers(0, 2), _LOG_DIRS),
+    st.builds(DisksSeen, _MS, st.integers(0, 2), _LOG_DIRS, st.none() | _MS),
     st.builds(DisksUnreachable, _MS, st.integers(0, 2), _TEXT, _LOG_DIRS),
     st.builds(ReplicasCutOff, _MS, st.integers(0, 2), _TEXT, _REPLICAS),
     st.builds(ReplicasBack, _MS, st.integers(0, 2), _TEXT),
