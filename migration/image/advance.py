@@ -172,6 +172,7 @@ class _Step:
             topics=self._before.topics + sum(report.topics for report in reports),
             partitions=self._before.partitions + sum(report.partitions for report in reports),
             brokers=self._brokers.brokers,
+            left=frozenset(self._brokers.left),
             directories=_recounted(self._before.directories, reports),
             pending_shards={
                 broker: frozenset(shards)

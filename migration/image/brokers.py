@@ -167,6 +167,7 @@ class BrokerSteps:
 
     Attributes:
         brokers: by id, as of the last step.
+        left: brokers whose registration was removed, and that have not registered since.
         shards: broker -> shards in which it has pending replicas.
         barriers: the offsets to `pass_`, in order.
     """
@@ -176,6 +177,7 @@ class BrokerSteps:
     ) -> None:
         self._add_event = events.add
         self.brokers: dict[int, Broker] = dict(image.brokers)
+        self.left = set(image.left)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
         self._movements = _together(reports.values())
@@ -236,6 +238,8 @@ class BrokerSteps:
         for record in registrations:
             broker = self._from_snapshot(at, record, known.get(record.broker_id))
             self.brokers[broker.id] = broker
+        self.left |= known.keys()
+        self.left -= self.brokers.keys()
         return sorted(known.keys() - self.brokers.keys())
 
     def _registered(self, at: Moment, record: RegisterBroker) -> None:
@@ -246,6 +250,7 @@ class BrokerSteps:
             return
         broker = registered(record, at, pending, before)
         self.brokers[broker.id] = broker
+        self.left.discard(broker.id)
         self._add_event(
             at,
             EventKind.BROKER_REGISTERED,
@@ -316,6 +321,7 @@ class BrokerSteps:
         if self._current(at, record.broker_id, record.broker_epoch) is None:
             return
         del self.brokers[record.broker_id]
+        self.left.add(record.broker_id)
         self._add_event(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
 
     def _current(self, at: Moment, broker_id: int, epoch: int) -> Broker | None:

@@ -5,7 +5,7 @@ with the cluster-wide records, in metadata order. An image is immutable: `migrat
 returns the next one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from migration.comparison.result import Comparing
@@ -153,6 +153,7 @@ class ClusterImage:
             begin another one.
         provenance: None before the first record.
         held_back: cluster-wide records of an open transaction, in order.
+        left: brokers whose registration was removed, and that have not registered since.
         directories: broker -> directory -> number of replicas in it, never zero.
         pending_shards: broker -> shards in which it has pending replicas.
         replication: counts of under-replicated, leaderless and reassigning partitions.
@@ -178,6 +179,7 @@ class ClusterImage:
     topics: int = 0
     partitions: int = 0
     brokers: Mapping[int, Broker] = field(default_factory=dict)
+    left: frozenset[int] = frozenset()
     directories: Mapping[int, Mapping[DirectoryId, int]] = field(default_factory=dict)
     pending_shards: Mapping[int, frozenset[int]] = field(default_factory=dict)
     replication: Replication = field(default_factory=Replication)
@@ -289,6 +291,40 @@ def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
     return Mode.MIGRATING if registered and not restarted else Mode.ZOOKEEPER
 
 
+def _gone(image: ClusterImage) -> frozenset[int]:
+    """Return the brokers that left the cluster for good, by every source that could contradict.
+
+    An operator unregistered them (no controller does it by itself: UnregisterBrokerRequest), their
+    disks do not answer, and, while ZooKeeper counts, it is read and does not list them.
+    """
+    counts = image.phase not in (Phase.FINALIZED, Phase.KRAFT)
+    there: Collection[int] = ()
+    if image.zookeeper is not None and counts:
+        is_read = image.zookeeper.seen_ms is not None and image.zookeeper.blind_since_ms is None
+        if image.phase is Phase.ROLLED_BACK or not is_read:
+            return frozenset()
+        there = image.zookeeper.brokers
+    disks = image.disks.brokers if image.disks else {}
+    answering = {id_ for id_, each in disks.items() if each.unreachable is None}
+    return image.left - answering - set(there)
+
+
+def _disks_without(disks: DisksImage | None, gone: Collection[int]) -> DisksImage | None:
+    if disks is None or not gone:
+        return disks
+    return replace(disks, brokers={k: v for k, v in disks.brokers.items() if k not in gone})
+
+
+def _zookeeper_without(
+    zookeeper: ZooKeeperImage | None, gone: Collection[int]
+) -> ZooKeeperImage | None:
+    """Return the image without the failures that a broker reported before it left."""
+    if zookeeper is None or not gone:
+        return zookeeper
+    kept = {k: v for k, v in zookeeper.notified.items() if k not in gone}
+    return replace(zookeeper, notified=kept)
+
+
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     """Return the summary of the whole image, with brokers in order of id.
 
@@ -307,6 +343,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     for each in image.brokers.values():
         if not void or (each.mode is Mode.KRAFT and each.id not in there):
             brokers[each.id] = broker_summary(image, each)
+    gone = _gone(image)
     return ClusterSummary(
         cluster=cluster,
         metadata_log=image.log,
@@ -320,8 +357,8 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         partitions=image.partitions,
         unknown_records=sum(image.unknown_records.values()),
         brokers=tuple(brokers[each] for each in sorted(brokers)),
-        zookeeper=image.zookeeper,
-        disks=image.disks,
+        zookeeper=_zookeeper_without(image.zookeeper, gone),
+        disks=_disks_without(image.disks, gone),
         content=image.content.last,
         places=image.places.last,
         wiped=image.wiped,

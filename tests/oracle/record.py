@@ -198,13 +198,13 @@ def native(target: Path) -> None:
         lab.wait_in_sync()
         _log("broker 3 leaves, is unregistered, and comes back")
         lab.stop(3)
-        _unregister(lab, 3)
+        lab.unregister(3)
         _create(lab, "of-two", 2, 2)
         _kill_and_return(lab)
         lab.start_broker(3)
         lab.wait_in_sync()
         lab.stop(2)
-        _unregister(lab, 2)
+        lab.unregister(2)
         _create(lab, "late", 3, 2)
         time.sleep(2.0)
         kept = lab.active_controller()
@@ -270,11 +270,6 @@ def _kill_and_return(lab: Lab) -> None:
     _create(lab, f"after-{killed}-died", 2, 2)
     lab.start(f"controller-{killed}")
     lab.wait_quorum_caught_up()
-
-
-def _unregister(lab: Lab, broker: int) -> None:
-    arguments = ("unregister", "--bootstrap-server", lab.broker_bootstrap, "--id", str(broker))
-    lab._java.run_tool("org.apache.kafka.tools.ClusterTool", arguments, timeout_s=60.0)
 
 
 CASES: dict[str, Callable[[Path], None]] = {

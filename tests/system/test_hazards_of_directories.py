@@ -106,6 +106,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     _somebody_edits_the_ids(lab, run, assignments)
     _a_move_waits_for_the_controller(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
+    _its_broker_leaves_for_good(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
 
@@ -316,6 +317,20 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
         HazardKind.UNFENCED_EARLY,
     )
     assert "not be created if migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
+
+
+def _its_broker_leaves_for_good(lab: Lab, run: Killed) -> None:
+    """Without its registration it is no broker that is down for a while."""
+    lab.stop("broker-1")
+    run.wait_for_event(of("disks_unreachable", 1))
+    assert not_met(run, "log_dirs_online").returncode == ExitCode.HAZARD
+    asked(run, 1, 5)
+    lab.unregister(1)
+    run.wait_for_event(of("broker_unregistered", 1))
+    all_active(run, 1)
+    waited(run, "log_dirs_online")
+    run.wait_for(lambda _: not offline_alerts(run, CLUSTER) + offline_alerts(run, UNASKED))
+    asked(run, 1, 4)
 
 
 def not_met(run: Killed, condition: str) -> Done:

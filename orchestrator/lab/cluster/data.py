@@ -35,6 +35,7 @@ _LEADER_CHANGES = {
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 _FEATURES_MAIN = "org.apache.kafka.tools.FeatureCommand"
+_CLUSTER_MAIN = "org.apache.kafka.tools.ClusterTool"
 
 
 class LabData(LabMembers):
@@ -333,6 +334,15 @@ class LabData(LabMembers):
         """
         arguments = ("--bootstrap-server", self.broker_bootstrap, "upgrade", "--metadata", release)
         self._java.run_tool(_FEATURES_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
+
+    def unregister(self, broker: int) -> None:
+        """Remove a broker's registration from the metadata log, as `kafka-cluster.sh` does.
+
+        Raises:
+            ToolFailedError: the controller refused it, or no broker in KRaft mode answers.
+        """
+        arguments = ("unregister", "--bootstrap-server", self.broker_bootstrap, "--id", str(broker))
+        self._java.run_tool(_CLUSTER_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:

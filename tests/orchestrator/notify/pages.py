@@ -14,6 +14,7 @@ EVERYTHING: Final = tuple(sorted(FOLDER.glob("*.md")))
 
 TOOLS: Final = {
     "kafka-dump-log.sh": "kafka.tools.DumpLogSegments",
+    "kafka-cluster.sh": "org.apache.kafka.tools.ClusterTool",
     "kafka-features.sh": "org.apache.kafka.tools.FeatureCommand",
     "kafka-get-offsets.sh": "org.apache.kafka.tools.GetOffsetShell",
     "kafka-log-dirs.sh": "org.apache.kafka.tools.LogDirsCommand",

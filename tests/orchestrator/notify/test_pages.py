@@ -99,6 +99,8 @@ def test_each_of_kafkas_tools_has_the_options_that_pages_give_it(script: str) ->
     for words in used:
         if len(words) > 3 and words[3] == "describe":
             told += help_of(TOOLS[script], *words[1:4])
+        elif "unregister" in words:
+            told += help_of(TOOLS[script], "unregister")
     options = {word for words in used for word in words if word.startswith("--")}
     assert {each for each in options if each not in told} == set()
 

@@ -123,6 +123,7 @@ def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
         "held_back",
         "active_controller",
         "metadata_version",
+        "left",
         "topics",
         "partitions",
         "brokers",

@@ -1,0 +1,129 @@
+"""A broker that an operator unregistered because its disk failed: it no longer holds the others."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from migration.assessment.currency import CURRENT
+from migration.assessment.failed_directories import failed_directories
+from migration.assessment.hazards import hazards
+from migration.image.advance import Batch, advance
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.known_ids import member_brokers
+from migration.image.observe import observe
+from migration.image.phases import MIGRATION, MigrationState
+from migration.image.summary import Phase
+from migration.metadata.records import Record, RegisterBroker, Stamped, UnregisterBroker
+from migration.metadata.transactions import Admission
+from migration.observed.facts import (
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    ZooKeeperBlind,
+)
+from migration.observed.log_dirs import STORAGE_ERROR
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
+from tests.migration.observed.test_zookeeper import znode
+
+HYBRID = ClusterImage(
+    migration_state=MigrationState().now(MIGRATION, 5000),
+    provenance=Provenance(offset=9, epoch=1, timestamp_ms=5000),
+)
+ONLINE = LogDirSeen("/d0", 0, None, None, 2, 20, 0, 0, None, None)
+FAILED = ONLINE._replace(path="/d1", error=STORAGE_ERROR)
+DOWN = DisksUnreachable(8000, 1, "connection refused", ())
+UNREGISTERED = UnregisterBroker(1, 7)
+
+
+def registration(id_: int, epoch: int = 7) -> RegisterBroker:
+    return RegisterBroker(id_, False, bytes([epoch]) * 16, epoch, None, False, False, ())
+
+
+def after(image: ClusterImage, *records: Record, snapshot: bool = False) -> ClusterImage:
+    start = (image.provenance.offset if image.provenance else 0) + 1
+    end = Provenance(offset=start + len(records), epoch=1, timestamp_ms=7000)
+    stamped: Sequence[tuple[Stamped, Admission]] = [
+        (Stamped(end.offset if snapshot else at, 7000, record), Admission.NOW)
+        for at, record in enumerate(records, start)
+    ]
+    batch = Batch(log=1, start=start, end=end, records=stamped, reports={}, snapshot=snapshot)
+    return advance(image, batch)[0]
+
+
+def failed() -> ClusterImage:
+    """Broker 1 with a failed directory, and broker 2."""
+    image = after(HYBRID, registration(1), registration(2))
+    return observe(image, [DisksSeen(6000, 1, (ONLINE, FAILED)), DisksSeen(6000, 2, (ONLINE,))])[0]
+
+
+def gone() -> ClusterImage:
+    return observe(after(failed(), UNREGISTERED), [DOWN])[0]
+
+
+def is_reported(image: ClusterImage) -> bool:
+    summary = summarize("c", image)
+    named = {each.broker for each in failed_directories(summary)}
+    named |= {each.broker for each in hazards(summary, 9000, CURRENT)}
+    member = 1 in member_brokers(summary)
+    assert (1 in named) is member
+    return member
+
+
+def test_a_broker_that_left_and_does_not_answer_is_reported_no_more() -> None:
+    assert is_reported(failed())
+    assert not is_reported(gone())
+    assert 2 in member_brokers(summarize("c", gone()))
+
+
+def test_one_that_still_answers_or_is_only_down_is() -> None:
+    assert is_reported(after(failed(), UNREGISTERED))
+    assert is_reported(observe(failed(), [DOWN])[0])
+
+
+def test_one_that_registers_again_is() -> None:
+    assert is_reported(after(gone(), registration(1, 12)))
+
+
+def test_the_record_of_another_registration_does_not_count() -> None:
+    image = after(failed(), registration(1, 12), UNREGISTERED)
+    assert is_reported(observe(image, [DOWN])[0])
+
+
+def test_a_snapshot_without_it_says_the_same() -> None:
+    image = observe(failed(), [DOWN])[0]
+    assert not is_reported(after(image, registration(2), snapshot=True))
+    assert is_reported(after(image, registration(1), registration(2), snapshot=True))
+    assert is_reported(after(gone(), registration(1), registration(2), snapshot=True))
+
+
+def zookeeper(**changes: object) -> ClusterImage:
+    image = replace(ZooKeeperImage(seen_ms=8000), notified={1: 6000})
+    return replace(gone(), zookeeper=replace(image, **changes))  # type: ignore[arg-type]
+
+
+def test_zookeeper_must_be_read_and_not_list_it() -> None:
+    assert not is_reported(zookeeper())
+    assert is_reported(zookeeper(seen_ms=None))
+    assert is_reported(zookeeper(blind_since_ms=8500))
+    listed = observe(zookeeper(), [znode("/brokers/ids/1", {"host": "h1"})])[0]
+    assert is_reported(listed)
+
+
+def test_zookeeper_counts_no_more_after_the_end() -> None:
+    image = observe(zookeeper(), [ZooKeeperBlind(8500, "it is switched off")])[0]
+    assert is_reported(image)
+    image = replace(image, migration_state=image.migration_state.now(3, 8600))
+    assert image.phase is Phase.FINALIZED
+    assert not is_reported(image)
+
+
+def test_after_a_rollback_the_metadata_log_does_not_count() -> None:
+    image = zookeeper(held_by=ZkController(id=2, kraft_epoch=-1, claimed_ms=9000))
+    assert image.phase is Phase.ROLLED_BACK
+    assert is_reported(image)
+
+
+def test_another_metadata_log_knows_nothing_of_it() -> None:
+    end = Provenance(offset=-1, epoch=1, timestamp_ms=9000)
+    image, _ = advance(gone(), Batch(log=2, start=0, end=end, records=[], reports={}))
+    assert image.left == frozenset()
