@@ -180,6 +180,7 @@ class BrokerSteps:
         self.left = set(image.left)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
+        self._pending_before = dict(self._pending)
         self._movements = _together(reports.values())
         self.barriers = sorted(self._movements)
 
@@ -369,6 +370,8 @@ class BrokerSteps:
         pending = self._pending.get(record.broker_id, 0)
         mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
         if known is not None and (known.epoch, known.mode) == (record.broker_epoch, mode):
+            if record.log_dirs:
+                known = shrunk(known, record.log_dirs, at, pending)
             broker = amended(known, record, at)
             if not pending:
                 broker = settled(broker, at)
@@ -385,6 +388,14 @@ class BrokerSteps:
                 # (ClusterControlManager.registerBroker); its time is not in a snapshot.
                 registered=Moment(offset=record.broker_epoch, timestamp_ms=0),
                 held=mode is Mode.KRAFT and pending > 0,
+                # How many replicas were pending at the registration is not in a snapshot: if none
+                # is now, those that were before it may have been recreated meanwhile.
+                gone=without(
+                    known,
+                    record.log_dirs,
+                    at,
+                    pending or self._pending_before.get(record.broker_id, 0),
+                ),
                 unfenced_before=not record.fenced,
                 reverted=reverted(mode, known),
                 unregistered=unregistered(known, record.log_dirs, at),

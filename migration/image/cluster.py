@@ -60,7 +60,8 @@ class Gone:
     """Log directories that are no longer registered, and were lost while replicas had no known one.
 
     Attributes:
-        pending: number of the broker's replicas without a directory at that moment.
+        pending: number of the broker's replicas without a directory at that moment; of a snapshot:
+            in it, or else before it.
     """
 
     directories: tuple[DirectoryId, ...]

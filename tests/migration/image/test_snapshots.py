@@ -1,0 +1,77 @@
+"""A snapshot in place of the records that Kraftgate missed: the harm that it shows is kept."""
+
+from dataclasses import replace
+
+import pytest
+
+from migration.image.advance import Batch, advance
+from migration.image.cluster import Broker, ClusterImage, Gone, Provenance, summarize
+from migration.image.summary import Mode
+from migration.metadata.directory_ids import UNASSIGNED, DirectoryId
+from migration.metadata.events import Moment
+from migration.metadata.records import RegisterBroker, Stamped
+from migration.metadata.transactions import Admission
+from migration.shard.report import Movement, ShardReport
+
+A, B = (DirectoryId(bytes([each]) * 16) for each in (0xA, 0xB))
+AT = Moment(offset=10, timestamp_ms=1_000)
+END = Provenance(offset=100, epoch=1, timestamp_ms=9_000)
+KNOWN = Broker(
+    id=1, epoch=10, incarnation=bytes([1]) * 16, mode=Mode.KRAFT, fenced=False,
+    in_controlled_shutdown=False, held=True, log_dirs=(A, B), registered=AT,
+)  # fmt: skip
+
+
+def loaded(before: Broker, log_dirs: tuple[DirectoryId, ...], *, epoch: int, left: int) -> Broker:
+    """Return the broker after a snapshot; 5 of its replicas were pending, and `left` are now."""
+    registration = RegisterBroker(
+        1, False, bytes([epoch]) * 16, epoch, None, False, False, log_dirs
+    )
+    report = ShardReport(
+        directories={(1, UNASSIGNED): left - 5, (1, A): 5 - left},
+        movements={(101, 1): Movement(net=left - 5)},
+    )
+    image = ClusterImage(
+        provenance=Provenance(offset=20, epoch=1, timestamp_ms=2_000),
+        brokers={1: before},
+        directories={1: {UNASSIGNED: 5}},
+        pending_shards={1: frozenset({0})},
+    )
+    batch = Batch(
+        log=1, start=21, end=END, reports={0: report}, snapshot=True,
+        records=[(Stamped(END.offset, END.timestamp_ms, registration), Admission.NOW)],
+    )  # fmt: skip
+    return advance(image, batch)[0].brokers[1]
+
+
+@pytest.mark.parametrize(("left", "pending"), [(5, 5), (2, 2), (0, 5)])
+def test_a_broker_that_came_back_without_a_directory_is_found(left: int, pending: int) -> None:
+    """H1, H2: the replicas may have been recreated, also if all have a directory by now."""
+    after = loaded(KNOWN, (A,), epoch=50, left=left)
+    end = Moment(offset=END.offset, timestamp_ms=END.timestamp_ms)
+    assert after.gone == Gone(directories=(B,), pending=pending, at=end)
+    (summary,) = summarize("prod", ClusterImage(brokers={1: after})).brokers
+    assert summary.gone is not None
+
+
+def test_a_broker_that_came_back_with_all_directories_lost_nothing() -> None:
+    assert loaded(KNOWN, (B, A), epoch=50, left=0).gone is None
+
+
+def test_a_directory_that_was_gone_before_the_snapshot_is_still_gone() -> None:
+    earlier = Gone(directories=(B,), pending=7, at=AT)
+    before = replace(KNOWN, log_dirs=(A,), gone=earlier)
+    assert loaded(before, (A,), epoch=10, left=3).gone == earlier
+    again = loaded(before, (A,), epoch=50, left=3).gone
+    assert again is not None
+    assert (again.directories, again.pending) == ((B,), 3)
+
+
+@pytest.mark.parametrize(("left", "failed"), [(3, True), (0, False)])
+def test_a_directory_that_failed_while_replicas_were_pending_is_found(
+    left: int, failed: bool
+) -> None:
+    """The same registration, with a directory less: the controller moved no leaders."""
+    after = loaded(KNOWN, (A,), epoch=10, left=left)
+    end = Moment(offset=END.offset, timestamp_ms=END.timestamp_ms)
+    assert after.failed == (Gone(directories=(B,), pending=3, at=end) if failed else None)
