@@ -167,6 +167,7 @@ class Publisher(BackgroundThread):
             each.name: ClusterRecords(each.name, config.state_dir) for each in config.clusters
         }
         self._writers: dict[str, tuple[TopicWriter, Position]] = {}
+        self._targets: set[str] = set()
         self._failing: str | None = None
         self._refused: PublishingError | None = None
 
@@ -220,6 +221,7 @@ class Publisher(BackgroundThread):
             found, position = records.after(position)
             if not found:
                 return
+            self._check_target()
             writer.write(found, position.to_text(), position.sequence)
             self._writers[cluster] = writer, position
 
@@ -228,15 +230,23 @@ class Publisher(BackgroundThread):
             self._bootstrap, self._security, self._topic, f"kraftgate-publish-{cluster}"
         )
         self._writers[cluster] = writer, Position(store=store)
-        found = writer.cluster_id()
-        if found in self._followed():
+        self._targets.add(writer.cluster_id())
+        self._check_target()
+        position = Position.of(writer.connect(), store)
+        self._writers[cluster] = writer, position
+        return writer, position
+
+    def _check_target(self) -> None:
+        """Check before each write: the id of a followed cluster may become known later.
+
+        Raises:
+            PublishingError: the topic is in a cluster that is followed.
+        """
+        for found in sorted(self._targets & self._followed()):
             raise PublishingError(
                 f"`publish` names a cluster that is followed (its id is {found}): Kraftgate writes"
                 " nothing to it; choose a topic of another cluster"
             )
-        position = Position.of(writer.connect(), store)
-        self._writers[cluster] = writer, position
-        return writer, position
 
     def _close(self) -> None:
         for writer, _ in self._writers.values():

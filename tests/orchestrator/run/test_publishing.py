@@ -192,3 +192,31 @@ def test_the_followed_cluster_is_never_written(
     with pytest.raises(PublishingError, match="a cluster that is followed"):
         publisher.check()
     assert not _Writer.written
+
+
+def test_a_cluster_that_is_known_to_be_followed_only_later_is_written_no_more(
+    publisher: publishing.Publisher, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sources of a second cluster may report its id after the first records were written."""
+    ids = {"followed"}
+    monkeypatch.setattr(publisher, "_followed", lambda: frozenset(ids))
+    with publisher:
+        _until(lambda: len(_Writer.written) == 12 + 18)
+        ids.add("other")
+        with Store.open(state / "store.db") as store:
+            event = Event(offset=None, timestamp_ms=None, kind="later", seen_ms=5)
+            result = BatchResult(
+                cluster="prod",
+                image=ClusterImage(),
+                summary=summarize("prod", ClusterImage()),
+                brokers=(),
+                gone=(),
+                place={"kraft_metadata": 3},
+                events=[event],
+                files=[],
+            )
+            store.commit(3, [result], now_ms=8)
+        _until(lambda: _Writer.closed)
+    with pytest.raises(PublishingError, match=r"a cluster that is followed \(its id is other\)"):
+        publisher.check()
+    assert len(_Writer.written) == 12 + 18
