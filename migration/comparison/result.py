@@ -49,12 +49,15 @@ class Compared(Counts):
     Attributes:
         at_ms: when all of the other side was last read; None: never. The other attributes include
             topics that were read separately since.
-        misplaced: replicas that this comparison found outside of their assigned directory.
+        misplaced: replicas that this comparison found outside of their assigned directory, as far
+            as the shards name them.
+        unnamed: the number of the others, by place: a difference without a subject.
         identities: for the disks.
     """
 
     at_ms: int | None = None
     misplaced: frozenset[Difference] = frozenset()
+    unnamed: tuple[tuple[Difference, int], ...] = ()
     identities: tuple[Identity, ...] = ()
 
 
@@ -110,22 +113,30 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
             lasting[kind] = lasting.get(kind, 0) + count
     placed = [each for part in parts for each in part.placed]
     identities = identify(placed, disks) if disks is not None else ()
-    misplaced = frozenset(_misplaced(placed, identities)) | _unseen(before, disks)
+    found = list(_misplaced(placed, identities))
+    misplaced = frozenset(_named(found)) | {e for e in before.misplaced if _unseen(e, disks)}
+    counted: dict[Difference, int] = {}
+    for place, each in found:
+        counted[place] = counted.get(place, 0) + each.replicas - len(each.named)
+    unnamed = {e: count for e, count in before.unnamed if _unseen(e, disks)} | counted
     again = sorted(misplaced & before.misplaced)
-    if again:
-        lasting["misplaced"] = len(again)
+    # Only their numbers are known: as many as both comparisons found in one place are the same.
+    uncounted = sum(min(count, unnamed.get(place, 0)) for place, count in before.unnamed)
+    if again or uncounted:
+        lasting["misplaced"] = len(again) + uncounted
     named = sorted(each for part in parts for each in part.named)
     wholes = [part.whole_ms for part in parts if part.whole_ms is not None]
     return Compared(
         at_ms=min(wholes) if len(wholes) == len(parts) else None,
         compared=sum(part.compared for part in parts),
-        differing=sum(part.differing for part in parts) + len(misplaced),
+        differing=sum(part.differing for part in parts) + len(misplaced) + sum(unnamed.values()),
         lasting=lasting,
         named=tuple([*again, *named][:_NAMED_MAX]),
         unreadable=max(part.unreadable for part in parts),
         unread=tuple(sorted({each for part in parts for each in part.unread})),
         closed=tuple(sorted({each for part in parts for each in part.closed})),
         misplaced=misplaced,
+        unnamed=tuple(sorted((each, count) for each, count in unnamed.items() if count)),
         identities=identities,
     )
 
@@ -171,17 +182,16 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
     return tuple(found)
 
 
-def _unseen(before: Compared, disks: DisksImage | None) -> frozenset[Difference]:
-    """Return the differences that remain until their broker answers again."""
-    brokers = disks.brokers if disks is not None else {}
-    return frozenset(
-        each
-        for each in before.misplaced
-        if each.broker in brokers and brokers[each.broker].unreachable is not None
-    )
+def _unseen(each: Difference, disks: DisksImage | None) -> bool:
+    """Return whether a difference remains because its broker does not answer."""
+    one = None if disks is None else disks.brokers.get(each.broker)
+    return one is not None and one.unreachable is not None
 
 
-def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> Iterable[Difference]:
+def _misplaced(
+    placed: Iterable[Placed], identities: tuple[Identity, ...]
+) -> Iterable[tuple[Difference, Placed]]:
+    """Yield what is outside of its assigned directory, with its place."""
     ids = {(each.broker, each.path): each.directory for each in identities}
     for each in placed:
         lies_in = ids.get((each.broker, each.path))
@@ -189,8 +199,13 @@ def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> It
             continue
         assigned = to_text(each.directory)
         if assigned != lies_in:
-            for subject in each.named:
-                yield Difference("misplaced", subject, lies_in, assigned, each.broker, each.path)
+            yield Difference("misplaced", "", lies_in, assigned, each.broker, each.path), each
+
+
+def _named(found: Iterable[tuple[Difference, Placed]]) -> Iterable[Difference]:
+    for place, each in found:
+        for subject in each.named:
+            yield place._replace(subject=subject)
 
 
 def _tell(before: Compared, now: Compared, collected: EventCollector) -> None:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
+from pydantic import TypeAdapter
 
 from migration.comparison.differences import (
     LASTS_MS,
+    NAMED_MAX,
     Comparisons,
     Difference,
     Placed,
@@ -373,3 +375,31 @@ def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
         [],
     ]
     assert replace(state.last, identities=()).lasting == {"misplaced": 1}
+
+
+def test_misplaced_replicas_are_counted_exactly_although_few_are_named() -> None:
+    """Each shard names at most 20 of one place; a broker that does not answer keeps its own."""
+    disks = known_disks("/a", to_text(A))
+    named = [tuple(f"t{shard}-{n}" for n in range(NAMED_MAX)) for shard in (0, 1)]
+    state = Comparing()
+    counts = {1: {}, 2: {"misplaced": 2000}, 3: {"misplaced": 2400}}
+    for comparison, replicas in ((1, 1000), (2, 1200), (3, 1200)):
+        parts = [
+            (
+                shard,
+                part(comparison, Placed(1, "/a", B, replicas, named[shard]), placed("/a", A, 3)),
+            )
+            for shard in (0, 1)
+        ]
+        state, _ = take(state, parts, 2, Source.LOG_DIRS, disks)
+        assert state.last.lasting == counts[comparison]
+        assert state.last.differing == 2 * replicas
+    stored = TypeAdapter(Comparing)
+    assert stored.validate_json(stored.dump_json(state)) == state
+    down = DisksImage(brokers={1: replace(disks.brokers[1], unreachable="no route")})
+    state, _ = take(state, [(0, part(4)), (1, part(4))], 2, Source.LOG_DIRS, down)
+    assert state.last.lasting == {"misplaced": 2400}
+    for comparison in (5, 6):
+        parts = [(shard, part(comparison, placed("/a", A, 1203))) for shard in (0, 1)]
+        state, _ = take(state, parts, 2, Source.LOG_DIRS, disks)
+        assert (state.last.lasting, state.last.unnamed, state.last.differing) == ({}, (), 0)
