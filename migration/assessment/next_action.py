@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from migration.assessment.conditions.condition import ConditionError
+from migration.assessment.conditions.parse import parse
 from migration.assessment.conditions.view import Execution, View
 from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice
-from migration.assessment.finding import Verdict
+from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import Wait, WaitKind
 from migration.image.summary import ClusterSummary, Phase
@@ -256,7 +258,8 @@ def _of_execution(
         place=execution.place,
         commands=execution.commands,
     )
-    violated = next((e for e in execution.findings if e.verdict is Verdict.VIOLATED), None)
+    findings = [each for each in execution.findings if not _is_repaired(each, view)]
+    violated = next((e for e in findings if e.verdict is Verdict.VIOLATED), None)
     if violated is not None:
         return replace(
             base,
@@ -271,7 +274,7 @@ def _of_execution(
         return replace(base, text=execution.turn, why=execution.why)
     if damage is not None:
         return _at(_of_hazard(damage), execution)
-    closed = next((e for e in execution.findings if e.verdict is not Verdict.SATISFIED), None)
+    closed = next((e for e in findings if e.verdict is not Verdict.SATISFIED), None)
     held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
     if closed is not None and held is not None and closed.condition.startswith(_OF_HELD):
         return replace(_of_wait(held, view.summary, eta), place=execution.place)
@@ -281,6 +284,16 @@ def _of_execution(
     if execution.holds:
         return replace(base, text=f"Waiting for {execution.holds[0]}")
     return replace(base, text=_NEXT)
+
+
+def _is_repaired(found: Finding, view: View) -> bool:
+    """Return whether a condition that was violated at the execution's last tick holds now."""
+    if found.verdict is not Verdict.VIOLATED:
+        return False
+    try:
+        return parse(found.condition).judge(view).verdict is Verdict.SATISFIED
+    except ConditionError:  # an operator's own condition
+        return False
 
 
 def _until(condition: str, cluster: str) -> str:

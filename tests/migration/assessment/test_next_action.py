@@ -103,6 +103,25 @@ def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
     assert found.commands == ("kraftgate wait --condition 'c(3)' --cluster prod",)
 
 
+_SILENT = replace(FRESH, last_reply_ms=NOW_MS - 600_000)
+
+
+@pytest.mark.parametrize(
+    ("summary", "status", "text"),
+    [
+        (cluster(Phase.HYBRID, kraft(1), kraft(3)), FRESH, "Waiting for the next checkpoint"),
+        (HYBRID, FRESH, "Broker 3 is held, and makes no progress"),
+        (cluster(Phase.HYBRID, kraft(1)), _SILENT, "Broker 3 is held, and makes no progress"),
+    ],
+)
+def test_a_violation_of_the_last_tick_is_shown_until_its_condition_is_known_to_hold(
+    summary: ClusterSummary, status: SourceStatus, text: str
+) -> None:
+    reason = "broker 3 is held, and makes no progress"
+    bad = Finding(verdict=Verdict.VIOLATED, reason=reason, condition="nothing_held")
+    assert assessed(summary, replace(EXECUTION, findings=(bad,)), status).next.text == text
+
+
 def test_a_failed_step_comes_before_a_failed_directory() -> None:
     asks = replace(EXECUTION, asks="the hook ended with exit code 1", turn="Decide about it")
     found = assessed(failed(HYBRID, 1), asks).next
