@@ -137,18 +137,25 @@ def class_archive() -> Path:
     return _cache().with_suffix(".jsa")
 
 
+def _cache_root() -> Path:
+    """Return KRAFTGATE_CACHE, or else kraftgate under XDG_CACHE_HOME or ~/.cache."""
+    own = os.environ.get("KRAFTGATE_CACHE")
+    if own:
+        return Path(own).absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
+
+
 def _cache() -> Path:
     """Return the path, without suffix, of the cached files for the installed PySpark.
 
     A JVM ignores an archive whose jars have another time, so a new installation at the same place
     has another path.
     """
-    cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    base = Path(cache) if cache else Path.home() / ".cache"
     installed = Path(pyspark.__file__).resolve().parent
     times = sorted(each.stat().st_mtime_ns for each in (installed / "jars").glob("*.jar"))
     place = hashlib.sha256(f"{installed} {times}".encode()).hexdigest()[:8]
-    return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
+    return _cache_root() / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 
 def session(

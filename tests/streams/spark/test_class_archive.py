@@ -36,6 +36,16 @@ def test_a_new_installation_at_the_same_place_has_another_archive(jar: Path) -> 
     assert class_archive() != former
 
 
+def test_the_cache_is_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path / "own"))
+    assert class_archive().parent == tmp_path / "own"
+    monkeypatch.delenv("KRAFTGATE_CACHE")
+    assert class_archive().parent == tmp_path / "xdg" / "kraftgate"
+
+
 def test_archives_of_former_installations_are_removed(jar: Path, tmp_path: Path) -> None:
     former = _make(class_archive(), jar.parent)
     os.utime(jar, ns=(1, 1))

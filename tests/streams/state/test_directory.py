@@ -140,7 +140,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark runs the classes that lie there."""
-    monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path))
+    monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path / "kraftgate"))
     (tmp_path / "kraftgate").mkdir()
     (tmp_path / "kraftgate").chmod(0o775)
     with pytest.raises(UnsafeStateDir, match=f"chmod go-w {tmp_path}/kraftgate$"):
