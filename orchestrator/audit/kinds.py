@@ -4,10 +4,11 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from migration.metadata.event_kinds import Weight
 from orchestrator.audit.entry import Entry
+from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 
 
@@ -149,11 +150,25 @@ class EntryBody(BaseModel):
         """Yield the entries of this family with typed bodies, in the trail's order.
 
         Raises:
-            pydantic.ValidationError: another version wrote an entry.
+            AuditError: another version wrote an entry.
         """
         for entry in entries:
             if entry.kind in cls.types:
-                yield entry, cls.types[entry.kind].model_validate(entry.body)
+                yield entry, cls._of_entry(entry)
+
+    @classmethod
+    def _of_entry(cls, entry: Entry) -> Self:
+        try:
+            body: Self = cls.types[entry.kind].model_validate(entry.body)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise AuditError(
+                f"entry {entry.sequence} ({entry.kind}) of {entry.cluster} in the audit trail is"
+                f" one that this version cannot read: `{field}`: {first['msg']}. Use the version of"
+                " Kraftgate that wrote it, or set another `state_dir`"
+            ) from error
+        return body
 
     @property
     def weight(self) -> Weight:

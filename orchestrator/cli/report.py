@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import click
-from pydantic import ValidationError
 
 from orchestrator.api.report.report import Report, schema_text
 from orchestrator.cli.framework import cluster_option, config_option
@@ -18,7 +17,7 @@ from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
-from orchestrator.views.report.gather import Facts, gather
+from orchestrator.views.report.gather import gather
 from streams.state.files import replace_file
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
@@ -68,7 +67,7 @@ def report(
         return
     config = load_config(config_path)
     state = gather(config, [each.name for each in config.clusters_named(cluster)])
-    found = _built(state, config)
+    found = _redacted(build(state), config)
     if format_ is None:
         format_ = "html" if out is None else _ENDINGS.get(out.suffix.lower(), "html")
     _write(_FORMATS[format_](found), out)
@@ -80,17 +79,6 @@ def report(
             f"{config.state_dir} has no data of {', '.join(empty)}: start"
             f" `kraftgate run --config {config.path}`"
         )
-
-
-def _built(state: Facts, config: Config) -> Report:
-    try:
-        return _redacted(build(state), config)
-    except ValidationError as error:
-        first = error.errors()[0]["msg"]
-        raise AuditError(
-            f"{state.audit_file} has entries that this version cannot read: use the version of"
-            f" Kraftgate that wrote it ({error.error_count()} problems, the first: {first})"
-        ) from error
 
 
 def _redacted(report: Report, config: Config) -> Report:

@@ -35,7 +35,7 @@ def build(facts: Facts) -> Report:
     """Return the report.
 
     Raises:
-        pydantic.ValidationError: an entry of the trail was written by another version.
+        AuditError: an entry of the trail was written by another version.
     """
     audit = None
     if facts.audit is not None:

@@ -1,12 +1,15 @@
 """Every kind of audit entry has a typed body and a sentence of that body's fields."""
 
 import string
+from pathlib import Path
 
 import pytest
 
-from orchestrator.audit import move_entries, run_entries
+from orchestrator.audit import AuditLog, move_entries, run_entries
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.kinds import EntryBody, EntryKind
+from orchestrator.errors import AuditError
 
 UNTYPED = {EntryKind.FENCE, EntryKind.WRONG_CONSOLE_TOKEN}
 FAMILIES: tuple[dict[str, type[EntryBody]], ...] = (
@@ -35,3 +38,16 @@ def test_a_sentence_names_fields(body: type[EntryBody]) -> None:
     derived |= {"result", "where", "ended"}
     assert kind.sentence
     assert named - body.model_fields.keys() <= derived
+
+
+def test_an_entry_of_another_version_is_one_error_with_its_place_and_the_fix(
+    tmp_path: Path,
+) -> None:
+    with AuditLog.open(tmp_path / "audit.db") as log:
+        log.append("prod", EntryKind.PAUSED, {"novel": 1}, 0)
+        with pytest.raises(AuditError) as raised:
+            ExecutionTrail(log, "prod").state()
+    assert str(raised.value) == (
+        "entry 1 (paused) of prod in the audit trail is one that this version cannot read: `by`:"
+        " Field required. Use the version of Kraftgate that wrote it, or set another `state_dir`"
+    )

@@ -35,7 +35,7 @@ def executions(found: Iterable[Entry]) -> list[RecordedExecution]:
     """Return a cluster's executions with their entries.
 
     Raises:
-        pydantic.ValidationError: an entry was written by another version.
+        AuditError: an entry was written by another version.
     """
     recorded: list[RecordedExecution] = []
     before: list[Orchestrator] = []

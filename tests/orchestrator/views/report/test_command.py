@@ -177,7 +177,7 @@ def test_a_trail_of_another_version_ends_with_1_and_says_so(made: Made) -> None:
     (made.state / "audit.head").unlink()
     done = run(made)
     assert done.exit_code == ExitCode.FAILED
-    assert "entries that this version cannot read" in done.stderr
+    assert "that this version cannot read: `novel`" in done.stderr
 
 
 def test_without_a_trail_there_is_a_report_that_says_so(made: Made) -> None:
