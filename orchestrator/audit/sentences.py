@@ -18,11 +18,11 @@ _FAMILIES: Final = (entries.Body, run_entries.Body, move_entries.Body)
 def sentence(entry: Entry) -> str:
     """Return the sentence of an entry; for one of another version, its fields."""
     body = _body(entry)
-    if body is not None:
-        return body.sentence()
     try:
+        if body is not None:
+            return body.sentence()
         found = EntryKind(entry.kind).sentence.format_map(entry.body)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, AttributeError):  # a value or a field of another version
         found = ""
     return found or f"{entry.kind} {fields_text(entry)}".strip()
 

@@ -69,5 +69,22 @@ def test_an_entry_of_another_version_has_its_fields(kind: str) -> None:
     assert sentence(told) == f"{kind} checkpoint=finalize[1] sooner=true"
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "expected"),
+    [
+        (
+            EntryKind.APPROVED,
+            {"by": {"who": "ada", "role": "lead"}, "checkpoint": "x[1]", "reason": "calm"},
+            "approved checkpoint=x[1] reason=calm",
+        ),
+        (EntryKind.SOURCE_SEEN, {"source": "prometheus"}, "source_seen source=prometheus"),
+    ],
+)
+def test_a_value_of_another_version_is_printed_as_it_is(
+    kind: EntryKind, body: dict[str, JsonValue], expected: str
+) -> None:
+    assert sentence(entry(kind, body)) == expected
+
+
 def test_no_kind_is_without_a_sentence() -> None:
     assert {each for each in EntryKind if not each.sentence} == {EntryKind.FENCE}
