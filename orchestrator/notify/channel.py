@@ -87,7 +87,12 @@ def secret_address(url: str | None, url_file: Path | None) -> tuple[str, tuple[s
     if url_file is None:
         return url or "", ()
     found = secret_in(url_file)
-    if urlsplit(found).scheme not in {"http", "https"} or not urlsplit(found).netloc:
+    try:
+        parts = urlsplit(found)
+        is_url = parts.scheme in {"http", "https"} and parts.netloc != ""
+    except ValueError:  # such as a bracket that is not closed
+        is_url = False
+    if not is_url:
         why = f"the first line of {url_file} is not a URL: write it like https://..."
         raise Undelivered(why, permanent=True)
     return found, (found,)

@@ -73,7 +73,10 @@ class Secrets:
 def known_by(secret: str) -> Iterator[str]:
     """Yield a secret and, if it is a URL, the part after its host."""
     yield secret
-    host = urlsplit(secret).netloc if "://" in secret else ""
+    try:
+        host = urlsplit(secret).netloc if "://" in secret else ""
+    except ValueError:  # such as a bracket that is not closed
+        host = ""
     if host:
         yield secret.partition(host)[2].strip("/")
 

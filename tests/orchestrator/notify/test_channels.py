@@ -326,7 +326,7 @@ def test_what_answers_in_another_way_has_not_surely_taken_it(
     assert caught.value.delivered is None
 
 
-@pytest.mark.parametrize("content", ["", "\n", "not an address\n", "ftp://x/y\n"])
+@pytest.mark.parametrize("content", ["", "\n", "not an address\n", "ftp://x/y\n", "https://[x"])
 def test_an_address_that_is_none_is_said_without_being_shown(content: str, tmp_path: Path) -> None:
     line = receivers.slack(tmp_path, "http://127.0.0.1:1")
     to = receivers.channel(tmp_path, line)

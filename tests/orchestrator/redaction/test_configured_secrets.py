@@ -49,3 +49,5 @@ def test_an_address_that_is_a_secret_is_one_without_its_host_too(tmp_path: Path)
     redactor = Secrets(files=(file,)).redactor({})
     assert redactor.text("POST /services/T0/very-secret") == f"POST /{MARK}"
     assert redactor.text("to https://hooks.example.com") == "to https://hooks.example.com"
+    file.write_text("https://[very-secret\n")
+    assert "very-secret" not in Secrets(files=(file,)).redactor({}).text("to https://[very-secret")
