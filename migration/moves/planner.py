@@ -116,6 +116,26 @@ def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
         moves.append(Move(broker.id, at, source, target, online[source].sizes[at]))
 
 
+def listed(moves: Iterable[Move], topics: Topics) -> tuple[tuple[Move, ...], tuple[str, ...]]:
+    """Return the moves that a file can have: of replicas that the cluster's metadata lists.
+
+    Also returns why the others cannot be planned.
+    """
+    replicas = {(each.at, id_) for each in topics.partitions for id_ in each.replicas}
+    found: list[Move] = []
+    unknown: list[str] = []
+    for each in moves:
+        if (each.at, each.broker) in replicas:
+            found.append(each)
+        else:
+            unknown.append(
+                f"broker {each.broker} has {each.at} in {each.source}, and the cluster's metadata"
+                " lists no such replica: it is being created, deleted or reassigned, or Kraftgate's"
+                " principal may not describe the topic"
+            )
+    return tuple(found), tuple(unknown)
+
+
 def requested(
     wanted: Iterable[Wanted], brokers: Mapping[int, Broker]
 ) -> tuple[tuple[Move, ...], tuple[str, ...]]:

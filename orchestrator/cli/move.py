@@ -32,6 +32,7 @@ from migration.moves.planner import (
     Unusable,
     drain,
     even_out,
+    listed,
     obstacles,
     requested,
 )
@@ -175,7 +176,7 @@ def plan(
         moves, unknown = requested(wanted, asked.brokers)
     elif how is not None and broker is not None:
         asked = _ask(config_path, cluster, "move plan")
-        moves = _planned(asked, broker, how)
+        moves, unknown = listed(_planned(asked, broker, how), asked.topics)
     else:
         raise click.UsageError("pass --broker with --drain or --even, and not with --from")
     ids = sorted({each.broker for each in moves})

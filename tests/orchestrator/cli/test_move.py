@@ -347,6 +347,22 @@ def test_unknown_free_space_ends_with_4(run: Callable[..., Result], cluster: Clu
     assert "not known: the free space of /d1 on broker 1" in result.stderr
 
 
+def test_a_replica_that_the_metadata_does_not_list_ends_with_4(
+    run: Callable[..., Result], cluster: Cluster, tmp_path: Path
+) -> None:
+    """Its topic may be about to be deleted; or the principal may not describe it."""
+    cluster.topics = topics({"t-0": (1, 2), "t-1": (2,)}, frozenset({1, 2}))
+    cluster.put(broker(1, log_dir(D0, {"t-0": 600, "t-1": 9, "secret-0": 9}), log_dir(D1)))
+    out = tmp_path / "plan.json"
+    result = run("plan", *DRAIN, "--json", "--out", out)
+    assert result.exit_code == ExitCode.NO_DATA, result.output
+    for name in ("t-1", "secret-0"):
+        assert f"broker 1 has {name} in /d0, and the cluster's metadata lists no" in result.stderr
+    (moved,) = json.loads(result.stdout)["kraftgate"]["moves"]
+    assert (moved["topic"], moved["partition"]) == ("t", 0)
+    assert not out.exists()
+
+
 def test_a_plan_that_cannot_be_written_ends_with_1(run: Callable[..., Result]) -> None:
     result = run("plan", *DRAIN, "--out", "/nonexistent/plan.json")
     assert result.exit_code == ExitCode.FAILED
