@@ -66,6 +66,8 @@ def broker_settings(
 
 def broker_log_dirs(broker: Broker, security: Security) -> Maybe[tuple[LogDir, ...]]:
     """Return the log directories of a broker that was queried before."""
+    if not broker.endpoint:
+        return ABSENT
     return query_node(
         _listener(broker), security, lambda node: tuple(map(_log_dir, node.log_dirs()))
     )

@@ -20,6 +20,8 @@ from orchestrator.execution import moves as module
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.throttle import Throttle
+from streams.net.security import Security
+from streams.probe.brokers import ABSENT, with_absent
 from tests.migration.moves.brokers import D0, D1, D2, at
 
 SIZE = 100
@@ -506,6 +508,13 @@ def test_a_cancellation_of_a_silent_broker_ends_with_4(machine: Machine) -> None
     machine.kafka.dead = {1}
     with pytest.raises(NoDataError, match="b1 refused"):
         machine.cancel()
+
+
+def test_a_broker_that_was_down_from_the_start_is_silent() -> None:
+    """`move cancel` asks the brokers of the plan, also one that no other broker names alive."""
+    (down,) = with_absent([], {3})
+    requests = Requests({3: down}, (), Security(key="brokers.security"))
+    assert requests.log_dirs({3})[3].log_dirs == ABSENT
 
 
 def test_missing_rights_for_the_throttle_send_nothing(machine: Machine) -> None:
