@@ -53,7 +53,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel
-from streams.probe.brokers import alter_log_dirs, broker_log_dirs
+from streams.probe.brokers import alter_log_dirs, broker_log_dirs, with_absent
 from streams.state.source_status import now_ms
 
 _POLL_S: Final = 1.0
@@ -83,10 +83,10 @@ class Requests:
         self._security = security
 
     def log_dirs(self, brokers: Collection[int]) -> Mapping[int, Broker]:
-        """Return the brokers with their log directories as they are now."""
+        """Return the brokers with their log directories as they are now; any id may be asked."""
 
         def ask(id_: int) -> Broker:
-            one = self._brokers[id_]
+            one = self._brokers.get(id_) or with_absent((), (id_,))[0]
             return replace(one, log_dirs=broker_log_dirs(one, self._security))
 
         return {one.id: one for one in in_parallel(ask, sorted(brokers))}
@@ -348,7 +348,7 @@ class MoveRun:
         return run.accepted((broker, at) for at in targets if at not in refused)
 
     def _throttle(self, moving: Iterable[int]) -> None:
-        """Set the throttles of the plan, and restore what a killed run left on other brokers.
+        """Set the throttles of the plan, and restore what an earlier run left on brokers at rest.
 
         Raises:
             LiveError: a throttle cannot be read or set.
@@ -357,7 +357,8 @@ class MoveRun:
         wanted = {
             id_: str(self._plan.throttles[id_]) for id_ in moving if id_ in self._plan.throttles
         }
-        for id_ in self._throttled.keys() - wanted.keys():
+        ours = self._throttled.keys() & self._plan.targets.keys()
+        for id_ in [*sorted(ours - wanted.keys()), *self._others_at_rest()]:
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
             now = self._requests.throttle(id_)
@@ -377,6 +378,21 @@ class MoveRun:
                     raise _Ended(f"broker {id_} does not apply the throttle {value}")
                 if self._wait(_POLL_S / 5):
                     raise _Ended("interrupted")
+
+    def _others_at_rest(self) -> list[int]:
+        """Return the brokers outside the plan whose throttle can go: they answer and move nothing.
+
+        An interrupted plan goes on under its throttle, and a broker that is down holds up no other.
+        """
+        others = self._throttled.keys() - self._plan.targets.keys()
+        if not others:
+            return []
+        return sorted(
+            id_
+            for id_, one in self._requests.log_dirs(others).items()
+            if not isinstance(one.log_dirs, Unknown)
+            and not any(each.futures for each in one.log_dirs)
+        )
 
     def _restore(self, broker: int) -> None:
         """Set the throttle of a broker to what it was, unless another client has changed it.
@@ -432,12 +448,13 @@ class MoveRun:
         if command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
         left = [_left(each, run) for each in found if each not in done]
-        for id_ in sorted(self._throttled.keys() - moving):
+        ours = self._throttled.keys() & self._plan.targets.keys()
+        for id_ in [*sorted(ours - moving), *self._others_at_rest()]:
             try:
                 self._restore(id_)
             except LiveError as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
-        kept = sorted(self._throttled.keys() & moving)
+        kept = sorted(ours & moving)
         why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
         ended = MoveEnded(
             command=command, done=len(done), left=len(left), why=bounded([*why, *left])

@@ -18,7 +18,7 @@ from orchestrator.audit.move_entries import Body, left_throttled
 from orchestrator.errors import HazardError, LockHeld, MoveError, NoDataError
 from orchestrator.execution import moves as module
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
-from streams.kafka.errors import NotAuthorized
+from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.kafka.throttle import Throttle
 from streams.net.security import Security
 from streams.probe.brokers import ABSENT, with_absent
@@ -338,6 +338,40 @@ def test_another_plan_restores_what_a_killed_one_left(machine: Machine) -> None:
     machine.kafka.copies.clear()
     machine.apply(plan({2: ("t-0",)}, throttled=False))
     machine.require_clean()
+
+
+@pytest.mark.parametrize("then", ["apply", "cancel"])
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_another_plan_leaves_the_throttle_of_a_broker_that_still_moves(
+    machine: Machine, then: str, is_dead: bool
+) -> None:
+    """An interrupted run's moves go on under its throttle; a dead broker may resume them."""
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",)}), polls_max=1)
+    real = machine.kafka.throttle
+
+    def throttle(broker: int) -> Throttle:
+        if broker in machine.kafka.dead:
+            raise ConnectionFailed(f"b{broker} refused")
+        return real(broker)
+
+    machine.kafka.throttle = throttle  # type: ignore[method-assign]
+    machine.kafka.dead = {1} if is_dead else set()
+    others = {key: at_ for key, at_ in machine.kafka.copies.items() if key[0] == 1}
+    machine.kafka._go_on = lambda: _arrive(machine.kafka, 2)  # type: ignore[method-assign]
+    getattr(machine, then)(plan({2: ("t-0",)}))
+    assert machine.kafka.own == {1: OURS, 2: None}
+    assert machine.kafka.copies == others
+    assert left_throttled(machine.log.entries("prod")).keys() == {1}
+    machine.kafka.dead = set()
+    machine.cancel(plan({1: ("t-0",)}))
+    assert machine.kafka.own == {1: BEFORE, 2: None}
+
+
+def _arrive(kafka: Kafka, broker: int) -> None:
+    for key in [each for each in kafka.copies if each[0] == broker]:
+        kafka.places[key] = kafka.copies.pop(key)[0]
 
 
 def test_a_throttle_that_another_client_changed_stays(machine: Machine) -> None:
