@@ -102,7 +102,8 @@ def main(directory: Path) -> None:
         return
     finally:
         os.close(writer)
-    _keep_process(directory / PROCESS, command)
+    with contextlib.suppress(OSError):  # a full disk must not end the supervision of the command
+        _keep_process(directory / PROCESS, command)
     run = _Run(command, order, reader, output, signals)
     run.to_its_end()
     output.close()

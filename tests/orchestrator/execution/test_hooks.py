@@ -46,6 +46,16 @@ def test_a_signal_is_kept(runs: HookRuns) -> None:
     assert not found.outcome.succeeded
 
 
+def test_a_command_whose_process_cannot_be_recorded_is_supervised_to_its_end(
+    runs: HookRuns, state: Path
+) -> None:
+    """As on a disk that fills up between its start and the record."""
+    (state / "hooks" / "run-1" / "process.json" / "taken").mkdir(parents=True)
+    found, output = ran(runs, hook("sh", "-c", "sleep 0.2; echo out"))
+    assert found.outcome.succeeded
+    assert output == b"out\n"
+
+
 @pytest.mark.parametrize("content", [None, "not a program"])
 def test_a_command_that_cannot_be_started(
     runs: HookRuns, tmp_path: Path, content: str | None
