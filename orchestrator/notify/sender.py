@@ -104,7 +104,9 @@ class Sender:
         self._thread.join(within_s)
         if self._submitted is None:
             return ()
-        return delivery.due(self._state.deliveries, self._submitted, self._policy, self._clock_ms())
+        return delivery.due(
+            self._state.deliveries, self._submitted, self._policy, self._clock_ms(), closing=True
+        )
 
     def is_alive(self) -> bool:
         return self._thread.is_alive()

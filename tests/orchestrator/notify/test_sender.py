@@ -213,6 +213,17 @@ def test_the_next_run_repeats_nothing_and_ends_what_ended_meanwhile(
     assert statuses(receiver.sent)[2:] == [("4", "resolved")]
 
 
+def test_a_resolution_that_fails_at_the_end_is_named(desk: Desk, receiver: Receiver) -> None:
+    """No later run may come; PagerDuty then keeps the incident open."""
+    one = desk.sender(receivers.webhook(desk.folder, receiver.url))
+    one.submit(wanted(0, alert()))
+    receiver.wait(1)
+    receiver.answer = lambda _: Reply(503)
+    one.submit(wanted(1))
+    one.end()
+    assert [each.status for each in one.unsent(30)] == ["resolved"]
+
+
 def test_one_that_was_killed_while_it_told_tells_it_again(desk: Desk, receiver: Receiver) -> None:
     """Before the answer: whether it was taken nobody knows, and the key is the same."""
     line = receivers.webhook(desk.folder, receiver.url)
