@@ -14,10 +14,29 @@ class ForeignCheckpoint(Exception):
     """The checkpoint is of an earlier release, and of other sources than the configured ones."""
 
 
+class DamagedCheckpoint(Exception):
+    """A file of the checkpoint is not as Spark writes it: Spark never syncs its files to disk."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(
+            f"{file} of Spark's checkpoint is damaged, as a power cut may leave it: restore the"
+            " state directory as a whole, or remove it to start afresh"
+        )
+
+
 def query_id(checkpoint: Path) -> str | None:
-    """Return the id of the checkpoint's query; None: there is no checkpoint."""
+    """Return the id of the checkpoint's query; None: there is no checkpoint.
+
+    Raises:
+        DamagedCheckpoint: the file with it cannot be read.
+    """
     file = checkpoint / "metadata"
-    return str(json.loads(file.read_text("utf-8"))["id"]) if file.is_file() else None
+    if not file.is_file():
+        return None
+    try:
+        return str(json.loads(file.read_text("utf-8"))["id"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedCheckpoint(file) from error
 
 
 def join_sources(checkpoint: Path, sources: Sequence[str]) -> None:
@@ -27,12 +46,16 @@ def join_sources(checkpoint: Path, sources: Sequence[str]) -> None:
 
     Raises:
         ForeignCheckpoint: it had another number of sources.
+        DamagedCheckpoint: offsets cannot be read.
     """
     for file in sorted((checkpoint / "offsets").glob("[0-9]*")):
-        version, settings, *lines = file.read_text("utf-8").splitlines()
-        offsets = [None if line == _NONE else json.loads(line) for line in lines]
-        if _is_joined(offsets):
-            continue
+        try:
+            version, settings, *lines = file.read_text("utf-8").splitlines()
+            offsets = [None if line == _NONE else json.loads(line) for line in lines]
+            if _is_joined(offsets):
+                continue
+        except (ValueError, AttributeError) as error:
+            raise DamagedCheckpoint(file) from error
         if len(offsets) != len(sources):
             raise ForeignCheckpoint(
                 f"{checkpoint} was written for {len(offsets)} sources, and the configured clusters "

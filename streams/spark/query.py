@@ -27,7 +27,12 @@ from migration.values.foreign import load
 from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
 from streams.net.secret_file import SecretFileRefused
-from streams.spark.checkpoint import ForeignCheckpoint, join_sources, query_id
+from streams.spark.checkpoint import (
+    DamagedCheckpoint,
+    ForeignCheckpoint,
+    join_sources,
+    query_id,
+)
 from streams.spark.data_source import KraftgateDataSource, source_name
 from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
@@ -204,7 +209,7 @@ def _stream(
 ) -> DataFrame:
     try:
         join_sources(state_dir / "checkpoint", [source_name(*each) for each in sources])
-    except ForeignCheckpoint as error:
+    except (ForeignCheckpoint, DamagedCheckpoint) as error:
         raise JobFailed(str(error)) from error
     options = KraftgateDataSource.options_of(sources, state_dir, waits=waits)
     return spark.readStream.format(KraftgateDataSource.name()).options(**options).load()
@@ -255,7 +260,11 @@ def _start(
         .option("checkpointLocation", str(checkpoint))
         .foreachBatch(StoreSink(store, now_ms, request_poll))
     )
-    known = query_id(checkpoint)
+    try:
+        known = query_id(checkpoint)
+    except DamagedCheckpoint as error:
+        held.close()
+        raise JobFailed(str(error)) from error
     if known is not None:
         store.claim(known)
     elif store.clusters():
