@@ -191,6 +191,7 @@ class BrokerPolls:
                 view = broker.metadata()
                 _check(view, task)
                 reply.view = view
+            _check_address(view, task.broker, task.address)
             reply.log_dirs = broker.log_dirs()
             if view.brokers:
                 reply.unlisted = _unlisted(reply.log_dirs, view)
@@ -244,6 +245,19 @@ def _failure_timeout_ms(broker: Node, id_: int) -> int | None:
     except (NotAuthorized, RequestRefused, Unreadable) as error:
         _log.info("%s; Kafka's default is assumed", error)
         return None
+
+
+def _check_address(view: ClusterView, broker: int, address: BrokerAddress) -> None:
+    """Raise `ConnectionFailed` if another broker has the address now: the answer would be its own.
+
+    The stored address outlives its broker, and a replaced broker's host often gets a new id.
+    """
+    at = address._replace(id=-1)
+    others = sorted(id_ for id_, each in view.brokers.items() if each._replace(id=-1) == at)
+    if others and broker not in view.brokers:
+        raise ConnectionFailed(
+            f"METADATA lists its address {address.host}:{address.port} for broker {others[0]}"
+        )
 
 
 def _check(view: ClusterView, task: PollTask) -> None:

@@ -34,6 +34,9 @@ class Scripted(Node):
     def version(self, api_key: int) -> int:
         return self.versions[api_key]
 
+    def __exit__(self, *_: object) -> None:
+        pass
+
     def ask(self, request: Any, **_: int) -> Any:
         self.asked.append(request)
         return self.replies.pop(0)
@@ -193,3 +196,29 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
     assert "ZeroDivisionError" in str(reply.failure)
     with pytest.raises(ConnectionFailed, match="ZeroDivisionError"):
         asker.discover()
+
+
+def test_a_broker_whose_address_another_one_has_taken_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, scripted: Scripted
+) -> None:
+    monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
+    taken = ClusterView("c", {4: BrokerAddress(4, "b1.invalid", 9092)}, {}, {})
+    monkeypatch.setattr(Scripted, "metadata", lambda _: taken)
+    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    for view in (taken, None):
+        reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+        assert reply.log_dirs is None
+        assert "broker 4" in str(reply.failure)
+
+
+@pytest.mark.parametrize("listed", [(), (1,), (1, 4)], ids=str)
+def test_one_that_is_not_listed_for_a_while_or_still_is_answers(
+    monkeypatch: pytest.MonkeyPatch, scripted: Scripted, listed: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
+    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
+    view = ClusterView("c", {e: BrokerAddress(e, f"b{e}.invalid", 9092) for e in listed}, {}, {})
+    reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+    assert reply.failure is None
+    assert reply.log_dirs is not None
