@@ -5,12 +5,13 @@ with the cluster-wide records, in metadata order. An image is immutable: `migrat
 returns the next one.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from migration.comparison.result import Comparing
 from migration.image.phases import MigrationState, phase_of
 from migration.image.summary import (
+    WITHOUT_ZOOKEEPER,
     BrokerSummary,
     ClusterSummary,
     ControllerSummary,
@@ -154,7 +155,8 @@ class ClusterImage:
             begin another one.
         provenance: None before the first record.
         held_back: cluster-wide records of an open transaction, in order.
-        left: brokers whose registration was removed, and that have not registered since.
+        left: brokers whose registration was removed, and that have not registered since, neither
+            with the controllers nor in ZooKeeper.
         directories: broker -> directory -> number of replicas in it, never zero.
         pending_shards: broker -> shards in which it has pending replicas.
         replication: counts of under-replicated, leaderless and reassigning partitions.
@@ -298,32 +300,33 @@ def _gone(image: ClusterImage) -> frozenset[int]:
     An operator unregistered them (no controller does it by itself: UnregisterBrokerRequest), their
     disks do not answer, and, while ZooKeeper counts, it is read and does not list them.
     """
-    counts = image.phase not in (Phase.FINALIZED, Phase.KRAFT)
-    there: Collection[int] = ()
-    if image.zookeeper is not None and counts:
-        is_read = image.zookeeper.seen_ms is not None and image.zookeeper.blind_since_ms is None
-        if image.phase is Phase.ROLLED_BACK or not is_read:
-            return frozenset()
-        there = image.zookeeper.brokers
     disks = image.disks.brokers if image.disks else {}
-    answering = {id_ for id_, each in disks.items() if each.unreachable is None}
-    return image.left - answering - set(there)
+    silent = image.left - {id_ for id_, each in disks.items() if each.unreachable is None}
+    zookeeper = image.zookeeper
+    if zookeeper is None or image.phase in WITHOUT_ZOOKEEPER:
+        return silent
+    is_read = zookeeper.seen_ms is not None and zookeeper.blind_since_ms is None
+    if image.phase is Phase.ROLLED_BACK or not is_read:
+        return frozenset()
+    return frozenset(each for each in silent if not zookeeper.lists(each))
 
 
-def _disks_without(disks: DisksImage | None, gone: Collection[int]) -> DisksImage | None:
-    if disks is None or not gone:
-        return disks
-    return replace(disks, brokers={k: v for k, v in disks.brokers.items() if k not in gone})
+def disks_of_members(image: ClusterImage) -> DisksImage | None:
+    """Return the disks without those of the brokers that left the cluster for good."""
+    gone = _gone(image)
+    if image.disks is None or not gone:
+        return image.disks
+    kept = {id_: each for id_, each in image.disks.brokers.items() if id_ not in gone}
+    return replace(image.disks, brokers=kept)
 
 
-def _zookeeper_without(
-    zookeeper: ZooKeeperImage | None, gone: Collection[int]
-) -> ZooKeeperImage | None:
-    """Return the image without the failures that a broker reported before it left."""
-    if zookeeper is None or not gone:
-        return zookeeper
-    kept = {k: v for k, v in zookeeper.notified.items() if k not in gone}
-    return replace(zookeeper, notified=kept)
+def _zookeeper_of_members(image: ClusterImage) -> ZooKeeperImage | None:
+    """Return ZooKeeper's state without the failures that a broker reported before it left."""
+    gone = _gone(image)
+    if image.zookeeper is None or not gone:
+        return image.zookeeper
+    kept = {id_: at for id_, at in image.zookeeper.notified.items() if id_ not in gone}
+    return replace(image.zookeeper, notified=kept)
 
 
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
@@ -344,7 +347,6 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     for each in image.brokers.values():
         if not void or (each.mode is Mode.KRAFT and each.id not in there):
             brokers[each.id] = broker_summary(image, each)
-    gone = _gone(image)
     return ClusterSummary(
         cluster=cluster,
         metadata_log=image.log,
@@ -358,8 +360,8 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         partitions=image.partitions,
         unknown_records=sum(image.unknown_records.values()),
         brokers=tuple(brokers[each] for each in sorted(brokers)),
-        zookeeper=_zookeeper_without(image.zookeeper, gone),
-        disks=_disks_without(image.disks, gone),
+        zookeeper=_zookeeper_of_members(image),
+        disks=disks_of_members(image),
         content=image.content.last,
         places=image.places.last,
         wiped=image.wiped,

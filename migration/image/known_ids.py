@@ -1,7 +1,8 @@
 """The brokers and controllers of a cluster; no other module decides which ids exist.
 
 A broker is known if any source has reported it: it is registered with the controllers, it is or was
-in /brokers/ids, or it has described its log directories.
+in /brokers/ids, or it has described its log directories. The summary has no disks of a broker that
+was unregistered for good (`migration.image.cluster`).
 """
 
 from collections.abc import Collection, Iterable
@@ -19,7 +20,7 @@ def member_brokers(summary: ClusterSummary) -> frozenset[int]:
 
 
 def known_brokers(summary: ClusterSummary) -> frozenset[int]:
-    """Return each broker that any source has ever reported, including those that left."""
+    """Return each member, and each broker that was ever in ZooKeeper."""
     zookeeper = summary.zookeeper or ZooKeeperImage()
     return member_brokers(summary) | zookeeper.ever
 

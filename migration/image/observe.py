@@ -50,7 +50,7 @@ def observe(
         elif isinstance(fact, ZooKeeperFact):
             before = image
             seen, collected = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
-            image = replace(image, zookeeper=seen)
+            image = replace(image, zookeeper=seen, left=_still_away(image, seen))
             events += collected
             if image.phase is not before.phase:
                 phase = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
@@ -70,6 +70,15 @@ def observe(
                 events += collected
             image = replace(image, jmx=numbers)
     return image, tuple(events)
+
+
+def _still_away(image: ClusterImage, seen: ZooKeeperImage) -> frozenset[int]:
+    """Return the unregistered brokers without those that came back in ZooKeeper mode.
+
+    A znode that was there before shows no return: it outlives its broker until the session expires.
+    """
+    before = image.zookeeper or ZooKeeperImage()
+    return frozenset(e for e in image.left if before.lists(e) or not seen.lists(e))
 
 
 def compare(

@@ -96,6 +96,10 @@ class ZooKeeperImage:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
+    def lists(self, broker: int) -> bool:
+        """Return whether the broker is in /brokers/ids, even if its znode cannot be parsed."""
+        return broker in self.brokers or f"{BROKER_IDS}/{broker}" in self.unreadable
+
 
 _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
 

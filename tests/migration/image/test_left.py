@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from migration.assessment.currency import CURRENT
 from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import hazards
@@ -18,6 +20,7 @@ from migration.observed.facts import (
     DisksSeen,
     DisksUnreachable,
     LogDirSeen,
+    ZnodeGone,
     ZooKeeperBlind,
 )
 from migration.observed.log_dirs import STORAGE_ERROR
@@ -96,9 +99,9 @@ def test_a_snapshot_without_it_says_the_same() -> None:
     assert is_reported(after(gone(), registration(1), registration(2), snapshot=True))
 
 
-def zookeeper(**changes: object) -> ClusterImage:
+def zookeeper(left: frozenset[int] = frozenset({1}), **changes: object) -> ClusterImage:
     image = replace(ZooKeeperImage(seen_ms=8000), notified={1: 6000})
-    return replace(gone(), zookeeper=replace(image, **changes))  # type: ignore[arg-type]
+    return replace(gone(), left=left, zookeeper=replace(image, **changes))  # type: ignore[arg-type]
 
 
 def test_zookeeper_must_be_read_and_not_list_it() -> None:
@@ -107,6 +110,29 @@ def test_zookeeper_must_be_read_and_not_list_it() -> None:
     assert is_reported(zookeeper(blind_since_ms=8500))
     listed = observe(zookeeper(), [znode("/brokers/ids/1", {"host": "h1"})])[0]
     assert is_reported(listed)
+
+
+def test_one_whose_znode_cannot_be_parsed_is_listed() -> None:
+    listed = observe(zookeeper(left=frozenset()), [znode("/brokers/ids/1", b"{")])[0]
+    listed = replace(listed, left=frozenset({1}))
+    assert is_reported(listed)
+    assert not is_reported(observe(listed, [ZnodeGone(8600, "/brokers/ids/1")])[0])
+
+
+@pytest.mark.parametrize("content", [{"host": "h1"}, b"{"], ids=str)
+def test_one_that_came_back_in_zookeeper_mode_is_reported_when_it_is_down_again(
+    content: object,
+) -> None:
+    back = observe(zookeeper(), [znode("/brokers/ids/1", content)])[0]
+    assert is_reported(observe(back, [ZnodeGone(8600, "/brokers/ids/1")])[0])
+
+
+def test_a_znode_that_outlives_the_registration_is_no_return() -> None:
+    there = observe(zookeeper(left=frozenset()), [znode("/brokers/ids/1", {"host": "h1"})])[0]
+    there = replace(there, left=frozenset({1}))
+    assert is_reported(there)
+    reread = observe(there, [znode("/brokers/ids/1", {"host": "h1"})])[0]
+    assert not is_reported(observe(reread, [ZnodeGone(8600, "/brokers/ids/1")])[0])
 
 
 def test_zookeeper_counts_no_more_after_the_end() -> None:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import msgpack
+
 from migration.image.cluster import ClusterImage, summarize
-from streams.state.store import KEPT_BATCHES, BatchResult, Store
+from streams.state.store import KEPT_BATCHES, BatchResult, Store, pack_image, unpack_image
 
 
 def result(cluster: str, place: dict[str, int]) -> BatchResult:
@@ -43,3 +45,11 @@ def test_old_batches_without_the_last_of_any_source_go(tmp_path: Path) -> None:
             False,
             True,
         ]
+
+
+def test_an_image_of_an_earlier_version_has_no_broker_that_left() -> None:
+    packed = pack_image(ClusterImage(left=frozenset({1, 3})))
+    assert unpack_image(packed).left == {1, 3}
+    fields = msgpack.unpackb(packed, strict_map_key=False)
+    del fields["left"]
+    assert unpack_image(msgpack.packb(fields)) == ClusterImage()
