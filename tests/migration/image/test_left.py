@@ -7,13 +7,16 @@ import pytest
 
 from migration.assessment.currency import CURRENT
 from migration.assessment.failed_directories import failed_directories
-from migration.assessment.hazards import hazards
+from migration.assessment.hazards import HazardKind, hazards
+from migration.comparison.differences import Placed, ShardComparison
 from migration.image.advance import Batch, advance
 from migration.image.cluster import ClusterImage, Provenance, summarize
 from migration.image.known_ids import member_brokers
-from migration.image.observe import observe
+from migration.image.observe import compare, observe
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Phase
+from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.events import Source
 from migration.metadata.records import Record, RegisterBroker, Stamped, UnregisterBroker
 from migration.metadata.transactions import Admission
 from migration.observed.facts import (
@@ -26,6 +29,7 @@ from migration.observed.facts import (
 from migration.observed.log_dirs import STORAGE_ERROR
 from migration.observed.znode_codec import ZkController
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.shard.report import ShardReport
 from tests.migration.observed.test_zookeeper import znode
 
 HYBRID = ClusterImage(
@@ -133,6 +137,30 @@ def test_a_znode_that_outlives_the_registration_is_no_return() -> None:
     assert is_reported(there)
     reread = observe(there, [znode("/brokers/ids/1", {"host": "h1"})])[0]
     assert not is_reported(observe(reread, [ZnodeGone(8600, "/brokers/ids/1")])[0])
+
+
+def test_its_misplaced_replicas_stay_no_longer_than_it() -> None:
+    def compared(image: ClusterImage, comparison: int, *paths: Placed) -> ClusterImage:
+        part = ShardComparison(
+            of=Source.LOG_DIRS,
+            comparison=comparison,
+            seen_ms=6000 + comparison,
+            whole_ms=6000 + comparison,
+            placed=paths,
+        )
+        return compare(image, {0: ShardReport(comparisons=[part])}, (), shards=1)[0]
+
+    def misplaced(image: ClusterImage) -> bool:
+        found = hazards(summarize("c", image), 9000, CURRENT)
+        return HazardKind.REPLICA_MISPLACED in {each.kind for each in found}
+
+    most = Placed(1, "/d0", DirectoryId(bytes([8] * 16)), 2, ("t-0", "t-1"))
+    both = (most, Placed(1, "/d0", DirectoryId(bytes([9] * 16)), 1, ("t-2",)))
+    image = compared(compared(failed(), 1, *both), 2, *both)
+    assert misplaced(image)
+    down = observe(image, [DOWN])[0]
+    assert misplaced(compared(down, 3))
+    assert not misplaced(compared(after(down, UNREGISTERED), 3))
 
 
 def test_zookeeper_counts_no_more_after_the_end() -> None:
