@@ -15,7 +15,7 @@ from migration.image.summary import Mode
 from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.members import LabMembers
-from orchestrator.lab.errors import RequestRefusedError, WrongStateError
+from orchestrator.lab.errors import RequestRefusedError, ToolFailedError, WrongStateError
 
 _SYNC_S_MAX = 180.0
 _TOPIC_S_MAX = 180.0
@@ -339,10 +339,17 @@ class LabData(LabMembers):
         """Remove a broker's registration from the metadata log, as `kafka-cluster.sh` does.
 
         Raises:
-            ToolFailedError: the controller refused it, or no broker in KRaft mode answers.
+            ToolFailedError: the controller refused it, or the tool asked a broker that is not in
+                KRaft mode, for which it ends with 0.
         """
         arguments = ("unregister", "--bootstrap-server", self.broker_bootstrap, "--id", str(broker))
-        self._java.run_tool(_CLUSTER_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
+        said = self._java.run_tool(_CLUSTER_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
+        if "is no longer registered" not in said:
+            raise ToolFailedError(
+                f"broker {broker} is still registered:\n{said}",
+                where=f"{_CLUSTER_MAIN} {' '.join(arguments)}",
+                fix="Repeat it once a broker is in KRaft mode.",
+            )
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:
