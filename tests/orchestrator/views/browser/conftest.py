@@ -6,18 +6,21 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.orchestrator.views.browser.desk import Desk, chromium
 from tests.orchestrator.views.console.serve import Served, serving
 from tests.orchestrator.views.console.world import World
 
 Start = Callable[..., Served]
+SEEN_MS = 60_000
+"""How long a busy machine may take to show something; playwright's own 5 s were too few once."""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
+        expect.set_options(timeout=SEEN_MS)
         yield browser
 
 
