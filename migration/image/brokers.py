@@ -180,7 +180,7 @@ class BrokerSteps:
         self.left = set(image.left)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
-        self._pending_before = dict(self._pending)
+        self._before = image
         self._movements = _together(reports.values())
         self.barriers = sorted(self._movements)
 
@@ -394,7 +394,7 @@ class BrokerSteps:
                     known,
                     record.log_dirs,
                     at,
-                    pending or self._pending_before.get(record.broker_id, 0),
+                    pending or self._before.pending(record.broker_id),
                 ),
                 unfenced_before=not record.fenced,
                 reverted=reverted(mode, known),

@@ -5,8 +5,9 @@ with the cluster-wide records, in metadata order. An image is immutable: `migrat
 returns the next one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from migration.comparison.result import Comparing
 from migration.image.phases import MigrationState, phase_of
@@ -33,6 +34,8 @@ from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import ZkBroker, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Replication
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,22 +314,20 @@ def _gone(image: ClusterImage) -> frozenset[int]:
     return frozenset(each for each in silent if not zookeeper.lists(each))
 
 
-def disks_of_members(image: ClusterImage) -> DisksImage | None:
-    """Return the disks without those of the brokers that left the cluster for good."""
-    gone = _gone(image)
-    if image.disks is None or not gone:
-        return image.disks
-    kept = {id_: each for id_, each in image.disks.brokers.items() if id_ not in gone}
-    return replace(image.disks, brokers=kept)
+def of_members(image: ClusterImage) -> ClusterImage:
+    """Return the image without the disks and notifications of brokers that left for good."""
+    gone, zookeeper, disks = _gone(image), image.zookeeper, image.disks
+    if not gone:
+        return image
+    if zookeeper is not None:
+        zookeeper = replace(zookeeper, notified=_without(zookeeper.notified, gone))
+    if disks is not None:
+        disks = replace(disks, brokers=_without(disks.brokers, gone))
+    return replace(image, zookeeper=zookeeper, disks=disks)
 
 
-def _zookeeper_of_members(image: ClusterImage) -> ZooKeeperImage | None:
-    """Return ZooKeeper's state without the failures that a broker reported before it left."""
-    gone = _gone(image)
-    if image.zookeeper is None or not gone:
-        return image.zookeeper
-    kept = {id_: at for id_, at in image.zookeeper.notified.items() if id_ not in gone}
-    return replace(image.zookeeper, notified=kept)
+def _without(by_broker: Mapping[int, T], gone: Collection[int]) -> Mapping[int, T]:
+    return {id_: each for id_, each in by_broker.items() if id_ not in gone}
 
 
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
@@ -335,6 +336,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     After a rollback no controller writes the metadata log: for a broker that was in migration mode,
     the log shows only that mode, and only until the broker restarts.
     """
+    image = of_members(image)
     at = image.provenance
     void = image.phase is Phase.ROLLED_BACK
     there = image.zookeeper.brokers if image.zookeeper else {}
@@ -360,8 +362,8 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         partitions=image.partitions,
         unknown_records=sum(image.unknown_records.values()),
         brokers=tuple(brokers[each] for each in sorted(brokers)),
-        zookeeper=_zookeeper_of_members(image),
-        disks=disks_of_members(image),
+        zookeeper=image.zookeeper,
+        disks=image.disks,
         content=image.content.last,
         places=image.places.last,
         wiped=image.wiped,

@@ -8,7 +8,7 @@ from migration.comparison import result
 from migration.comparison.differences import Difference, Found, Last, ShardComparison, confirm
 from migration.comparison.result import Comparing
 from migration.image import jmx_check, wipe
-from migration.image.cluster import Broker, ClusterImage, disks_of_members
+from migration.image.cluster import Broker, ClusterImage, of_members
 from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
@@ -112,7 +112,7 @@ def compare(
         if not parts:
             continue
         parts.sort(key=lambda part: part[1].comparison)
-        disks = disks_of_members(image) if source is Source.LOG_DIRS else None
+        disks = of_members(image).disks if source is Source.LOG_DIRS else None
         after, collected = result.take(before, parts, shards, source, disks)
         events += collected
         image = (
