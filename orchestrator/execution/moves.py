@@ -357,8 +357,7 @@ class MoveRun:
         wanted = {
             id_: str(self._plan.throttles[id_]) for id_ in moving if id_ in self._plan.throttles
         }
-        ours = self._throttled.keys() & self._plan.targets.keys()
-        for id_ in [*sorted(ours - wanted.keys()), *self._others_at_rest()]:
+        for id_ in self._to_restore(wanted):
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
             now = self._requests.throttle(id_)
@@ -379,20 +378,20 @@ class MoveRun:
                 if self._wait(_POLL_S / 5):
                     raise _Ended("interrupted")
 
-    def _others_at_rest(self) -> list[int]:
-        """Return the brokers outside the plan whose throttle can go: they answer and move nothing.
+    def _to_restore(self, moving: Collection[int]) -> list[int]:
+        """Return the brokers whose throttle can go: all of the plan but `moving`, others at rest.
 
         An interrupted plan goes on under its throttle, and a broker that is down holds up no other.
         """
         others = self._throttled.keys() - self._plan.targets.keys()
-        if not others:
-            return []
-        return sorted(
+        answers = self._requests.log_dirs(others) if others else {}
+        at_rest = {
             id_
-            for id_, one in self._requests.log_dirs(others).items()
+            for id_, one in answers.items()
             if not isinstance(one.log_dirs, Unknown)
             and not any(each.futures for each in one.log_dirs)
-        )
+        }
+        return sorted((self._throttled.keys() - others - set(moving)) | at_rest)
 
     def _restore(self, broker: int) -> None:
         """Set the throttle of a broker to what it was, unless another client has changed it.
@@ -448,13 +447,12 @@ class MoveRun:
         if command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
         left = [_left(each, run) for each in found if each not in done]
-        ours = self._throttled.keys() & self._plan.targets.keys()
-        for id_ in [*sorted(ours - moving), *self._others_at_rest()]:
+        for id_ in self._to_restore(moving):
             try:
                 self._restore(id_)
             except LiveError as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
-        kept = sorted(ours & moving)
+        kept = sorted(self._throttled.keys() & moving)
         why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
         ended = MoveEnded(
             command=command, done=len(done), left=len(left), why=bounded([*why, *left])
