@@ -34,7 +34,7 @@ from streams.net.secret_file import first_line
 from streams.spark.data_source import KraftgateDataSource
 from streams.spark.executors import PACKAGES, write_archive
 from streams.spark.settings import LOCAL, Deployment
-from streams.state.directory import check_way, create_private
+from streams.state.directory import cache_root, check_way, create_private
 
 _GATEWAY_PORT: Final = "PYSPARK_GATEWAY_PORT"
 """`spark-submit` has started the JVM, and this process from it."""
@@ -137,15 +137,6 @@ def class_archive() -> Path:
     return _cache().with_suffix(".jsa")
 
 
-def _cache_root() -> Path:
-    """Return KRAFTGATE_CACHE, or else kraftgate under XDG_CACHE_HOME or ~/.cache."""
-    own = os.environ.get("KRAFTGATE_CACHE")
-    if own:
-        return Path(own).absolute()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
-
-
 def _cache() -> Path:
     """Return the path, without suffix, of the cached files for the installed PySpark.
 
@@ -155,7 +146,7 @@ def _cache() -> Path:
     installed = Path(pyspark.__file__).resolve().parent
     times = sorted(each.stat().st_mtime_ns for each in (installed / "jars").glob("*.jar"))
     place = hashlib.sha256(f"{installed} {times}".encode()).hexdigest()[:8]
-    return _cache_root() / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
+    return cache_root() / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 
 def session(

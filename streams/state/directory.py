@@ -1,7 +1,8 @@
 """The state directory: it holds copies of the cluster's metadata, so only its owner may use it.
 
 Every process that writes to a state directory calls `prepare` first. Directories are then created
-with mode 0700 and files with mode 0600, also those of Spark's JVM and workers.
+with mode 0700 and files with mode 0600, also those of Spark's JVM and workers. `cache_root` is the
+other directory that Kraftgate writes to.
 """
 
 import errno
@@ -34,6 +35,15 @@ _FIXES: Final = {
     errno.ENOTDIR: "part of its path is a file: set another directory",
     errno.ENOLCK: "its file system cannot lock files: set a directory on a local disk",
 }
+
+
+def cache_root() -> Path:
+    """Return the cache: KRAFTGATE_CACHE, else kraftgate under XDG_CACHE_HOME or ~/.cache."""
+    own = os.environ.get("KRAFTGATE_CACHE")
+    if own:
+        return Path(own).absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
 
 
 def _umask() -> int:

@@ -9,7 +9,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from orchestrator.lab.machine.jars import KAFKA_VERSION, cache_root
+from orchestrator.lab.machine.jars import KAFKA_VERSION
+from streams.state.directory import cache_root
 
 _OTHERS_MAY_WRITE: Final = 0o022
 # Without it a JVM reports an archive that does not match on its standard output, which has a tool's

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from orchestrator.lab.errors import JarsDamagedError, JarsUnavailableError, ToolMissingError
 from orchestrator.lab.machine.spawner import tied_to_this_process
+from streams.state.directory import cache_root
 from streams.state.files import try_lock
 
 KAFKA_VERSION = "3.9.1"
@@ -64,15 +65,6 @@ class Jars:
     def classpath(self) -> str:
         """The locked jars as a Java class path, without other files of the directory."""
         return os.pathsep.join(str(self.directory / name) for name in self.names)
-
-
-def cache_root() -> Path:
-    """Return the cache: KRAFTGATE_CACHE, else kraftgate under XDG_CACHE_HOME or ~/.cache."""
-    own = os.environ.get("KRAFTGATE_CACHE")
-    if own:
-        return Path(own).absolute()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
 
 
 def read_lock(text: str) -> dict[str, str]:

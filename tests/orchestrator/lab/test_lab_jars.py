@@ -16,6 +16,7 @@ from orchestrator.lab.errors import (
     ToolMissingError,
 )
 from orchestrator.lab.machine import jars
+from streams.state.directory import cache_root
 
 _CONTENT = b"jar"
 _DIGEST = hashlib.sha256(_CONTENT).hexdigest()
@@ -163,9 +164,9 @@ def test_the_cache_is_where_the_environment_says(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.delenv("KRAFTGATE_CACHE", raising=False)
-    assert jars.cache_root() == tmp_path / "xdg" / "kraftgate"
+    assert cache_root() == tmp_path / "xdg" / "kraftgate"
     monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path / "own"))
-    assert jars.cache_root() == tmp_path / "own"
+    assert cache_root() == tmp_path / "own"
 
 
 def test_every_error_tells_what_where_and_the_mend() -> None:

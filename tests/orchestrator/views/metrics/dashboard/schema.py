@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.lab.machine.jars import cache_root
 from orchestrator.views.console.third_party import installed
+from streams.state.directory import cache_root
 
 _FOLDER: Final = Path(__file__).parent
 _RAW: Final = "@grafana/schema/dist/types/raw"
