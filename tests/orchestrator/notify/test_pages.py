@@ -94,15 +94,15 @@ def test_each_of_kafkas_tools_has_the_options_that_pages_give_it(script: str) ->
     """Asked of the tool's own help, in the lab's Kafka."""
     used = every(script)
     assert used, "no page names it"
-    told = help_of(TOOLS[script])
-    assert "Could not find or load main class" not in told
+    printed = help_of(TOOLS[script])
+    assert "Could not find or load main class" not in printed
     for words in used:
         if len(words) > 3 and words[3] == "describe":
-            told += help_of(TOOLS[script], *words[1:4])
+            printed += help_of(TOOLS[script], *words[1:4])
         elif "unregister" in words:
-            told += help_of(TOOLS[script], "unregister")
+            printed += help_of(TOOLS[script], "unregister")
     options = {word for words in used for word in words if word.startswith("--")}
-    assert {each for each in options if each not in told} == set()
+    assert {each for each in options if each not in printed} == set()
 
 
 def test_the_shell_of_zookeeper_is_given_words_that_it_knows() -> None:

@@ -342,17 +342,17 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
     began = window.walk_now().sequence
     helps = _an_operator_of_controllers(lab, window)
 
-    def stands(walk: ExecutionState, id_: str, stage: Stage) -> bool:
+    def is_at(walk: ExecutionState, id_: str, stage: Stage) -> bool:
         return walk.sequence == began and walk.checkpoint(id_).stage is stage
 
     asked = _follow(
-        lab, window, lambda walk: stands(walk, "brokers-kraft[2]", Stage.ASKS) or helps()
+        lab, window, lambda walk: is_at(walk, "brokers-kraft[2]", Stage.ASKS) or helps()
     )
     assert asked == []
     lab.fail_directory(1, 1)
     lab.wait_directory_noticed(1, 1)
     window.wait_for_event(lambda each: each.kind == "log_dir_offline" and each.broker == 1)
-    asked = _follow(lab, window, lambda walk: stands(walk, "zookeeper-off", Stage.ENTERED))
+    asked = _follow(lab, window, lambda walk: is_at(walk, "zookeeper-off", Stage.ENTERED))
     assert any(str(lab.broker(1).directories[1]) in each.text for each in asked)
     assert any(
         "decide 'brokers-kraft[2]'" in command for each in asked for command in each.commands

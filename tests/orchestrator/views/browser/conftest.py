@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.orchestrator.views.browser.desk import Desk, chromium
+from tests.orchestrator.views.browser.desk import SEEN_MS, Desk, chromium
 from tests.orchestrator.views.console.serve import Served, serving
 from tests.orchestrator.views.console.world import World
 
 Start = Callable[..., Served]
-SEEN_MS = 60_000
-"""How long a busy machine may take to show something; playwright's own 5 s were too few once."""
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,8 @@ Theme = Literal["dark", "light"]
 Size = tuple[int, int]
 LAPTOP: Final[Size] = (1280, 860)
 PHONE: Final[Size] = (390, 740)
+SEEN_MS: Final = 60_000
+"""How long a busy machine may take to show something; playwright's own 5 s were too few once."""
 VIEWS: Final = ("overview", "brokers", "directories", "timeline", "runbook", "hazards")
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from migration.image.summary import Mode
 from migration.metadata.replica_state import ReplicaState
 from tests.orchestrator.notify.frozen_broker import freezes_and_is_told_once, watching
-from tests.orchestrator.views.browser.desk import LAPTOP
+from tests.orchestrator.views.browser.desk import LAPTOP, SEEN_MS
 from tests.orchestrator.views.browser.newcomer import AtThePage
 from tests.orchestrator.views.browser.night import Night, Scene, night
 from tests.support.approving import BORIS
@@ -22,8 +22,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.long(minutes=4),
 ]
-
-SEEN_MS = 60_000
 
 
 def test_the_page_follows_and_a_frozen_broker_is_told_once(
@@ -49,7 +47,6 @@ def _page(browser: Browser, now: Night) -> Page:
     width, height = LAPTOP
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_default_timeout(SEEN_MS)
-    expect.set_options(timeout=SEEN_MS)
     page.goto(f"{now.url}/#/{CLUSTER}/brokers")
     return page
 
