@@ -33,6 +33,7 @@ from orchestrator.lab.errors import WrongStateError
 
 _COPY_S_MAX = 300.0
 _ELECTION_S_MAX = 180.0
+_INTRODUCED = "transitioning from KRAFT_CONTROLLER_TO_BROKER_COMM to DUAL_WRITE"
 _COMPLETED = "Completing the ZK [Mm]igration"
 _CONTROLLER = "/controller"
 _CONTROLLER_EPOCH = "/controller_epoch"
@@ -168,13 +169,20 @@ class Lab(LabData):
         self._change_mode(broker, Mode.MIGRATING)
 
     def wait_copied(self, *, timeout_s: float = _COPY_S_MAX) -> int:
-        """Wait until the controllers have copied ZooKeeper's metadata; return its end offset."""
-        return self._waiter.until(
+        """Wait until the controllers have copied ZooKeeper's metadata; return its end offset.
+
+        They have introduced themselves to the brokers, too: a broker that is stopped earlier asks
+        the former controller three times, leaves unannounced, and cannot register for 9 s.
+        """
+        offset = self._waiter.until(
             "the metadata to be copied",
             lambda: max(self.zookeeper.copied_offset(), 0),
             timeout_s=timeout_s,
             where="/migration",
         )
+        active = self.controller(self.active_controller())
+        self.wait_for_log(active.name, _INTRODUCED, timeout_s=timeout_s)
+        return offset
 
     def move_to_kraft(self, broker: int, *, wait: bool = True) -> None:
         """Restart a broker in KRaft mode; without `wait`, return before it is ready."""
