@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
+from migration.image import wipe
 from migration.image.brokers import BrokerSteps
 from migration.image.cluster import ClusterImage, Controller, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of
@@ -184,7 +185,7 @@ class _Step:
             unknown_records=self._unknown,
             assigned_ms=self._assigned_ms(),
         )
-        return image, self._events.in_order()
+        return image, (*self._events.in_order(), *wipe.skipped(self._before, image))
 
     def _assigned_ms(self) -> Mapping[int, int]:
         """Return when a replica of each broker was last assigned; a snapshot does not show it."""

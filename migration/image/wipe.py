@@ -32,6 +32,29 @@ def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
     return found if found is not None and found > 0 else None
 
 
+def skipped(
+    before: ClusterImage, after: ClusterImage, seen_ms: int | None = None
+) -> tuple[Event, ...]:
+    """Return the event of a skipped copy if `after` is the first image that shows it.
+
+    A fact or a record shows it: ZooKeeper may report the new controller before its log is read.
+    """
+    offset, zookeeper = skipped_at(after.zookeeper, after.phase), after.zookeeper
+    was = skipped_at(before.zookeeper, before.phase)
+    if offset is None or was is not None or zookeeper is None or zookeeper.controller is None:
+        return ()
+    return (
+        Event(
+            offset=None,
+            timestamp_ms=None,
+            kind=EventKind.COPY_SKIPPED,
+            fields={"controller": zookeeper.controller.id, "metadata_offset": offset},
+            source=Source.ZOOKEEPER,
+            seen_ms=seen_ms,
+        ),
+    )
+
+
 def observe(
     before: ClusterImage, after: ClusterImage, fact: ZooKeeperFact
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
@@ -44,15 +67,13 @@ def observe(
     if offset is None or zookeeper is None or zookeeper.controller is None:
         return after, ()
     collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
-    controller = zookeeper.controller.id
-    if skipped_at(before.zookeeper, before.phase) is None:
-        collected.add(EventKind.COPY_SKIPPED, controller=controller, metadata_offset=offset)
     gone = after.vanished
     if gone is not None and fact.seen_ms - gone.last_ms <= _LATE_MS:
+        controller = zookeeper.controller.id
         if after.wiped is None:
             collected.add(EventKind.ZOOKEEPER_WIPED, controller=controller, metadata_offset=offset)
         after = replace(after, wiped=Wiped(controller=controller, gone=gone))
-    return after, collected.events
+    return after, (*skipped(before, after, fact.seen_ms), *collected.events)
 
 
 def _vanished(known: Vanished | None, fact: ZkTopicChanged) -> Vanished:

@@ -12,7 +12,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
-from migration.observed.znodes import MIGRATION, TOPIC_CONFIGS, parent
+from migration.observed.znodes import CONTROLLER, MIGRATION, TOPIC_CONFIGS, parent
 from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
@@ -77,6 +77,8 @@ class Emitter:
         elif isinstance(now, ZnodeSeen) and self._may_wait(last, now):
             self._held = now
             return
+        if path == CONTROLLER:  # what is in /migration now, it found there
+            self.flush()
         change = topic_changes.change(last, now, data, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.
         is_news = change is not None and (last or change.why or self.known.topics_found)

@@ -12,7 +12,7 @@ from migration.image.advance import Batch, advance
 from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
 from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
 from migration.image.summary import Mode, Phase
-from migration.metadata.events import Moment
+from migration.metadata.events import Moment, Source
 from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
 from migration.metadata.transactions import Admission
 from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
@@ -24,6 +24,8 @@ from tests.support.assessing import waits
 NOW = 1_790_000_000_000
 SEEN = ZooKeeperSeen(1000, "z:2181", 5, None, 1)
 STALE = SourceStatus(observed_ms=NOW - 100, last_reply_ms=NOW - 60_000, endpoint="c1:9093")
+_END = Provenance(offset=4, epoch=1, timestamp_ms=9600)
+_LATER = Provenance(offset=5, epoch=1, timestamp_ms=9700)
 IN_PRE_MIGRATION = ClusterImage(
     migration_state=MigrationState().now(PRE_MIGRATION, 5000),
     provenance=Provenance(offset=41, epoch=1, timestamp_ms=6000),
@@ -202,6 +204,20 @@ def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
     assert any("its metadata log is at 41" in line for line in hazard.evidence)
     _, again = observed(migration(288, at_ms=7500), controller(3001, 2, at_ms=8000), image=image)
     assert "copy_skipped" not in kinds_of(again)
+
+
+def test_a_takeover_that_is_seen_before_its_log_skipped_the_copy_too() -> None:
+    """The log's reader may reconnect later than ZooKeeper's reports the new controller."""
+    ahead, events = observed(controller(3000, 1, at_ms=9500), image=rolled_back())
+    assert "copy_skipped" not in kinds_of(events)
+    fresh, _ = advance(ahead, Batch(log=2, start=0, end=_END, records=[], reports={}))
+    began = (Stamped(4, 9600, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
+    image, told = advance(fresh, Batch(log=2, start=0, end=_END, records=[began], reports={}))
+    (skipped,) = (each for each in told if each.kind == "copy_skipped")
+    assert skipped.fields == {"controller": 3000, "metadata_offset": 287}
+    assert (skipped.source, skipped.offset) == (Source.ZOOKEEPER, None)
+    _, again = advance(image, Batch(log=2, start=5, end=_LATER, records=[], reports={}))
+    assert again == ()
 
 
 def test_topics_that_go_then_were_wiped() -> None:

@@ -99,6 +99,18 @@ def test_deletion_overtakes_a_beat_that_is_held() -> None:
     assert told.tick(COALESCE_MS) == []
 
 
+def test_a_beat_that_is_held_comes_before_a_new_controller() -> None:
+    """What a controller found in /migration when it took over is what was there, not 10 s older."""
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    told.found(MIGRATION, migration(2), stat(2, 1))
+    beat, claim = told.found(CONTROLLER, b"{}", stat(3, czxid=3))
+    assert isinstance(beat, ZnodeSeen)
+    assert isinstance(claim, ZnodeSeen)
+    assert (beat.data, claim.path) == (migration(2), CONTROLLER)
+    assert told.tick(COALESCE_MS) == []
+
+
 def test_a_clock_that_was_set_back_holds_nothing() -> None:
     told = Told()
     told.found(MIGRATION, migration(1), stat(1))

@@ -129,8 +129,8 @@ def test_the_beacon_is_told_every_10_s(kafka: Writer, connect: str) -> None:
         assert data(watched.until_of(znodes.MIGRATION, 2)) == migration(1)
         for offset in range(2, 22):
             kafka.set(znodes.MIGRATION, migration(offset))
-        kafka.create(znodes.CONTROLLER)  # its watch fires after all of theirs
-        watched.until_of(znodes.CONTROLLER, 1)
+        kafka.create(znodes.CONTROLLER_EPOCH)  # its watch fires after all of theirs
+        watched.until_of(znodes.CONTROLLER_EPOCH, 1)
         assert len(watched.of(znodes.MIGRATION)) == 2
         now[0] += COALESCE_MS
         assert data(watched.until_of(znodes.MIGRATION, 3)) == migration(21)
