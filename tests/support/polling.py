@@ -9,13 +9,13 @@ PATIENCE_S = 180.0
 def polls(timeout_s: float = PATIENCE_S, pause_s_min: float = 0.1) -> Iterator[None]:
     """Yield at once, then again and again until the time is up.
 
-    A pause is five times as long as the poll took: polls leave the processor to what they wait for.
+    A pause is eight times as long as its poll: the processor is left to what they wait for.
     """
     deadline_s = time.monotonic() + timeout_s
     began_s = time.monotonic()
     while began_s < deadline_s:
         yield
-        time.sleep(max(pause_s_min, 5 * (time.monotonic() - began_s)))
+        time.sleep(max(pause_s_min, 8 * (time.monotonic() - began_s)))
         began_s = time.monotonic()
 
 

@@ -20,6 +20,8 @@ _DEPLOY = "org.apache.spark.deploy"
 _SPARK = Path(pyspark.__file__).parent
 BARE_PYTHON = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
 """An interpreter without any package of the tests' environment."""
+QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""As on one machine (streams.spark.session): a JVM of a minute spends half of it compiling."""
 
 
 class StandaloneCluster:
@@ -81,7 +83,12 @@ class StandaloneCluster:
             for each in ("PATH", "HOME", "JAVA_HOME", "TMPDIR")
             if each in os.environ
         }
-        environment = {**kept, "SPARK_LOCAL_IP": LOOPBACK, "SPARK_HOME": str(_SPARK)}
+        environment = {
+            **kept,
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_HOME": str(_SPARK),
+            "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
+        }
         command = (
             *("env", "-i", *(f"{key}={value}" for key, value in environment.items())),
             *(str(_SPARK / "bin" / "spark-class"), f"{_DEPLOY}.{main}"),

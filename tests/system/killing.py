@@ -160,9 +160,14 @@ class Killed:
     def wait_for_event(self, holds: Callable[[Event], bool], timeout_s: float = 180.0) -> Event:
         """Wait until an event of which that is true is in the store."""
         found: list[Event] = []
+        read = 0
 
         def told(_: ClusterSummary) -> bool:
-            found.extend(event for event in self.events() if holds(event))
+            nonlocal read
+            with Store.open_readonly(self.state / "store.db") as store:
+                fresh = store.events(CLUSTER, after=read)
+            read = fresh[-1][0] if fresh else read
+            found.extend(event for _, event in fresh if holds(event))
             return bool(found)
 
         self.wait_for(told, timeout_s)

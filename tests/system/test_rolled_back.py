@@ -1,9 +1,10 @@
 """A rollback on a real cluster, an attempt on its leftovers, and a complete migration.
 
-Three metadata logs have one cluster id: `kraftgate run` follows them one after the other, and in
-each phase of the third one it is killed with kill -9. Nothing is lost, and nothing is counted
-twice: its events and transitions are those of the controller's own logs, which are read with the
-job's functions and without interruption.
+Three metadata logs have one cluster id: `kraftgate run` follows them one after the other. During
+the copy and the finalization of the third one it is killed with kill -9 (test_real_execution kills
+it while a broker moves to KRaft). Nothing is lost, and nothing is counted twice: its events and
+transitions are those of the controller's own logs, which are read with the job's functions and
+without interruption.
 """
 
 import json
@@ -12,13 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import ClusterSummary, Mode, Phase
-from migration.metadata.directory_ids import to_text
 from migration.metadata.events import Event, Source
 from migration.observed.probed import Unknown
 from orchestrator.lab import Lab, LabSpec
@@ -27,7 +26,7 @@ from orchestrator.lab.errors import WrongStateError
 from streams.probe.assignments import assignments
 from tests.support.cli import kraftgate
 from tests.support.pipeline import Run
-from tests.support.written import written
+from tests.support.written import as_written, picture, written
 from tests.system.asking import active, blocked, free, modes, of, waited
 from tests.system.killing import CLUSTER, Killed
 
@@ -95,7 +94,7 @@ def test_back_and_back_again_and_then_to_the_end(lab: Lab, tmp_path: Path) -> No
         _to_hybrid_and_one_broker_further(lab, run)
         _back_and_something_is_left(lab, run)
         _begun_on_what_was_left_and_stopped_in_time(lab, run)
-        _to_the_end_and_killed_in_every_phase(lab, run)
+        _to_the_end_and_killed_twice(lab, run)
         _each_log_is_reported_as_its_controller_wrote_it(lab, run)
 
 
@@ -144,7 +143,8 @@ def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
     enter(lab)
     restarted = run.wait_for_event(of("metadata_log_restarted", log=2))
     assert restarted.source is Source.KRAFT_METADATA
-    assert restarted.fields["was_phase"] == "rolled-back"
+    # ZooKeeper may show the new controller first, and with the former log it is hybrid.
+    assert restarted.fields["was_phase"] in {"rolled-back", "hybrid"}
     run.wait_for_event(of("copy_skipped", controller=3000, metadata_offset=left))
     now = run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
     assert (now.metadata_log, now.topics) == (2, 0)
@@ -231,41 +231,34 @@ _BLIND = "zookeeper_blind"
 _AGAIN = "zookeeper_seen_again"
 
 
-def _to_the_end_and_killed_in_every_phase(lab: Lab, run: Killed) -> None:
+def _to_the_end_and_killed_twice(lab: Lab, run: Killed) -> None:
     lab.start_controllers()
     run.wait_for(lambda now: (now.metadata_log, now.phase) == (3, Phase.PRE_MIGRATION))
     # Who sees /migration only when the copy is done reports it as found, not as copied.
     run.wait_for(lambda _: any(map(of("migration_znode_found"), _since_the_rollback(run.events()))))
     waited(run, *BEFORE)
     assert set(modes(run).values()) == {Mode.ZOOKEEPER}
-    for parts, until, hold in (
-        (
-            (lambda: lab.enter_migration(1), lambda: lab.enter_migration(2), lab.wait_copied),
-            _in_mode(Mode.MIGRATING, 1),
-            COPIED,
-        ),
-        (
-            (lambda: lab.create_topic("hybrid", 6, 2), lambda: lab.move_to_kraft(1)),
-            _in_mode(Mode.KRAFT, 1),
-            FIRST_IN_KRAFT,
-        ),
-        ((lambda: lab.move_to_kraft(2),), _in_mode(Mode.KRAFT, 2), ()),
-        (
-            (lambda: lab.delete_topic("many"), lab.finalize),
-            lambda now: now.phase is Phase.FINALIZED,
-            DONE,
-        ),
-    ):
-        step = _Step(*parts)
-        run.wait_for(until)
-        run.kill()
-        step.done()
-        run.start()
-        run.wait_for(until)
-        if hold:
-            waited(run, *hold)
-        if hold == COPIED:
-            assert set(modes(run).values()) == {Mode.MIGRATING}
+    _killed_during(
+        run,
+        _in_mode(Mode.MIGRATING, 1),
+        lambda: lab.enter_migration(1),
+        lambda: lab.enter_migration(2),
+        lab.wait_copied,
+    )
+    waited(run, *COPIED)
+    assert set(modes(run).values()) == {Mode.MIGRATING}
+    lab.create_topic("hybrid", 6, 2)
+    lab.move_to_kraft(1)
+    waited(run, *FIRST_IN_KRAFT)
+    lab.move_to_kraft(2)
+    run.wait_for(_in_mode(Mode.KRAFT, 2))
+    _killed_during(
+        run,
+        lambda now: now.phase is Phase.FINALIZED,
+        lambda: lab.delete_topic("many"),
+        lab.finalize,
+    )
+    waited(run, *DONE)
     assert set(modes(run).values()) == {Mode.KRAFT}
     now = run.wait_for(
         lambda now: (
@@ -279,9 +272,21 @@ def _to_the_end_and_killed_in_every_phase(lab: Lab, run: Killed) -> None:
         known = assignments(run.state / "store.db", CLUSTER, broker.id)
         assert not isinstance(known, Unknown)
         assert len(known) == sum(broker.replicas.values()) > 0
-    # Killed four times, and each time the gap in the view of ZooKeeper is said.
-    run.wait_for(lambda _: sum(each.kind == _AGAIN for each in run.events()) >= 4)
+    # Each time the gap in the view of ZooKeeper is said.
+    run.wait_for(lambda _: sum(each.kind == _AGAIN for each in run.events()) >= 2)
     lab.stop(CONTROLLER)
+
+
+def _killed_during(
+    run: Killed, until: Callable[[ClusterSummary], bool], *parts: Callable[[], object]
+) -> None:
+    """Kill and restart the run while the step goes on, once that is in the store."""
+    step = _Step(*parts)
+    run.wait_for(until)
+    run.kill()
+    step.done()
+    run.start()
+    run.wait_for(until)
 
 
 def _each_log_is_reported_as_its_controller_wrote_it(lab: Lab, run: Killed) -> None:
@@ -291,7 +296,7 @@ def _each_log_is_reported_as_its_controller_wrote_it(lab: Lab, run: Killed) -> N
     for log in logs[1:]:
         replayed.restart(log).follow(log, 2**40)
     # No-op records at the end are not worth a batch of their own.
-    run.wait_for(lambda now: _picture(now) == _picture(replayed.summary))
+    run.wait_for(lambda now: picture(now) == picture(replayed.summary))
     run.stopped(run.terminate_each)
     events = run.events()
     printed = [
@@ -301,26 +306,8 @@ def _each_log_is_reported_as_its_controller_wrote_it(lab: Lab, run: Killed) -> N
     _each_znode_comes_and_goes_in_turn(events)
     live = run.summary()
     assert live is not None
-    assert _picture(live) == _picture(replayed.summary)
-    assert written(run.state, CLUSTER) == sorted(map(_row, replayed.transitions), key=repr)
-
-
-def _picture(now: ClusterSummary) -> tuple[object, ...]:
-    return now.metadata_log, now.phase, now.topics, now.partitions, now.brokers
-
-
-def _row(transition: tuple[Any, ...]) -> tuple[object, ...]:
-    """Return the transition as `written` has it.
-
-    The time of one that another log causes is when Kraftgate saw that.
-    """
-    offset, moment_ms, (topic_id, name), partition, broker, *places = transition
-    return (
-        offset,
-        None if offset < 0 else moment_ms,
-        *(to_text(topic_id), name, partition, broker),
-        *((None, None) if each is None else (str(each[1]), to_text(each[0])) for each in places),
-    )
+    assert picture(live) == picture(replayed.summary)
+    assert written(run.state, CLUSTER) == as_written(replayed.transitions)
 
 
 def _each_znode_comes_and_goes_in_turn(events: list[Event]) -> None:
