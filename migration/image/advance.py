@@ -185,7 +185,9 @@ class _Step:
             unknown_records=self._unknown,
             assigned_ms=self._assigned_ms(),
         )
-        return image, (*self._events.in_order(), *wipe.skipped(self._before, image))
+        is_other_phase = image.phase is not self._before.phase
+        skipped = wipe.skipped(self._before, image) if is_other_phase else ()
+        return image, (*self._events.in_order(), *skipped)
 
     def _assigned_ms(self) -> Mapping[int, int]:
         """Return when a replica of each broker was last assigned; a snapshot does not show it."""
