@@ -39,20 +39,27 @@ def skipped(
 
     A fact or a record shows it: ZooKeeper may report the new controller before its log is read.
     """
-    offset, zookeeper = skipped_at(after.zookeeper, after.phase), after.zookeeper
-    was = skipped_at(before.zookeeper, before.phase)
-    if offset is None or was is not None or zookeeper is None or zookeeper.controller is None:
+    fields = _fields(after)
+    if fields is None or _fields(before) is not None:
         return ()
     return (
         Event(
             offset=None,
             timestamp_ms=None,
             kind=EventKind.COPY_SKIPPED,
-            fields={"controller": zookeeper.controller.id, "metadata_offset": offset},
+            fields=fields,
             source=Source.ZOOKEEPER,
             seen_ms=seen_ms,
         ),
     )
+
+
+def _fields(image: ClusterImage) -> dict[str, int] | None:
+    """Return the fields of the events about a skipped copy; None: the image shows none."""
+    offset, zookeeper = skipped_at(image.zookeeper, image.phase), image.zookeeper
+    if offset is None or zookeeper is None or zookeeper.controller is None:
+        return None
+    return {"controller": zookeeper.controller.id, "metadata_offset": offset}
 
 
 def observe(
@@ -63,16 +70,15 @@ def observe(
         return after, ()
     if isinstance(fact, ZkTopicChanged) and fact.what == "vanished":
         after = replace(after, vanished=_vanished(after.vanished, fact))
-    offset, zookeeper = skipped_at(after.zookeeper, after.phase), after.zookeeper
-    if offset is None or zookeeper is None or zookeeper.controller is None:
+    fields = _fields(after)
+    if fields is None:
         return after, ()
     collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
     gone = after.vanished
     if gone is not None and fact.seen_ms - gone.last_ms <= _LATE_MS:
-        controller = zookeeper.controller.id
         if after.wiped is None:
-            collected.add(EventKind.ZOOKEEPER_WIPED, controller=controller, metadata_offset=offset)
-        after = replace(after, wiped=Wiped(controller=controller, gone=gone))
+            collected.add(EventKind.ZOOKEEPER_WIPED, **fields)
+        after = replace(after, wiped=Wiped(controller=fields["controller"], gone=gone))
     return after, (*skipped(before, after, fact.seen_ms), *collected.events)
 
 

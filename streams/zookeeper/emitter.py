@@ -77,7 +77,7 @@ class Emitter:
         elif isinstance(now, ZnodeSeen) and self._may_wait(last, now):
             self._held = now
             return
-        if path == CONTROLLER:  # what is in /migration now, it found there
+        if path == CONTROLLER:  # it found the latest /migration when it took over
             self.flush()
         change = topic_changes.change(last, now, data, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.

@@ -9,7 +9,7 @@ PATIENCE_S = 180.0
 def polls(timeout_s: float = PATIENCE_S, pause_s_min: float = 0.1) -> Iterator[None]:
     """Yield at once, then again and again until the time is up.
 
-    A pause is eight times as long as its poll: the processor is left to what they wait for.
+    A pause is eight times as long as its poll, which leaves the processor to other processes.
     """
     deadline_s = time.monotonic() + timeout_s
     began_s = time.monotonic()

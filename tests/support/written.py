@@ -1,14 +1,11 @@
 """What a job has written: rows of the files that the store names, and the summary's content."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from migration.image.summary import ClusterSummary
-from migration.metadata.directory_ids import to_text
 from streams.state.store import Store
 
 _PLACES = ("was", "was_directory"), ("now", "directory")
@@ -34,22 +31,6 @@ def written(state: Path, cluster: str) -> list[tuple[object, ...]]:
             for each in table.to_pylist()
         ]
     return sorted(rows, key=repr)
-
-
-def as_written(transitions: Iterable[tuple[Any, ...]]) -> list[tuple[object, ...]]:
-    """Return the transitions of tests.support.pipeline as `written` returns them."""
-    return sorted(map(_row, transitions), key=repr)
-
-
-def _row(transition: tuple[Any, ...]) -> tuple[object, ...]:
-    """The time of one that another log causes is when Kraftgate saw that."""
-    offset, moment_ms, (topic_id, name), partition, broker, *places = transition
-    return (
-        offset,
-        None if offset < 0 else moment_ms,
-        *(to_text(topic_id), name, partition, broker),
-        *((None, None) if each is None else (str(each[1]), to_text(each[0])) for each in places),
-    )
 
 
 def picture(now: ClusterSummary) -> tuple[object, ...]:

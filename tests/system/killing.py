@@ -162,7 +162,7 @@ class Killed:
         found: list[Event] = []
         read = 0
 
-        def told(_: ClusterSummary) -> bool:
+        def is_stored(_: ClusterSummary) -> bool:
             nonlocal read
             with Store.open_readonly(self.state / "store.db") as store:
                 fresh = store.events(CLUSTER, after=read)
@@ -170,7 +170,7 @@ class Killed:
             found.extend(event for _, event in fresh if holds(event))
             return bool(found)
 
-        self.wait_for(told, timeout_s)
+        self.wait_for(is_stored, timeout_s)
         return found[0]
 
     def _printed(self) -> str:

@@ -207,13 +207,13 @@ def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
 
 
 def test_a_takeover_that_is_seen_before_its_log_skipped_the_copy_too() -> None:
-    """The log's reader may reconnect later than ZooKeeper's reports the new controller."""
+    """The log's reader may reconnect after ZooKeeper's has reported the new controller."""
     ahead, events = observed(controller(3000, 1, at_ms=9500), image=rolled_back())
     assert "copy_skipped" not in kinds_of(events)
     fresh, _ = advance(ahead, Batch(log=2, start=0, end=_END, records=[], reports={}))
     began = (Stamped(4, 9600, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
-    image, told = advance(fresh, Batch(log=2, start=0, end=_END, records=[began], reports={}))
-    (skipped,) = (each for each in told if each.kind == "copy_skipped")
+    image, reported = advance(fresh, Batch(log=2, start=0, end=_END, records=[began], reports={}))
+    (skipped,) = (each for each in reported if each.kind == "copy_skipped")
     assert skipped.fields == {"controller": 3000, "metadata_offset": 287}
     assert (skipped.source, skipped.offset) == (Source.ZOOKEEPER, None)
     _, again = advance(image, Batch(log=2, start=5, end=_LATER, records=[], reports={}))

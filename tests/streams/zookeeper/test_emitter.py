@@ -13,7 +13,7 @@ def stat(mzxid: int, version: int = 0, czxid: int = 1) -> ZnodeStat:
     return ZnodeStat(czxid, mzxid, 0, 0, version, 0, 0, 0, 0, 0, czxid)
 
 
-class Told:
+class Recorder:
     def __init__(self) -> None:
         self.now_ms = 1000
         self.facts: list[ZooKeeperFact] = []
@@ -34,85 +34,89 @@ class Told:
 
 
 def test_the_same_again_is_no_news() -> None:
-    told = Told()
-    assert told.found(CONTROLLER, None, stat(1)) == [ZnodeSeen(1000, CONTROLLER, b"", 0, 1, 0, 0)]
-    assert told.found(CONTROLLER, None, stat(1)) == []
-    assert len(told.found(CONTROLLER, b"x", stat(2, 1))) == 1
+    recorder = Recorder()
+    assert recorder.found(CONTROLLER, None, stat(1)) == [
+        ZnodeSeen(1000, CONTROLLER, b"", 0, 1, 0, 0)
+    ]
+    assert recorder.found(CONTROLLER, None, stat(1)) == []
+    assert len(recorder.found(CONTROLLER, b"x", stat(2, 1))) == 1
 
 
 def test_gone_is_told_once_and_only_of_what_was_there() -> None:
-    told = Told()
-    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == []
-    told.found(CONTROLLER, b"", stat(1))
-    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == [ZnodeGone(1000, CONTROLLER)]
-    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == []
+    recorder = Recorder()
+    assert recorder.new(lambda: recorder.emitter.remove(CONTROLLER)) == []
+    recorder.found(CONTROLLER, b"", stat(1))
+    assert recorder.new(lambda: recorder.emitter.remove(CONTROLLER)) == [
+        ZnodeGone(1000, CONTROLLER)
+    ]
+    assert recorder.new(lambda: recorder.emitter.remove(CONTROLLER)) == []
 
 
 def test_a_znode_created_anew_unseen_was_gone_in_between() -> None:
-    told = Told()
-    told.found(CONTROLLER, b"a", stat(7, version=2))
-    facts = told.found(CONTROLLER, b"b", stat(9, czxid=8, version=1))
+    recorder = Recorder()
+    recorder.found(CONTROLLER, b"a", stat(7, version=2))
+    facts = recorder.found(CONTROLLER, b"b", stat(9, czxid=8, version=1))
     assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
 
 
 def test_a_zookeeper_that_lost_its_data_has_other_znodes() -> None:
-    told = Told()
-    told.found(CONTROLLER, b"a", stat(70, czxid=60))
-    facts = told.found(CONTROLLER, b"a", stat(3, czxid=3))
+    recorder = Recorder()
+    recorder.found(CONTROLLER, b"a", stat(70, czxid=60))
+    facts = recorder.found(CONTROLLER, b"a", stat(3, czxid=3))
     assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
 
 
 def test_beats_are_told_every_10_s() -> None:
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
     emitted = 0
     for beat in range(1, 101):
-        told.now_ms += 500
-        emitted += len(told.found(MIGRATION, migration(1 + beat), stat(1 + beat, beat)))
+        recorder.now_ms += 500
+        emitted += len(recorder.found(MIGRATION, migration(1 + beat), stat(1 + beat, beat)))
     assert emitted == 5
 
 
 def test_the_last_beat_is_told_although_no_other_follows() -> None:
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
-    assert told.found(MIGRATION, migration(2), stat(2, 1)) == []
-    assert told.tick(COALESCE_MS - 1) == []
-    (late,) = told.tick(1)
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    assert recorder.found(MIGRATION, migration(2), stat(2, 1)) == []
+    assert recorder.tick(COALESCE_MS - 1) == []
+    (late,) = recorder.tick(1)
     assert isinstance(late, ZnodeSeen)
-    assert (late.version, late.data, late.seen_ms) == (1, migration(2), told.now_ms)
-    assert told.tick(COALESCE_MS) == []
+    assert (late.version, late.data, late.seen_ms) == (1, migration(2), recorder.now_ms)
+    assert recorder.tick(COALESCE_MS) == []
 
 
 def test_news_overtakes_a_beat_that_is_held() -> None:
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
-    told.found(MIGRATION, migration(2), stat(2, 1))
-    assert len(told.found(MIGRATION, b"", stat(3, 2))) == 1
-    assert told.tick(COALESCE_MS) == []
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    recorder.found(MIGRATION, migration(2), stat(2, 1))
+    assert len(recorder.found(MIGRATION, b"", stat(3, 2))) == 1
+    assert recorder.tick(COALESCE_MS) == []
 
 
 def test_deletion_overtakes_a_beat_that_is_held() -> None:
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
-    told.found(MIGRATION, migration(2), stat(2, 1))
-    assert len(told.new(lambda: told.emitter.remove(MIGRATION))) == 1
-    assert told.tick(COALESCE_MS) == []
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    recorder.found(MIGRATION, migration(2), stat(2, 1))
+    assert len(recorder.new(lambda: recorder.emitter.remove(MIGRATION))) == 1
+    assert recorder.tick(COALESCE_MS) == []
 
 
 def test_a_beat_that_is_held_comes_before_a_new_controller() -> None:
-    """What a controller found in /migration when it took over is what was there, not 10 s older."""
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
-    told.found(MIGRATION, migration(2), stat(2, 1))
-    beat, claim = told.found(CONTROLLER, b"{}", stat(3, czxid=3))
+    """The offset that a controller found when it took over is the current one, not 10 s old."""
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    recorder.found(MIGRATION, migration(2), stat(2, 1))
+    beat, claim = recorder.found(CONTROLLER, b"{}", stat(3, czxid=3))
     assert isinstance(beat, ZnodeSeen)
     assert isinstance(claim, ZnodeSeen)
     assert (beat.data, claim.path) == (migration(2), CONTROLLER)
-    assert told.tick(COALESCE_MS) == []
+    assert recorder.tick(COALESCE_MS) == []
 
 
 def test_a_clock_that_was_set_back_holds_nothing() -> None:
-    told = Told()
-    told.found(MIGRATION, migration(1), stat(1))
-    told.now_ms = 10
-    assert len(told.found(MIGRATION, migration(2), stat(2, 1))) == 1
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(1), stat(1))
+    recorder.now_ms = 10
+    assert len(recorder.found(MIGRATION, migration(2), stat(2, 1))) == 1

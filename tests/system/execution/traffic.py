@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 _EVERY_S: Final = 0.5
 _AT_ONCE: Final = 5
-"""Records of one partition, in one request: one each made a third of the brokers' work."""
+"""Records of one partition in one request; a request for each took a third of the brokers' time."""
 _POLL_S: Final = 0.2
 _ARRIVE_S_MAX: Final = 120.0
 _SILENT_S_MAX: Final = 10.0
