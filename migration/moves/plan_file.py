@@ -45,6 +45,18 @@ class Wanted(NamedTuple):
         return {broker: path for broker, path in found if path != ANY}
 
 
+class Origin(NamedTuple):
+    """What `move plan` wrote into the file besides the reassignment.
+
+    Attributes:
+        cluster_id: of the cluster that was planned for; None: the file does not say.
+        throttles: bytes per second by broker.
+    """
+
+    cluster_id: str | None
+    throttles: Mapping[int, int]
+
+
 class Problem(NamedTuple):
     """Why the file cannot be used."""
 
@@ -73,22 +85,25 @@ def read(data: bytes) -> tuple[tuple[Wanted, ...], tuple[Problem, ...]]:
     return wanted, tuple(sorted(problems))
 
 
-def planned_throttles(data: bytes) -> Mapping[int, int]:
-    """Return the throttles that `move plan` wrote into a valid file, in bytes per second by broker.
+def origin(data: bytes) -> Origin:
+    """Return what `move plan` wrote into a valid file besides the reassignment.
 
     Raises:
-        Unreadable: they are not what it writes.
+        Unreadable: it is not what `move plan` writes.
     """
     mine = json.loads(data).get("kraftgate", {})
     if not isinstance(mine, dict) or not isinstance(rows := mine.get("brokers", []), list):
         raise Unreadable("its `kraftgate` is not what `move plan` writes")
-    found = {}
+    cluster_id = mine.get("cluster_id")
+    if not isinstance(cluster_id, str | None):
+        raise Unreadable("`kraftgate.cluster_id` is not what `move plan` writes")
+    throttles = {}
     for row in rows:
         if not isinstance(row, dict) or not _is_id(row.get("id")):
             raise Unreadable("`kraftgate.brokers` is not what `move plan` writes")
         if row.get("throttle") is not None:
-            found[row["id"]] = whole(row["throttle"], "`throttle`", 1, INT64_MAX - 1)
-    return found
+            throttles[row["id"]] = whole(row["throttle"], "`throttle`", 1, INT64_MAX - 1)
+    return Origin(cluster_id, throttles)
 
 
 def problems_with(
@@ -192,7 +207,8 @@ def _partitions(document: object, problems: list[Problem]) -> Iterator[Wanted]:
         problems.append(Problem(document.line, text))
     entries = document.get("partitions")
     if not isinstance(entries, list) or not entries:
-        problems.append(Problem(document.line, "its `partitions` is not a list with an entry"))
+        what = "empty: there is nothing to move" if entries == [] else "not a list"
+        problems.append(Problem(document.line, f"its `partitions` is {what}"))
         return
     first: dict[TopicPartition, int] = {}
     wanted = False

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -126,6 +126,9 @@ class EntryKind(enum.StrEnum):
     MOVE_ENDED = "move_ended", "notable", "`move {command}` ended: {done} done, {left} left{reason}"
 
 
+_KINDS: Final = frozenset(EntryKind)
+
+
 class EntryBody(BaseModel):
     """The typed body of an entry; the trail stores its fields.
 
@@ -150,11 +153,14 @@ class EntryBody(BaseModel):
         """Yield the entries of this family with typed bodies, in the trail's order.
 
         Raises:
-            AuditError: another version wrote an entry.
+            AuditError: another version wrote an entry; one of a kind that this version does not
+                know may change what the others mean.
         """
         for entry in entries:
             if entry.kind in cls.types:
                 yield entry, cls._of_entry(entry)
+            elif entry.kind not in _KINDS:
+                raise _unreadable(entry, "its kind is not known")
 
     @classmethod
     def _of_entry(cls, entry: Entry) -> Self:
@@ -163,11 +169,7 @@ class EntryBody(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))
-            raise AuditError(
-                f"entry {entry.sequence} ({entry.kind}) of {entry.cluster} in the audit trail is"
-                f" one that this version cannot read: `{field}`: {first['msg']}. Use the version of"
-                " Kraftgate that wrote it, or set another `state_dir`"
-            ) from error
+            raise _unreadable(entry, f"`{field}`: {first['msg']}") from error
         return body
 
     @property
@@ -184,3 +186,11 @@ class EntryBody(BaseModel):
 
     def as_json(self) -> dict[str, JsonValue]:
         return self.model_dump(mode="json")
+
+
+def _unreadable(entry: Entry, why: str) -> AuditError:
+    return AuditError(
+        f"entry {entry.sequence} ({entry.kind}) of {entry.cluster} in the audit trail is one that"
+        f" this version cannot read: {why}. Use the version of Kraftgate that wrote it, or set"
+        " another `state_dir`"
+    )

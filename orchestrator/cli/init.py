@@ -111,8 +111,7 @@ def init(
     if not planned and controllers is None and sys.stdin.isatty():
         planned = ask("Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet")
     text = config_text(named, connect, found, planned or None)
-    _write(config_path, text)
-    _write(hooks, hooks_text(found, planned or None))
+    _write({config_path: text, hooks: hooks_text(found, planned or None)})
     echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, {_count(found)}")
     echo(f"{hooks}: a line for each step, all commented out")
     if planned and not controllers:
@@ -212,9 +211,19 @@ def _count(found: BrokerAddresses) -> str:
     return f"brokers: {protocols}"
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        with file.open("x", encoding="utf-8") as out:
-            out.write(text)
-    except OSError as error:
-        raise ExecutionError(f"cannot write {file}: {error.strerror}") from error
+def _write(files: Mapping[Path, str]) -> None:
+    """Write all files or none: each run refuses files that exist.
+
+    Raises:
+        ExecutionError: one cannot be written.
+    """
+    written = []
+    for file, text in files.items():
+        try:
+            with file.open("x", encoding="utf-8") as out:
+                written.append(file)
+                out.write(text)
+        except OSError as error:
+            for each in written:
+                each.unlink(missing_ok=True)
+            raise ExecutionError(f"cannot write {file}: {error.strerror}") from error

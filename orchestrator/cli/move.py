@@ -19,9 +19,10 @@ from migration.image.summary import Mode
 from migration.moves.permission import Permission, permission
 from migration.moves.plan_file import (
     BYTES_MAX,
+    Origin,
     Problem,
     Wanted,
-    planned_throttles,
+    origin,
     problems_with,
     read,
 )
@@ -196,7 +197,7 @@ def plan(
     else:
         console().print(plan_picture(found))
     _require_allowed(found.cluster, found.forbidden, found.not_known)
-    if out is not None and moves:
+    if out is not None:
         _write(out, found)
 
 
@@ -303,13 +304,10 @@ def _plan_of(file: Path, data: bytes, wanted: Iterable[Wanted], throttle: int | 
     """Return the moves of the file; `data`: its content.
 
     Raises:
-        PlanError: the throttles in it are not those of `move plan`.
+        PlanError: its `kraftgate` is not what `move plan` writes.
     """
     targets = _targets(wanted)
-    try:
-        throttles = planned_throttles(data)
-    except Unreadable as error:
-        raise PlanError([f"{file}: {error}"]) from error
+    throttles = _origin(file, data).throttles
     if throttle is not None:
         throttles = dict.fromkeys(targets, throttle)
     return Plan(
@@ -454,6 +452,23 @@ def _require_no_throttle(asked: _Asked, file: Path) -> None:
         )
 
 
+def _origin(file: Path, data: bytes) -> Origin:
+    """Return what `move plan` wrote into the file, or raise PlanError."""
+    try:
+        return origin(data)
+    except Unreadable as error:
+        raise PlanError([f"{file}: {error}"]) from error
+
+
+def _require_planned_for(asked: _Asked, file: Path, data: bytes) -> None:
+    """Raise PlanError if the file was planned for another cluster."""
+    planned, found = _origin(file, data).cluster_id, asked.topics.cluster_id
+    if planned not in (None, found):
+        name = asked.entry.name
+        text = f"it was planned for cluster {planned}, and {name} is cluster {found}: plan again"
+        raise PlanError([f"{file}: {text}"])
+
+
 def _ask_about(
     file: Path, config_path: Path, cluster: str | None, command: str
 ) -> tuple[_Asked, tuple[Wanted, ...], bytes]:
@@ -474,6 +489,8 @@ def _ask_about(
     except NoDataError:
         _refuse(file, problems)
         raise
+    if not problems:
+        _require_planned_for(asked, file, data)
     _refuse(file, sorted((*problems, *problems_with(wanted, asked.topics, asked.brokers))))
     return asked, wanted, data
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from migration.assessment.meta_properties import META
 from migration.image.cluster import ClusterImage, summarize
 from migration.image.observe import observe
-from migration.moves.plan_file import planned_throttles, to_file
+from migration.moves.plan_file import origin, to_file
 from migration.moves.plan_file import read as read_plan
 from migration.observed.facts import ZnodeSeen
 from migration.observed.probed import TopicPartition
@@ -287,7 +287,8 @@ def _plans() -> Sequence[bytes]:
             TopicPartition("orders", 1): [(2, "/data/d1")],
         }
     )
-    mine = {"kraftgate": {"brokers": [{"id": 1, "throttle": 1000}, {"id": 2}]}}
+    rows = [{"id": 1, "throttle": 1000}, {"id": 2}]
+    mine = {"kraftgate": {"cluster_id": "c", "brokers": rows}}
     return tuple(
         json.dumps(each, indent=indent).encode()
         for each, indent in ((moved, None), (moved | mine, 2))
@@ -304,7 +305,7 @@ def _plan(data: bytes) -> object:
     again, none = read_plan(json.dumps(to_file(pairs)).encode())
     assert not none
     assert sorted(one[1:] for one in again) == sorted(one[1:] for one in wanted)
-    return wanted, planned_throttles(data)
+    return wanted, origin(data)
 
 
 def _target(

@@ -40,14 +40,18 @@ def test_a_sentence_names_fields(body: type[EntryBody]) -> None:
     assert named - body.model_fields.keys() <= derived
 
 
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [(EntryKind.PAUSED, "`by`: Field required"), ("step_revoked", "its kind is not known")],
+)
 def test_an_entry_of_another_version_is_one_error_with_its_place_and_the_fix(
-    tmp_path: Path,
+    tmp_path: Path, kind: str, why: str
 ) -> None:
     with AuditLog.open(tmp_path / "audit.db") as log:
-        log.append("prod", EntryKind.PAUSED, {"novel": 1}, 0)
+        log.append("prod", kind, {"novel": 1}, 0)
         with pytest.raises(AuditError) as raised:
             ExecutionTrail(log, "prod").state()
     assert str(raised.value) == (
-        "entry 1 (paused) of prod in the audit trail is one that this version cannot read: `by`:"
-        " Field required. Use the version of Kraftgate that wrote it, or set another `state_dir`"
+        f"entry 1 ({kind}) of prod in the audit trail is one that this version cannot read: {why}."
+        " Use the version of Kraftgate that wrote it, or set another `state_dir`"
     )

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.cli import init as init_module
 from orchestrator.cli.init import config_text, hooks_text
 from orchestrator.cli.program import main
 from orchestrator.config.load import parse_config
@@ -116,3 +117,17 @@ def test_an_ensemble_that_does_not_answer_leaves_no_file(tmp_path: Path) -> None
     done = CliRunner().invoke(main, ["init", "--config", str(file), "--zookeeper", "127.0.0.1:1"])
     assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.NO_DATA, [])
     assert "nothing was written" in done.output
+
+
+def test_a_file_that_cannot_be_written_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is written would be in the way of the next attempt."""
+    monkeypatch.setattr(init_module, "ask_addresses", lambda _: found(PLAINTEXT=PLAIN))
+    hooks = tmp_path / "hooks.yaml"
+    hooks.symlink_to(tmp_path / "gone" / "hooks.yaml")
+    file = tmp_path / "kraftgate.yaml"
+    given = ["init", "--config", str(file), "--zookeeper", "zk1:2181", "--name", "prod"]
+    done = CliRunner().invoke(main, given)
+    assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.USAGE, [hooks])
+    assert f"cannot write {hooks}: " in done.output

@@ -167,10 +167,11 @@ def test_without_a_throttle_the_time_is_unknown(run: Callable[..., Result]) -> N
 def test_an_even_broker_has_nothing_to_move(run: Callable[..., Result], tmp_path: Path) -> None:
     """KIP-113, "Changes in Operational Procedures"."""
     out = tmp_path / "plan.json"
+    assert run("plan", *DRAIN, "--out", out).exit_code == ExitCode.DONE
     result = run("plan", "--broker", 2, "--even", "count", "--out", out)
     assert result.exit_code == ExitCode.DONE
     assert "nothing to move" in result.stdout
-    assert not out.exists()
+    assert json.loads(out.read_text())["partitions"] == [], "not the moves of an earlier plan"
     moved = json.loads(run("plan", "--broker", 1, "--even", "bytes", "--json").stdout)
     assert [each["bytes"] for each in moved["kraftgate"]["moves"]] == [600]
 
@@ -216,7 +217,7 @@ def file_of(*entries: str, version: int = 1) -> str:
         ("{", [(1, "it is not JSON")]),
         (file_of("{]"), [(2, "it is not JSON")]),
         (file_of(entry(), version=2), [(1, "its version is 2")]),
-        (file_of(), [(1, "is not a list with an entry")]),
+        (file_of(), [(1, "is empty: there is nothing to move")]),
         (file_of(entry(), entry()), [(3, "t-0 is listed twice, first in line 2")]),
         (file_of(entry(replicas=[1, 1])), [(2, "a broker is in its `replicas` twice")]),
         (file_of(entry(log_dirs=[D1])), [(2, "has another length than its `replicas`")]),
@@ -275,6 +276,24 @@ def test_problems_of_the_file_need_no_cluster(
 
 def test_an_unreadable_file_ends_with_2(run: Callable[..., Result], tmp_path: Path) -> None:
     assert run("verify", tmp_path / "none.json").exit_code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+def test_a_plan_for_another_cluster_is_refused(
+    run: Callable[..., Result],
+    kafka: "Kafka",
+    cluster: Cluster,
+    tmp_path: Path,
+    verb: tuple[str, ...],
+) -> None:
+    """A second cluster may have the same topics, brokers and directories."""
+    out = tmp_path / "plan.json"
+    assert run("plan", *DRAIN, "--out", out).exit_code == ExitCode.DONE
+    cluster.topics = replace(PLACED, cluster_id="other")
+    result = run(*verb, out)
+    assert result.exit_code == ExitCode.USAGE, result.output
+    assert f"{out}: it was planned for cluster c, and prod is cluster other" in result.stderr
+    assert not kafka.sent
 
 
 def test_a_hazard_forbids_and_nothing_is_written(
