@@ -1,6 +1,7 @@
 """Kraftgate notifies a real Alertmanager; a webhook behind it receives each alert once."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -125,22 +126,23 @@ def test_one_that_was_down_learns_what_stands(
     monkeypatch.setattr(sender, "_LONGEST_S", 0.1)
     clock = Clock()
     since_ms = clock()
-    ports = Ports()
-    port = ports.take()
-    one = telling(tmp_path, f"127.0.0.1:{port}", clock)
-    stand(one, clock, since_ms, alert())
-    until(lambda: one.stats.failed >= 2)
-    assert one.stats.error is not None
-    assert "Connection refused" in one.stats.error
-    with running(tmp_path / "first", f"{heard.url}/heard", port):
-        heard.wait(1)
-    with running(tmp_path / "second", f"{heard.url}/heard", port) as address:
-        assert active(address) == []
-        clock.ahead_ms += 61_000
+    with closing(Ports()) as ports:
+        port = ports.take()
+        one = telling(tmp_path, f"127.0.0.1:{port}", clock)
         stand(one, clock, since_ms, alert())
-        heard.wait(2)
-        assert len(active(address)) == 1
-    one.end()
-    one.unsent(30)
-    ports.close()
+        until(lambda: one.stats.failed >= 2)
+        assert one.stats.error is not None
+        assert "Connection refused" in one.stats.error
+        with running(tmp_path / "first", f"{heard.url}/heard", port):
+            heard.wait(1)
+            # The webhook may have it before Kraftgate has the answer, and repeats it without one.
+            until(partial(_has_sent, one, 1))
+        with running(tmp_path / "second", f"{heard.url}/heard", port) as address:
+            assert active(address) == []
+            clock.ahead_ms += 61_000
+            stand(one, clock, since_ms, alert())
+            heard.wait(2)
+            assert len(active(address)) == 1
+        one.end()
+        one.unsent(30)
     assert told(heard) == [("3", "warning", "firing")] * 2

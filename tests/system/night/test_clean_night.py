@@ -47,6 +47,7 @@ TOO_SHORT_TO_BE_SURE: Final = frozenset(
         "Rate, A",
         "Hazards over time, A",
         "Hazards that stand, A",
+        "Alerts by Kraftgate itself, A",
         "Alerts of Prometheus, A",
     }
 )
