@@ -1,15 +1,24 @@
 """What tests and benchmarks do to processes that they started."""
 
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
 import psutil
 
 
-def kill_tree(pid: int) -> None:
-    """Send kill -9 to a process and everything below it, at once, and wait until all ended."""
+def kill_tree(pid: int, spared: Callable[[psutil.Process], bool] = lambda _: False) -> None:
+    """Send kill -9 to a process and everything below it, at once, and wait until all ended.
+
+    `spared`: whether a process below it is left alone.
+    """
     root = psutil.Process(pid)
-    doomed = [root, *root.children(recursive=True)]
+    kill_all([root, *(each for each in root.children(recursive=True) if not spared(each))])
+
+
+def kill_all(doomed: Iterable[psutil.Process]) -> None:
+    """Send kill -9 to processes, some of which may end by themselves; wait until all ended."""
+    doomed = list(doomed)
     for each in doomed:
-        try:
+        with suppress(psutil.NoSuchProcess):
             each.kill()
-        except psutil.NoSuchProcess:
-            continue
     psutil.wait_procs(doomed, timeout=120)

@@ -15,6 +15,7 @@ import pyspark
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.lab.machine.spawner import spawn
 from tests.support.polling import polls
+from tests.support.processes import kill_tree
 
 _DEPLOY = "org.apache.spark.deploy"
 _SPARK = Path(pyspark.__file__).parent
@@ -108,8 +109,5 @@ class StandaloneCluster:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(psutil.NoSuchProcess):
-        main = psutil.Process(process.pid)
-        for each in [main, *main.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess):
-                each.kill()
+        kill_tree(process.pid)
     process.wait()

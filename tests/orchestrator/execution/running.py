@@ -1,7 +1,6 @@
 """Real runs of hooks: small commands in Python, waited for, and nothing of them left behind."""
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ import psutil
 
 from orchestrator.hooks.runs import Ended, Hook, HookRuns
 from orchestrator.redaction.known_secrets import Secrets
+from tests.support.processes import kill_all
 
 T = TypeVar("T")
 MARK = ("TEST_OF",)
@@ -96,7 +96,6 @@ def nothing_left_behind(directory: Path) -> Iterator[None]:
     deadline_s = time.monotonic() + 60.0
     while (left := processes_in(directory)) and time.monotonic() < deadline_s:
         time.sleep(0.02)
-    told = [each.cmdline() for each in left if each.is_running()]
-    for each in left:
-        each.send_signal(signal.SIGKILL)
+    told = [str(each) for each in left if each.is_running()]
+    kill_all(left)
     assert told == []

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.orchestrator.views.terminal.terminal import Terminal, WatchedTerminal
 from tests.support.approving import ANNA, REASON, by_login, by_token
 from tests.support.cli import Done, kraftgate
 from tests.support.polling import polls
+from tests.support.processes import kill_tree
 from tests.support.soaks import short
 from tests.system.killing import CLUSTER, Killed
 from tests.system.newcomer import Headline, edited, headline, run_command
@@ -176,11 +176,7 @@ class Window(Killed):
     def kill_only_kraftgate(self) -> None:
         """Send kill -9 to Kraftgate and to Spark's JVM; a running hook continues."""
         assert self._process is not None
-        doomed = [psutil.Process(self._process.pid)]
-        doomed += [each for each in doomed[0].children(recursive=True) if not _is_of_a_hook(each)]
-        for each in doomed:
-            each.send_signal(signal.SIGKILL)
-        psutil.wait_procs(doomed, timeout=120)
+        kill_tree(self._process.pid, spared=_is_of_a_hook)
         self._process.wait(120)
 
     @property
