@@ -6,7 +6,7 @@ started.json      written before the command starts; without it, nothing was don
 process.json      the command's process
 output            the command's output, without secrets
 outcome.json      how the command ended; written once, atomically
-supervisor.log    empty, unless the supervisor itself failed
+supervisor.log    empty, unless the supervisor itself failed, or could not write the outcome
 """
 
 import enum

@@ -18,6 +18,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -45,6 +46,8 @@ _DRAIN_BYTES_MAX: Final = 1 << 22
 _KILLING_S_MAX: Final = 10.0
 _AGAIN_S: Final = 0.05
 _WAIT_S_MAX: Final = 3600.0
+_KEEP_S_MAX: Final = 3600.0
+_KEEP_AGAIN_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,7 @@ def main(directory: Path) -> None:
         command = _start(order, writer)
     except (OSError, ValueError, TooLate) as error:
         output.close()
-        write_outcome(directory, _refused(redactor.text(str(error)), started_ms))
+        _keep_outcome(directory, _refused(redactor.text(str(error)), started_ms))
         return
     finally:
         os.close(writer)
@@ -107,8 +110,8 @@ def main(directory: Path) -> None:
     run = _Run(command, order, reader, output, signals)
     run.to_its_end()
     output.close()
-    write_outcome(directory, run.outcome(started_ms))
-    _swallow(reader)
+    threading.Thread(target=_swallow, args=(reader,)).start()
+    _keep_outcome(directory, run.outcome(started_ms))
 
 
 def _keep_process(path: Path, pid: int, **more: int) -> None:
@@ -116,6 +119,31 @@ def _keep_process(path: Path, pid: int, **more: int) -> None:
     process = ProcessId.of(pid)
     if process is not None:
         write_json(path, {**asdict(process), **more})
+
+
+def _keep_outcome(directory: Path, outcome: Outcome) -> None:
+    """Write the outcome; while the disk is full, wait until somebody has freed space.
+
+    Without the file nobody knows how the command ended, and an operator must find out.
+
+    Raises:
+        OSError: it could not be written for `_KEEP_S_MAX`.
+    """
+    until_s = time.monotonic() + _KEEP_S_MAX
+    why = ""
+    while True:
+        try:
+            write_outcome(directory, outcome)
+        except OSError as error:
+            if time.monotonic() >= until_s:
+                raise
+            if str(error) != why:
+                why = str(error)
+                with contextlib.suppress(OSError):  # the log may be on the same disk
+                    sys.stderr.write(f"the outcome cannot be written yet: {why}\n")
+            time.sleep(_KEEP_AGAIN_S)
+        else:
+            return
 
 
 def _start(order: Order, writer: int) -> int:

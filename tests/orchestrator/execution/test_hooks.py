@@ -56,6 +56,21 @@ def test_a_command_whose_process_cannot_be_recorded_is_supervised_to_its_end(
     assert output == b"out\n"
 
 
+def test_an_outcome_that_cannot_be_written_is_kept_until_it_can(
+    runs: HookRuns, state: Path
+) -> None:
+    """As on a disk that is full until somebody frees space."""
+    directory = state / "hooks" / "run-1"
+    blocked = directory / "outcome.json" / "taken"
+    blocked.mkdir(parents=True)
+    runs.start("run-1", hook("sh", "-c", "exit 7"))
+    log = directory / "supervisor.log"
+    until(lambda: "the outcome cannot be written yet" in log.read_text() or None)
+    blocked.rmdir()
+    blocked.parent.rmdir()
+    assert ended(runs, "run-1").outcome.exit_code == 7
+
+
 @pytest.mark.parametrize("content", [None, "not a program"])
 def test_a_command_that_cannot_be_started(
     runs: HookRuns, tmp_path: Path, content: str | None
