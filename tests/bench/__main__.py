@@ -113,7 +113,9 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
         "l": lambda: fleet.run(
             folder("l"), kraftgate, runs, fleet.CLUSTERS_QUICK if quick else fleet.CLUSTERS
         ),
-        "j": lambda: commands.run(folder("j"), kraftgate, runs, QUICK if quick else MILLION),
+        "j": lambda: commands.run(
+            folder("j"), kraftgate, runs, commands.SMALL if quick else MILLION
+        ),
     }
 
 

@@ -57,7 +57,7 @@ def run(home: Path, kraftgate: Path, runs: int, shape: Shape) -> list[Figure]:
         MeasuringFailed: a command ended otherwise than it should.
     """
     small = replayed(home / "small", kraftgate, SMALL)
-    large = replayed(home / "large", kraftgate, shape)
+    large = small if shape == SMALL else replayed(home / "large", kraftgate, shape)
     commands = [
         _Command("--help", ["--help"], HELP_MS),
         _Command("status of a small cluster", ["status", *_of(small)], SMALL_MS, 4),
