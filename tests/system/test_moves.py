@@ -281,7 +281,7 @@ def _restarted(cluster: Cluster) -> None:
         said, _ = process.communicate()
     if process.returncode != ExitCode.DONE:
         assert process.returncode == ExitCode.FAILED, said
-        assert "interrupted" in said
+        assert "interrupted" in said, said
         assert cluster.throttle(3) == SLOW
         _resumed(cluster, plan)
     cluster.require_clean(3, None)
