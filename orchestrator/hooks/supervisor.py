@@ -13,6 +13,7 @@ itself keep running: one may be the broker.
 
 import contextlib
 import json
+import logging
 import os
 import select
 import signal
@@ -39,6 +40,8 @@ from orchestrator.hooks.output import HookOutput
 from orchestrator.hooks.processes import Signals, descendants, send
 from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.redaction.known_secrets import Secrets
+
+_log: Final = logging.getLogger(__name__)
 
 STARTED_WORD: Final = b"started\n"
 _READ_BYTES: Final = 1 << 14
@@ -139,8 +142,7 @@ def _keep_outcome(directory: Path, outcome: Outcome) -> None:
                 raise
             if str(error) != why:
                 why = str(error)
-                with contextlib.suppress(OSError):  # the log may be on the same disk
-                    sys.stderr.write(f"the outcome cannot be written yet: {why}\n")
+                _log.warning("the outcome cannot be written yet: %s", why)
             time.sleep(_KEEP_AGAIN_S)
         else:
             return
