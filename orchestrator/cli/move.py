@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -19,7 +19,6 @@ from migration.image.summary import Mode
 from migration.moves.permission import Permission, permission
 from migration.moves.plan_file import (
     BYTES_MAX,
-    Origin,
     Problem,
     Wanted,
     origin,
@@ -245,8 +244,9 @@ def apply(
     Example:
       kraftgate move apply plan.json --throttle 50000000 --at-once 2
     """
-    asked, wanted, data = _ask_about(file, config_path, cluster, "move apply")
-    plan = _plan_of(file, data, wanted, throttle)
+    asked, wanted, plan = _ask_about(file, config_path, cluster, "move apply")
+    if throttle is not None:
+        plan = replace(plan, throttles=dict.fromkeys(plan.targets, throttle))
     _show_left(asked, wanted, plan)
     if not yes:
         _confirm(asked.entry.name)
@@ -281,8 +281,8 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     Example:
       kraftgate move cancel plan.json
     """
-    asked, wanted, data = _ask_about(file, config_path, cluster, "move cancel")
-    with _run(asked, _plan_of(file, data, wanted, None)) as run:
+    asked, _, plan = _ask_about(file, config_path, cluster, "move cancel")
+    with _run(asked, plan) as run:
         run.cancel()
     echo(f"{asked.entry.name}: no replica of {file} moves")
 
@@ -300,21 +300,26 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
         yield MoveRun(plan, held, requests, stop.wait)
 
 
-def _plan_of(file: Path, data: bytes, wanted: Iterable[Wanted], throttle: int | None) -> Plan:
+def _plan_of(asked: _Asked, file: Path, data: bytes, wanted: Iterable[Wanted]) -> Plan:
     """Return the moves of the file; `data`: its content.
 
     Raises:
-        PlanError: its `kraftgate` is not what `move plan` writes.
+        PlanError: its `kraftgate` is not what `move plan` writes, or names another cluster.
     """
+    try:
+        planned = origin(data)
+    except Unreadable as error:
+        raise PlanError([f"{file}: {error}"]) from error
+    name, found = asked.entry.name, asked.topics.cluster_id
+    if planned.cluster_id not in (None, found):
+        text = f"it was planned for cluster {planned.cluster_id}, and {name} is cluster {found}"
+        raise PlanError([f"{file}: {text}: plan again"])
     targets = _targets(wanted)
-    throttles = _origin(file, data).throttles
-    if throttle is not None:
-        throttles = dict.fromkeys(targets, throttle)
     return Plan(
         file=file,
         sha256=hashlib.sha256(data).hexdigest(),
         targets=targets,
-        throttles={id_: rate for id_, rate in throttles.items() if id_ in targets},
+        throttles={id_: rate for id_, rate in planned.throttles.items() if id_ in targets},
     )
 
 
@@ -408,10 +413,10 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     Example:
       kraftgate move verify plan.json
     """
-    asked, wanted, _ = _ask_about(file, config_path, cluster, "move verify")
+    asked, _, plan = _ask_about(file, config_path, cluster, "move verify")
     found = [
         each
-        for id_, moves in sorted(_targets(wanted).items())
+        for id_, moves in sorted(plan.targets.items())
         for each in verify(moves, _situation(asked, id_))
     ]
     if as_json:
@@ -452,27 +457,10 @@ def _require_no_throttle(asked: _Asked, file: Path) -> None:
         )
 
 
-def _origin(file: Path, data: bytes) -> Origin:
-    """Return what `move plan` wrote into the file, or raise PlanError."""
-    try:
-        return origin(data)
-    except Unreadable as error:
-        raise PlanError([f"{file}: {error}"]) from error
-
-
-def _require_planned_for(asked: _Asked, file: Path, data: bytes) -> None:
-    """Raise PlanError if the file was planned for another cluster."""
-    planned, found = _origin(file, data).cluster_id, asked.topics.cluster_id
-    if planned not in (None, found):
-        name = asked.entry.name
-        text = f"it was planned for cluster {planned}, and {name} is cluster {found}: plan again"
-        raise PlanError([f"{file}: {text}"])
-
-
 def _ask_about(
     file: Path, config_path: Path, cluster: str | None, command: str
-) -> tuple[_Asked, tuple[Wanted, ...], bytes]:
-    """Return the cluster's answers, the moves of the file, which fit to them, and its content.
+) -> tuple[_Asked, tuple[Wanted, ...], Plan]:
+    """Return the cluster's answers, the file's partitions, which fit to them, and their moves.
 
     Raises:
         PlanError: the file has problems, with or without the cluster.
@@ -489,10 +477,12 @@ def _ask_about(
     except NoDataError:
         _refuse(file, problems)
         raise
-    if not problems:
-        _require_planned_for(asked, file, data)
-    _refuse(file, sorted((*problems, *problems_with(wanted, asked.topics, asked.brokers))))
-    return asked, wanted, data
+    contradictions = problems_with(wanted, asked.topics, asked.brokers)
+    if problems:
+        _refuse(file, sorted((*problems, *contradictions)))
+    plan = _plan_of(asked, file, data, wanted)
+    _refuse(file, contradictions)
+    return asked, wanted, plan
 
 
 def _refuse(file: Path, problems: Sequence[Problem]) -> None:

@@ -49,8 +49,8 @@ _DRAIN_BYTES_MAX: Final = 1 << 22
 _KILLING_S_MAX: Final = 10.0
 _AGAIN_S: Final = 0.05
 _WAIT_S_MAX: Final = 3600.0
-_KEEP_S_MAX: Final = 3600.0
-_KEEP_AGAIN_S: Final = 1.0
+_RETRY_S_MAX: Final = 3600.0
+_RETRY_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,25 +125,28 @@ def _keep_process(path: Path, pid: int, **more: int) -> None:
 
 
 def _keep_outcome(directory: Path, outcome: Outcome) -> None:
-    """Write the outcome; while the disk is full, wait until somebody has freed space.
+    """Write the outcome, and retry, because a full disk may get space.
 
-    Without the file nobody knows how the command ended, and an operator must find out.
+    Without the file the outcome is unknown, and an operator must decide.
 
     Raises:
-        OSError: it could not be written for `_KEEP_S_MAX`.
+        FileNotFoundError: the directory was deleted.
+        OSError: all retries within `_RETRY_S_MAX` failed.
     """
-    until_s = time.monotonic() + _KEEP_S_MAX
+    until_s = time.monotonic() + _RETRY_S_MAX
     why = ""
     while True:
         try:
             write_outcome(directory, outcome)
+        except FileNotFoundError:
+            raise
         except OSError as error:
             if time.monotonic() >= until_s:
                 raise
             if str(error) != why:
                 why = str(error)
                 _log.warning("the outcome cannot be written yet: %s", why)
-            time.sleep(_KEEP_AGAIN_S)
+            time.sleep(_RETRY_S)
         else:
             return
 

@@ -122,7 +122,7 @@ def test_an_ensemble_that_does_not_answer_leaves_no_file(tmp_path: Path) -> None
 def test_a_file_that_cannot_be_written_leaves_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What is written would be in the way of the next attempt."""
+    """The next attempt would refuse a file that exists."""
     monkeypatch.setattr(init_module, "ask_addresses", lambda _: found(PLAINTEXT=PLAIN))
     hooks = tmp_path / "hooks.yaml"
     hooks.symlink_to(tmp_path / "gone" / "hooks.yaml")

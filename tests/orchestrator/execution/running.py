@@ -96,6 +96,6 @@ def nothing_left_behind(directory: Path) -> Iterator[None]:
     deadline_s = time.monotonic() + 60.0
     while (left := processes_in(directory)) and time.monotonic() < deadline_s:
         time.sleep(0.02)
-    told = [str(each) for each in left if each.is_running()]
+    running = [str(each) for each in left if each.is_running()]
     kill_all(left)
-    assert told == []
+    assert running == []

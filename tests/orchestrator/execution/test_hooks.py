@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -56,10 +57,8 @@ def test_a_command_whose_process_cannot_be_recorded_is_supervised_to_its_end(
     assert output == b"out\n"
 
 
-def test_an_outcome_that_cannot_be_written_is_kept_until_it_can(
-    runs: HookRuns, state: Path
-) -> None:
-    """As on a disk that is full until somebody frees space."""
+def test_an_outcome_is_written_once_the_disk_has_space(runs: HookRuns, state: Path) -> None:
+    """A directory with the name of the file fails the write, as a full disk does."""
     directory = state / "hooks" / "run-1"
     blocked = directory / "outcome.json" / "taken"
     blocked.mkdir(parents=True)
@@ -69,6 +68,14 @@ def test_an_outcome_that_cannot_be_written_is_kept_until_it_can(
     blocked.rmdir()
     blocked.parent.rmdir()
     assert ended(runs, "run-1").outcome.exit_code == 7
+
+
+def test_the_supervisor_ends_without_the_directory_of_its_run(runs: HookRuns, state: Path) -> None:
+    runs.start("run-1", hook("sh", "-c", "sleep 0.2"))
+    directory = state / "hooks" / "run-1"
+    supervisor = json.loads((directory / "started.json").read_text())["pid"]
+    shutil.rmtree(directory)
+    assert until(lambda: is_gone(supervisor))
 
 
 @pytest.mark.parametrize("content", [None, "not a program"])

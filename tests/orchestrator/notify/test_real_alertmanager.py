@@ -135,7 +135,8 @@ def test_one_that_was_down_learns_what_stands(
         assert "Connection refused" in one.stats.error
         with running(tmp_path / "first", f"{heard.url}/heard", port):
             heard.wait(1)
-            # The webhook may have it before Kraftgate has the answer, and repeats it without one.
+            # The webhook may receive it before Kraftgate has the response; without one Kraftgate
+            # retries.
             until(partial(_has_sent, one, 1))
         with running(tmp_path / "second", f"{heard.url}/heard", port) as address:
             assert active(address) == []
