@@ -86,7 +86,8 @@ def next_step(run: Moving, found: Iterable[Verified], at_once: int) -> tuple[Mov
             strikes[at] = run.strikes.get(at, 0) + 1
             if strikes[at] >= STRIKES_MAX:
                 failed[at] = each.why or (
-                    "it no longer moves: another client cancelled it, or a directory failed"
+                    "it no longer moves: another client cancelled it, its broker restarted, or a"
+                    " directory failed"
                 )
     run = Moving(started=started, strikes=strikes, failed=failed)
     return run, _step(run, found, at_once)
