@@ -124,7 +124,8 @@ def write_transitions(
     folder = directory / f"cluster={cluster}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{log:03d}-{offset:020d}-{shard:03d}.parquet"
-    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    # Readers of the data set ignore a name that begins with a dot: one may be left after a kill.
+    fresh = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
     pq.write_table(_arrow(log, table, topics, ids), fresh)
     fresh.replace(path)
     return path

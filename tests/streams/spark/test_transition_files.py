@@ -1,0 +1,29 @@
+"""The data set of the transitions, as other programs read it."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+import pytest
+
+from streams.spark.transition_files import write_transitions
+
+NOTHING = np.empty((0, 7), dtype=np.int64)
+
+
+def test_a_file_that_was_not_completed_is_no_part_of_the_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed here leaves the file; the kill is an interrupt, to stay alive."""
+    monkeypatch.setattr(Path, "replace", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_transitions(tmp_path, "prod", 0, (1, 9), NOTHING, [], [])
+    monkeypatch.undo()
+    assert len(list(tmp_path.rglob("*.tmp"))) == 1
+    assert ds.dataset(tmp_path, format="parquet", partitioning="hive").files == []
+    path = write_transitions(tmp_path, "prod", 0, (1, 9), NOTHING, [], [])
+    assert ds.dataset(tmp_path, format="parquet", partitioning="hive").files == [str(path)]
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
