@@ -5,15 +5,16 @@ Spark is offered only data that is durable in the spool.
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
-from streams.metadata.feed import Damage, Feed, Reach
+from streams.metadata.feed import Reach
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.listener import parse_listener
+from streams.process.feed import Feed, Offset
 from streams.state.source_status import STATUS_FILE, StatusWriter
 
 
@@ -59,18 +60,21 @@ class LiveFeed(Feed):
         self._follower = Follower(config, self._spool, lambda _: ring()).start()
         self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
 
-    def available(self) -> Reach | None:
-        return Reach(*self._follower.position.reach)
+    def end(self) -> Offset:
+        """Return the end of the spool.
 
-    def began_ms(self, log: int) -> int:
-        return self._spool.began_ms(log)
+        Raises:
+            FollowerCrashed: the follower's thread ended with an unexpected error.
+        """
+        return Reach(*self._follower.position.reach).to_json()
 
-    def retain(self, reach: Reach) -> None:
+    def retain(self, done: Mapping[str, int]) -> None:
+        reach = Reach.from_json(done)
         self._spool.retain(reach.offset, reach.log)
 
-    def note_damage(self, damage: Damage) -> None:
-        if damage is not None and self._damage is None:
-            self._damage = str(damage)
+    def note_damage(self, damage: str) -> None:
+        if self._damage is None:
+            self._damage = damage
 
     def stop(self) -> None:
         self._follower.stop()

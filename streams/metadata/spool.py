@@ -142,12 +142,6 @@ class Spool:
             self._position = self.recover()
             return self._position
 
-    def began_ms(self, log: int) -> int:
-        """Return when a log began, by its own timestamps, ms since 1970; 0: unknown."""
-        with self._mutex:
-            head = self._info.heads[log - 1]
-        return 0 if head is None else head.timestamp_ms
-
     @property
     def _home(self) -> Path:
         """The directory of the current log's files."""

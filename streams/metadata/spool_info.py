@@ -94,6 +94,16 @@ def load(directory: Path) -> SpoolInfo:
         raise SpoolDamaged(f"{path} cannot be read: {error!r}") from error
 
 
+def began_ms(directory: Path, log: int) -> int:
+    """Return when a log of the spool began, by its own timestamps, in ms since 1970; 0: unknown.
+
+    Raises:
+        SpoolDamaged: the file cannot be read.
+    """
+    head = load(directory).heads[log - 1]
+    return 0 if head is None else head.timestamp_ms
+
+
 def save(directory: Path, info: SpoolInfo) -> None:
     """Replace `spool.json` atomically and durably: a reader gets the old content or the new one.
 

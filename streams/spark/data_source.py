@@ -1,9 +1,9 @@
-"""The job's PySpark Python Data Source: all sources of all clusters, in one process.
+"""The job's PySpark Python Data Source: all sources of all clusters.
 
 Spark asks one long-lived process for offsets and partitions (`JobReader`), and the executors for
 rows. It pickles the data source and the reader for other processes, so nothing is opened before the
 first call. One data source instead of one for each source saves a process of about 100 MB each, and
-the time in which Spark plans and starts it.
+the time in which Spark plans and starts it. `feeds` says where the sources are observed.
 
 The offset is an object with the offset of each source, named `CLUSTER/FORMAT`. A source that is
 added to the configuration begins at its own start; the offset of one that was removed is kept.
@@ -13,7 +13,6 @@ directory, of removed sources), `waits` ("true": `latestOffset` waits briefly fo
 """
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from functools import partial
@@ -24,10 +23,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
-from streams.spark.metadata_source import KraftMetadata
+from streams.process.feed import Feed, Offset
+from streams.spark.feed_process import FORMATS
+from streams.spark.feeds import Feeds
 from streams.spark.settings import ClusterSources
-from streams.spark.source import Offset, Source
+from streams.spark.source import Source
 
 if TYPE_CHECKING:
     from streams.spark.rows import Row
@@ -38,9 +38,6 @@ _WAIT_S: Final = 0.8
 """How long one call for the latest offset waits, instead of spinning."""
 _TASK_BYTES: Final = 16 * 2**20
 """How much one task reads, unless a single part is larger."""
-_FORMATS: Final[Mapping[str, type[Source]]] = {
-    each.format: each for each in (KraftMetadata, ZooKeeperSource, LogDirsSource, JmxSource)
-}
 
 
 def source_name(format_: str, options: Mapping[str, str]) -> str:
@@ -84,26 +81,6 @@ class _Parts(InputPartition):
         super().__init__(parts)
 
 
-class _Bell:
-    """Which sources have something new."""
-
-    def __init__(self) -> None:
-        self._rung = threading.Condition()
-        self._sources: set[str] = set()
-
-    def ring(self, source: str) -> None:
-        with self._rung:
-            self._sources.add(source)
-            self._rung.notify()
-
-    def wait(self, timeout_s: float) -> set[str]:
-        """Wait for a ring; return which sources rang since the last call."""
-        with self._rung:
-            self._rung.wait_for(lambda: self._sources, timeout_s)
-            rang, self._sources = self._sources, set()
-        return rang
-
-
 class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offers offsets, plans partitions, reads rows."""
 
@@ -116,7 +93,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._waits = options["waits"] == "true"
         self._open: dict[str, Source] = {}
         self._committed: dict[str, Offset] = {}
-        self._bell: _Bell | None = None
+        self._feeds: Feeds | None = None
 
     def initialOffset(self) -> dict[str, Offset]:  # noqa: N802
         return {name: self._source(name).initial() for name in self._configured}
@@ -140,7 +117,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            for name in self._ringing().wait(left):
+            for name in self._opening().news(left):
                 latest[name] = self._source(name).latest(begin[name])
         if self._waits and latest != begin:
             latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
@@ -184,19 +161,24 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         for source in self._open.values():
             source.stop()
+        if self._feeds is not None:
+            self._feeds.stop()
 
-    def _ringing(self) -> _Bell:
+    def _opening(self) -> Feeds:
         # Not in the constructor: Spark pickles the reader, and a lock cannot be pickled.
-        if self._bell is None:
-            self._bell = _Bell()
-        return self._bell
+        if self._feeds is None:
+            self._feeds = Feeds(of["cluster"] for _, of in self._configured.values())
+        return self._feeds
 
     def _source(self, name: str) -> Source:
         if name not in self._open:
             format_, options = self._configured.get(name) or self._removed(name)
-            ring = partial(self._ringing().ring, name)
-            self._open[name] = _FORMATS[format_](options, ring)
+            feed = partial(self._feed, name, format_, options)
+            self._open[name] = FORMATS[format_](options, feed)
         return self._open[name]
+
+    def _feed(self, name: str, format_: str, options: Mapping[str, str]) -> Feed:
+        return self._opening().open(name, format_, options)
 
     def _removed(self, name: str) -> tuple[str, Mapping[str, str]]:
         """Return a source that is no longer configured, to read a batch that was begun."""

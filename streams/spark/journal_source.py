@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from migration.observed.source_status import SourceStatus
 from migration.shard.placement import JMX, LOG_DIRS, ZOOKEEPER
-from streams.spark.source import Offset, Source
+from streams.process.feed import Feed, Offset
+from streams.spark.source import Source
 
 # Spark unpickles the sources in half a dozen processes that never open a journal; the modules that
 # observe something are imported where they are used.
@@ -42,6 +43,33 @@ class JournalOptions:
     watched: str
 
 
+class _JournalFeed(Feed):
+    """The journal of a source, and what observes the source."""
+
+    def __init__(
+        self, source: "type[JournalSource]", options: JournalOptions, ring: Callable[[], None]
+    ) -> None:
+        from streams.state.journal import Journal
+        from streams.state.source_status import StatusWriter
+
+        with ExitStack() as held:
+            journal = Journal(options.state / f"{source.format}.db", ring)
+            self._journal = held.enter_context(closing(journal))
+            if options.watched:
+                status = source.watch(options, journal, held)
+                held.enter_context(StatusWriter(options.state / f"{source.format}.json", status))
+            self._held = held.pop_all()
+
+    def end(self) -> Offset:
+        return {"sequence": self._journal.last}
+
+    def retain(self, done: Mapping[str, int]) -> None:
+        self._journal.compact(done["sequence"])
+
+    def stop(self) -> None:
+        self._held.close()
+
+
 class JournalSource(Source):
     """A source with a journal, which has the name of the source's format, as has the status file.
 
@@ -53,15 +81,27 @@ class JournalSource(Source):
     shard: ClassVar[int]
     option: ClassVar[str]
 
-    def __init__(self, options: Mapping[str, str], ring: Callable[[], None]) -> None:
-        self._options = JournalOptions(
+    def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
+        self._options = self._parse(options)
+        self._open_feed = feed
+        self._feed: Feed | None = None
+
+    @classmethod
+    def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
+        """Open the journal, and start observing.
+
+        Raises:
+            JournalError: the file is not a journal, or cannot be created.
+        """
+        return _JournalFeed(cls, cls._parse(options), ring)
+
+    @classmethod
+    def _parse(cls, options: Mapping[str, str]) -> JournalOptions:
+        return JournalOptions(
             cluster=options["cluster"],
             state=Path(options["state"]),
-            watched=options.get(self.option, ""),
+            watched=options.get(cls.option, ""),
         )
-        self._ring = ring
-        self._journal: Journal | None = None
-        self._held = ExitStack()
 
     @staticmethod
     @abstractmethod
@@ -77,10 +117,14 @@ class JournalSource(Source):
         return {"sequence": 0}
 
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:  # noqa: ARG002
-        return {"sequence": min(self._open().last, start["sequence"] + FACTS_A_BATCH)}
+        if self._feed is None:
+            self._feed = self._open_feed()
+        end = self._feed.end() or self.initial()
+        return {"sequence": min(end["sequence"], start["sequence"] + FACTS_A_BATCH)}
 
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[_Facts]:
-        return [(str(self._open().path), start["sequence"], end["sequence"])]
+        path = self._options.state / f"{self.format}.db"
+        return [(str(path), start["sequence"], end["sequence"])]
 
     def size(self, part: _Facts) -> int:
         _, after, until = part
@@ -109,26 +153,12 @@ class JournalSource(Source):
 
     def commit(self, end: Mapping[str, int]) -> None:
         """Compact the journal."""
-        if self._journal is not None:
-            self._journal.compact(end["sequence"])
+        if self._feed is not None:
+            self._feed.retain(end)
 
     def stop(self) -> None:
-        self._held.close()
-
-    def _open(self) -> "Journal":
-        if self._journal is None:
-            from streams.state.journal import Journal
-            from streams.state.source_status import StatusWriter
-
-            options = self._options
-            journal = Journal(options.state / f"{self.format}.db", self._ring)
-            self._journal = self._held.enter_context(closing(journal))
-            if options.watched:
-                status = self.watch(options, journal, self._held)
-                self._held.enter_context(
-                    StatusWriter(options.state / f"{self.format}.json", status)
-                )
-        return self._journal
+        if self._feed is not None:
+            self._feed.stop()
 
 
 class ZooKeeperSource(JournalSource):

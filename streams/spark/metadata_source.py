@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from streams.metadata.offsets import START, StreamOffset, beginning
-from streams.spark.source import Offset, Source
+from streams.process.feed import Feed, Offset
+from streams.spark.source import Source
 
 # Spark unpickles the sources in half a dozen processes that never read a byte of a log; the modules
 # that read it are imported where they are used, since their import takes longer than a batch.
 if TYPE_CHECKING:
-    from streams.metadata.feed import Feed, Reach
+    from streams.metadata.feed import Reach
     from streams.metadata.index import LogIndex
     from streams.metadata.plan import Planner, Slice
     from streams.spark.rows import Row
@@ -83,13 +84,33 @@ class KraftMetadata(Source):
 
     format = "kraft_metadata"
 
-    def __init__(self, options: Mapping[str, str], ring: Callable[[], None]) -> None:
+    def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
         self._options = SourceOptions.parse(options)
-        self._ring = ring
+        self._open_feed = feed
         self._feed: Feed | None = None
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
         self._log = 0
+
+    @classmethod
+    def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
+        """Follow the controllers, if there are any.
+
+        Raises:
+            SpoolInUse: another process writes the spool.
+            SpoolDamaged: `spool.json` cannot be read.
+            WrongCluster: the spool was made from another cluster.
+        """
+        parsed = SourceOptions.parse(options)
+        if parsed.controllers is None:
+            from streams.metadata.feed import FileFeed
+
+            return FileFeed(parsed.state)
+        if parsed.absent:  # nothing is deleted, and a batch that was begun can still be read
+            return Feed()
+        from streams.metadata.live_feed import LiveFeed
+
+        return LiveFeed(parsed.controllers, parsed.path, parsed.state, ring)
 
     def initial(self) -> Offset:
         """Return the log's beginning, or that of the only segment."""
@@ -108,10 +129,11 @@ class KraftMetadata(Source):
         if self._options.absent:
             return at.to_json()
         feed, index, planner = self._open(at)
-        reach = feed.available()
+        reach = _reach(feed)
         index.refresh(_below(reach, at.log))
         latest = planner.latest(at, self._options.max_batch_bytes, idle=along)
-        feed.note_damage(index.damage)
+        if index.damage is not None:
+            feed.note_damage(str(index.damage))
         if latest == at and reach is not None and reach.log > at.log and index.damage is None:
             latest = beginning(at.log + 1)
         return latest.to_json()
@@ -122,8 +144,8 @@ class KraftMetadata(Source):
         at, until = StreamOffset.from_json(start), StreamOffset.from_json(end)
         feed, index, planner = self._open(at)
         if until.log != at.log:
-            return [restart(self._options.path, at, until, feed.began_ms(until.log))]
-        index.refresh(_below(feed.available(), at.log))
+            return [restart(self._options.path, at, until, self._began_ms(until.log))]
+        index.refresh(_below(_reach(feed), at.log))
         return planner.slices(at, until)
 
     def size(self, part: "Slice") -> int:
@@ -139,7 +161,7 @@ class KraftMetadata(Source):
 
         done = StreamOffset.from_json(end)
         if self._feed is not None and self._index is not None:
-            self._feed.retain(Reach(done.log, done.offset))
+            self._feed.retain(Reach(done.log, done.offset).to_json())
             if self._log == done.log:
                 self._index.forget(done.offset)
 
@@ -154,7 +176,7 @@ class KraftMetadata(Source):
 
         options = self._options
         if self._feed is None:
-            self._feed = _feed(options, self._ring)
+            self._feed = self._open_feed()
         if self._index is None or self._planner is None or self._log != start.log:
             self._index = LogIndex(log_directory(options.path, start.log), start)
             finite = options.controllers is None
@@ -162,17 +184,17 @@ class KraftMetadata(Source):
             self._log = start.log
         return self._feed, self._index, self._planner
 
+    def _began_ms(self, log: int) -> int:
+        from streams.metadata.spool_info import began_ms
 
-def _feed(options: SourceOptions, ring: Callable[[], None]) -> "Feed":
-    from streams.metadata.feed import AbsentFeed, FileFeed
+        return 0 if self._options.controllers is None else began_ms(self._options.path, log)
 
-    if options.controllers is None:
-        return FileFeed(options.state)
-    if options.absent:
-        return AbsentFeed(options.path)
-    from streams.metadata.live_feed import LiveFeed
 
-    return LiveFeed(options.controllers, options.path, options.state, ring)
+def _reach(feed: Feed) -> "Reach | None":
+    from streams.metadata.feed import Reach
+
+    end = feed.end()
+    return None if end is None else Reach.from_json(end)
 
 
 def _below(reach: "Reach | None", log: int) -> int | None:

@@ -6,13 +6,12 @@ object.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from streams.process.feed import Feed, Offset
 
 if TYPE_CHECKING:
     from streams.spark.rows import Row
-
-Offset: TypeAlias = dict[str, int]
-"""A source's offset: the JSON object in the checkpoint."""
 
 
 class Source(ABC):
@@ -25,10 +24,15 @@ class Source(ABC):
     format: ClassVar[str]
 
     @abstractmethod
-    def __init__(self, options: Mapping[str, str], ring: Callable[[], None]) -> None:
-        """Prepare the source; open nothing.
+    def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
+        """Prepare the source; open nothing. `feed` opens its feed, here or in another process."""
 
-        `ring`: the source's threads call it when there is something new. It does not block.
+    @classmethod
+    @abstractmethod
+    def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
+        """Start observing what the options name.
+
+        `ring`: the feed's threads call it when there is something new. It does not block.
         """
 
     @abstractmethod
@@ -60,4 +64,4 @@ class Source(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop all threads, and close all files."""
+        """Stop the feed, if it was opened."""

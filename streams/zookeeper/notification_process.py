@@ -13,10 +13,8 @@ its parent ends too. Output: `Message`.
 
 import base64
 import json
-import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, TypeAlias
@@ -26,6 +24,7 @@ from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import KazooState, WatchedEvent
 
 from migration.observed.znodes import NOTIFICATIONS
+from streams.process.child import tell_parent
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble, parse_ensemble
 from streams.zookeeper.sequence import creations, notification_number, notification_path
@@ -134,24 +133,20 @@ def _numbers(names: Iterable[str]) -> list[int]:
     return [number for number in numbers if number is not None]
 
 
+def _tell(message: Message) -> None:
+    tell_parent(json.dumps(message))
+
+
 def main() -> None:
     """Read notifications until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the input
-    writing = threading.Lock()
-
-    def write(message: Message) -> None:
-        line = json.dumps(message).encode() + b"\n"
-        with writing:
-            while line:
-                line = line[os.write(sys.stdout.fileno(), line) :]
-
     ensemble = parse_ensemble(sys.stdin.readline())
-    reader = _Reader(ensemble, write)
+    reader = _Reader(ensemble, _tell)
     for line in sys.stdin:
         request = json.loads(line)
         if request is None:
             reader.end()
-            reader = _Reader(ensemble, write)
+            reader = _Reader(ensemble, _tell)
         else:
             reader.catch_up(request)
     signal.alarm(_STOP_S)

@@ -9,19 +9,15 @@ reads; what is emitted, and what counts as missed, is decided by the watcher's t
 import base64
 import json
 import logging
-import os
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from kazoo.protocol.states import ZnodeStat
 
 from streams.process.background import BackgroundThread
+from streams.process.child import Child
 from streams.zookeeper import notification_process
 from streams.zookeeper.ensemble import Ensemble, ensemble_option
 from streams.zookeeper.session import Action
@@ -52,8 +48,7 @@ class ReadAhead(BackgroundThread):
         self._config = config
         self._post = post
         self._session_s_max = 2 * config.session_timeout_ms / 1000
-        self._process: subprocess.Popen[bytes] | None = None
-        self._writing = threading.Lock()
+        self._process: Child | None = None
         self._watches = False
         self._changed_at = time.monotonic()
         self._found: dict[int, tuple[bytes, ZnodeStat]] = {}
@@ -123,9 +118,9 @@ class ReadAhead(BackgroundThread):
             then()
 
     def _send(self, line: str) -> None:
-        with self._writing:
-            if self._process is not None:
-                _write(self._process, line)
+        process = self._process
+        if process is not None:
+            process.send(line)
 
     def stop(self) -> None:
         """Stop the thread and the process, also one that does not react to the end of its input."""
@@ -140,13 +135,9 @@ class ReadAhead(BackgroundThread):
     # The thread
 
     def _wake(self) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        """Close the input of the process, which ends then."""
-        with self._writing:
-            if self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()
+        process = self._process
+        if process is not None:
+            process.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -160,37 +151,19 @@ class ReadAhead(BackgroundThread):
 
     def _follow(self) -> int:
         """Start the process, pass on what it writes until it ends, and return its exit code."""
-        # A worker of Spark has a path of its own.
-        path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
-        with subprocess.Popen(
-            [sys.executable, "-P", "-m", notification_process.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Linux shares the CPU between sessions: autogroup in sched(7)
-        ) as process:
-            with self._writing:
-                _write(process, ensemble_option(self._config))
-                self._process = process
-            try:
-                if self._stopping.is_set():
-                    process.kill()  # `stop` may have looked for it before it was started
-                for line in process.stdout or ():
-                    self._post(partial(self._take, json.loads(line)))
-            finally:
-                self._close()
-                self._process = None
-        return process.returncode
-
-
-def _write(process: "subprocess.Popen[bytes]", line: str) -> None:
-    if process.stdin is None:
-        return
-    try:
-        os.write(process.stdin.fileno(), f"{line}\n".encode())
-    except (OSError, ValueError) as error:  # the thread that reads its output notices the end
-        _log.debug("the process that reads notifications has ended: %r", error)
+        process = Child(notification_process.__name__, silent=True)
+        process.send(ensemble_option(self._config))
+        self._process = process
+        try:
+            if self._stopping.is_set():
+                process.kill()  # `stop` may have looked for it before it was started
+            for line in process:
+                self._post(partial(self._take, json.loads(line)))
+        finally:
+            self._process = None
+            process.close()
+            code = process.wait()
+        return code
 
 
 def _nothing() -> None:

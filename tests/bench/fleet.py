@@ -26,7 +26,7 @@ from tests.bench.measure import memory_mb, tree
 from tests.bench.result import Figure, say
 
 CLUSTERS: Final = 50
-CLUSTERS_QUICK: Final = 3
+CLUSTERS_QUICK: Final = 5
 TOPICS: Final = 20
 P95_MS: Final = 3_000
 

@@ -39,7 +39,7 @@ ALLOWED = {
     # A supervisor's one word to its parent, through a pipe.
     ("orchestrator/hooks/supervisor.py", "sys.stdout"),
     # A process's messages to its parent, through a pipe.
-    ("streams/zookeeper/notification_process.py", "sys.stdout"),
+    ("streams/process/child.py", "sys.stdout"),
     # Before a JVM starts, what is buffered is written; nothing is printed.
     ("streams/spark/session.py", "sys.stdout"),
     ("streams/spark/session.py", "sys.stderr"),

@@ -23,6 +23,7 @@ from streams.metadata.batches import mark_at
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
 from streams.metadata.spool import Position, Spool
+from streams.metadata.spool_info import began_ms
 from streams.net.endpoint import Endpoint
 from streams.wire.batches import read_batches
 from tests.streams.metadata.log_bytes import batch
@@ -240,7 +241,7 @@ def following(tmp_path: Path) -> Iterator[Following]:
 
 
 def test_it_is_dated_by_its_beginning_and_known_after_a_restart(following: Following) -> None:
-    assert following.spool.began_ms(1) == 1000  # as the made batches say
+    assert began_ms(following.spool.directory, 1) == 1000  # as the made batches say
     following.quorum.restart(1)
     following.quorum.write(9)
     following.drop()
@@ -248,7 +249,7 @@ def test_it_is_dated_by_its_beginning_and_known_after_a_restart(following: Follo
     assert following.spool.position == Position(10, 1, 2)
     following.crash()
     assert following.spool.position == Position(10, 1, 2)
-    assert following.spool.began_ms(2) == 1000
+    assert began_ms(following.spool.directory, 2) == 1000
     following.settle()
     assert len(following.contents()) == 2
 

@@ -1,16 +1,18 @@
 """The source reads a cluster's metadata logs one after the other, whatever is asked again."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from migration.shard.placement import CLUSTER, SHARDS
 from streams.metadata.batches import mark_at
-from streams.metadata.feed import Damage, Reach
+from streams.metadata.feed import Reach
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
+from streams.metadata.spool_info import began_ms
+from streams.process.feed import Feed, Offset
 from streams.spark.metadata_source import KraftMetadata
 from streams.spark.rows import ChunkKind, ClusterChunk, ShardChunk
 from streams.wire.batches import read_batches
@@ -21,45 +23,28 @@ SECOND: list[Action] = [(9, 1, 1, 5), (0, 1, 0, 0)]
 IDLE: Action = (17, 0, 0, 0)
 
 
-class SpoolFeed:
+class SpoolFeed(Feed):
     """Stands in for the live feed: the spool is real, and filled by the test."""
 
-    spool: Spool
+    def __init__(self, spool: Spool) -> None:
+        self.spool = spool
 
-    def __init__(self, *_: object) -> None:
-        self.damage: Damage = None
+    def end(self) -> Offset:
+        return Reach(*self.spool.position.reach).to_json()
 
-    def available(self) -> Reach:
-        return Reach(*self.spool.position.reach)
-
-    def began_ms(self, log: int) -> int:
-        return self.spool.began_ms(log)
-
-    def retain(self, reach: Reach) -> None:
-        self.spool.retain(reach.offset, reach.log)
-
-    def note_damage(self, damage: Damage) -> None:
-        self.damage = damage
-
-    def stop(self) -> None:
-        pass
+    def retain(self, done: Mapping[str, int]) -> None:
+        self.spool.retain(done["offset"], done["log"])
 
 
 @pytest.fixture
-def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spool]:
+def spool(tmp_path: Path) -> Iterator[Spool]:
     with Spool(tmp_path / "spool") as made:
-        monkeypatch.setattr(SpoolFeed, "spool", made, raising=False)
-        monkeypatch.setattr("streams.metadata.live_feed.LiveFeed", SpoolFeed)
         yield made
-
-
-def _silent() -> None:
-    """Nobody waits for news: each test asks when there are some."""
 
 
 def reader(spool: Spool) -> KraftMetadata:
     options = {"cluster": "lab", "path": str(spool.directory), "state": "any", "controllers": "c1"}
-    return KraftMetadata(options, _silent)
+    return KraftMetadata(options, lambda: SpoolFeed(spool))
 
 
 def append(spool: Spool, drawn: list[Action], log: int = 1) -> None:
@@ -104,7 +89,7 @@ def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) ->
         ] * SHARDS
         (about,) = (ClusterChunk.unpack(row[3]) for row in found if row[1] == CLUSTER)
         assert (about.log, about.end_offset, len(about.records)) == (2, -1, 0)
-        assert about.timestamp_ms == spool.began_ms(2) > 0
+        assert about.timestamp_ms == began_ms(spool.directory, 2) > 0
         assert [part.path for part in again.plan(step.to_json(), end.to_json())] == [
             spool.directory / "log-2" / f"{0:020d}.log"
         ]
@@ -128,7 +113,11 @@ def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
 
 def absent(spool: Path, state: Path) -> KraftMetadata:
     options = {"cluster": "lab", "path": str(spool), "state": str(state), "controllers": ""}
-    return KraftMetadata(options, _silent)
+    return KraftMetadata(options, lambda: KraftMetadata.open_feed(options, _silent))
+
+
+def _silent() -> None:
+    """Nobody waits for news."""
 
 
 def test_without_controllers_there_is_nothing_to_read(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""A process with the feeds of some clusters (`feeds`), apart from the one that Spark asks.
+
+Input, a JSON array a line: the name of a source, then "open" with its format and options, "retain"
+with a position, or "damage" with a text. The process ends with its input, so it does not outlive
+its parent. Output: the name, then "end" with the position of the feed's end, or "failed" with a
+text.
+"""
+
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from streams.process.background import BackgroundThread
+from streams.process.bell import Bell
+from streams.process.child import tell_parent
+from streams.process.feed import Feed, Offset
+from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
+from streams.spark.metadata_source import KraftMetadata
+from streams.spark.source import Source
+
+FORMATS: Final[Mapping[str, type[Source]]] = {
+    each.format: each for each in (KraftMetadata, ZooKeeperSource, LogDirsSource, JmxSource)
+}
+STOP_S: Final = 15
+"""Time to stop all feeds; then the process ends. What they stored is durable at any time."""
+_LOOK_S: Final = 1.0
+"""A thread that ended with an error rings no bell."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class _Reporter(BackgroundThread):
+    """Writes the end of each feed when it moves, or why the feed failed."""
+
+    def __init__(self, write: Callable[[list[object]], None]) -> None:
+        super().__init__("feed-reporter", STOP_S)
+        self._write = write
+        self._bell = Bell()
+        self._feeds: dict[str, Feed] = {}
+        self._reported: dict[str, Offset | None] = {}
+
+    def open(self, name: str, format_: str, options: Mapping[str, str]) -> None:
+        ring = partial(self._bell.ring, name)
+        self._guarded(name, lambda: self._add(name, FORMATS[format_].open_feed(options, ring)))
+
+    def retain(self, name: str, done: Mapping[str, int]) -> None:
+        self._guarded(name, lambda: self._feeds[name].retain(done))
+
+    def note_damage(self, name: str, damage: str) -> None:
+        self._guarded(name, lambda: self._feeds[name].note_damage(damage))
+
+    def stop(self) -> None:
+        """Stop the thread and all feeds."""
+        super().stop()
+        for name, feed in self._feeds.items():
+            self._guarded(name, feed.stop)
+
+    def _add(self, name: str, feed: Feed) -> None:
+        self._feeds[name] = feed
+        self._bell.ring(name)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            rung = self._bell.wait(_LOOK_S)
+            for name in rung or tuple(self._feeds):
+                self._guarded(name, partial(self._report, name))
+
+    def _report(self, name: str) -> None:
+        feed = self._feeds.get(name)
+        if feed is None:  # it rings while it is being opened
+            return
+        end = feed.end()
+        if name not in self._reported or self._reported[name] != end:
+            self._write([name, "end", end])
+            self._reported[name] = end
+
+    def _guarded(self, name: str, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001  # the parent raises it
+            _log.exception("the feed %s failed", name)
+            self._write([name, "failed", str(error) or repr(error)])
+
+
+def _serve(lines: Iterable[str], reporter: _Reporter) -> None:
+    for line in lines:
+        request: list[Any] = json.loads(line)
+        match request:
+            case [name, "open", format_, options]:
+                reporter.open(name, format_, options)
+            case [name, "retain", done]:
+                reporter.retain(name, done)
+            case [name, "damage", damage]:
+                reporter.note_damage(name, damage)
+            case _:
+                raise ValueError(f"unknown request: {line}")
+
+
+def _tell(message: list[object]) -> None:
+    tell_parent(json.dumps(message))
+
+
+def main() -> None:
+    """Run the feeds that are requested, until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the input
+    with _Reporter(_tell) as reporter:
+        _serve(sys.stdin, reporter)
+        signal.alarm(STOP_S)
+
+
+if __name__ == "__main__":
+    main()
