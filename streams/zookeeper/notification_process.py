@@ -88,6 +88,8 @@ class _Reader:
                 data, stat = result.value
                 found.add(number)
                 self._write(("read", number, base64.b64encode(data or b"").decode(), tuple(stat)))
+            elif self._next is not None and not isinstance(result.exception, NoNodeError):
+                self._next = min(self._next, number)  # the next connection reads it again
             done()
 
         self._client.get_async(notification_path(number)).rawlink(answered)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import psutil
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import KazooState
@@ -150,6 +150,7 @@ STEPS: dict[str, Callable[[Server], None]] = {
 }
 
 
+@example(steps=["make", "notify", "serve", "reconnect"])
 @given(steps=st.lists(st.sampled_from(["serve"] * 8 + ["notify"] * 4 + list(STEPS)), max_size=80))
 def test_all_that_still_exists_is_read(steps: list[str]) -> None:
     """Also after a loss, and below a parent that was created again; none is read wrongly."""
