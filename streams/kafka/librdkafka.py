@@ -15,6 +15,7 @@ UNREACHABLE: Final = frozenset(
         KafkaError._TIMED_OUT,  # noqa: SLF001  # public by its documentation
         KafkaError._TRANSPORT,  # noqa: SLF001
         KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+        KafkaError._DESTROY_BROKER,  # noqa: SLF001  # it left the cluster before it answered
         KafkaError.REQUEST_TIMED_OUT,
     }
 )

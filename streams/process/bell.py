@@ -1,4 +1,4 @@
-"""Tells one thread for which of many things others have something new."""
+"""A bell with names: one thread waits for it, and sees which of many sources have something new."""
 
 import threading
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Final
 
 _log: Final = logging.getLogger(__name__)
-
-
 _telling: Final = threading.Lock()
 
 
@@ -59,7 +57,7 @@ class Child:
                 return
             try:
                 _write(stdin.fileno(), line)
-            except OSError as error:  # whoever reads its output notices the end
+            except OSError as error:  # the thread that reads its output notices the end
                 _log.debug("process %d has ended: %r", self._process.pid, error)
 
     def close(self) -> None:

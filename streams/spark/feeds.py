@@ -118,7 +118,7 @@ class _RemoteFeed(Feed):
 
 
 class Feeds:
-    """Opens feeds, and tells which of them have something new.
+    """Opens feeds, and reports which of them have something new.
 
     Args:
         clusters: of all sources, with or without repetitions.

@@ -32,6 +32,8 @@ _LEADER_CHANGES = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }
+_LOST = {KafkaError._DESTROY_BROKER}  # noqa: SLF001  # public by its documentation
+_LOST_MAX = 5
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 _FEATURES_MAIN = "org.apache.kafka.tools.FeatureCommand"
@@ -68,12 +70,20 @@ class LabData(LabMembers):
             partitions = len(assignments)
             replicas = list(map(list, assignments))
             topic = NewTopic(name, partitions, replica_assignment=replicas, config=settings)
-        self._change(f"create topic {name}", lambda admin: admin.create_topics([topic]))
+        self._change(
+            f"create topic {name}",
+            lambda admin: admin.create_topics([topic]),
+            done=KafkaError.TOPIC_ALREADY_EXISTS,
+        )
         self._wait_leaders(name, partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until the brokers no longer list it."""
-        self._change(f"delete topic {name}", lambda admin: admin.delete_topics([name]))
+        self._change(
+            f"delete topic {name}",
+            lambda admin: admin.delete_topics([name]),
+            done=KafkaError.UNKNOWN_TOPIC_OR_PART,
+        )
         self._waiter.until(
             f"topic {name} to be gone",
             lambda: all(topic != name for topic, _ in self.isrs()),
@@ -84,7 +94,11 @@ class LabData(LabMembers):
     def add_partitions(self, name: str, total: int) -> None:
         """Increase a topic's partitions to `total` and wait until each has a leader."""
         wanted = [NewPartitions(name, total)]
-        self._change(f"add partitions to {name}", lambda admin: admin.create_partitions(wanted))
+        self._change(
+            f"add partitions to {name}",
+            lambda admin: admin.create_partitions(wanted),
+            done=KafkaError.INVALID_PARTITIONS,
+        )
         self._wait_leaders(name, total)
 
     def reassign(
@@ -389,19 +403,41 @@ class LabData(LabMembers):
                 self._admin = AdminClient(self._client_config)
             return self._admin
 
-    def _change(self, what: str, request: Callable[[AdminClient], dict[str, Future[None]]]) -> None:
-        """Send a request to the controller, once the brokers name one of them as the controller."""
+    def _change(
+        self, what: str, request: Callable[[AdminClient], dict[str, Future[None]]], done: int
+    ) -> None:
+        """Send a request to the controller, once the brokers name one of them as the controller.
+
+        A broker that the cluster no longer lists while it has the request, since it starts again,
+        leaves no answer: the request is sent again, and the error `done` then says that it had been
+        carried out.
+        """
+        lost = 0
         with self._requesting(what):
-            deadline_s = time.monotonic() + _CALL_S_MAX
             while True:
-                view = self._client().list_topics(timeout=_CALL_S_MAX)
-                if view.controller_id in view.brokers:
-                    break
-                if time.monotonic() > deadline_s:
-                    raise TimeoutError(f"the brokers name no controller for {_CALL_S_MAX:.0f} s")
-                time.sleep(0.1)
-            for answer in request(self._client()).values():
-                answer.result(timeout=_CALL_S_MAX)
+                self._await_controller()
+                (answer,) = request(self._client()).values()
+                try:
+                    answer.result(timeout=_CALL_S_MAX)
+                except KafkaException as error:
+                    code = error.args[0].code()
+                    if code == done and lost:
+                        return
+                    if code not in _LOST or lost == _LOST_MAX:
+                        raise
+                    lost += 1
+                else:
+                    return
+
+    def _await_controller(self) -> None:
+        deadline_s = time.monotonic() + _CALL_S_MAX
+        while True:
+            view = self._client().list_topics(timeout=_CALL_S_MAX)
+            if view.controller_id in view.brokers:
+                return
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"the brokers name no controller for {_CALL_S_MAX:.0f} s")
+            time.sleep(0.1)
 
     @contextmanager
     def _requesting(self, what: str) -> Iterator[None]:
