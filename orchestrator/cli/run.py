@@ -202,7 +202,7 @@ def follow_and_show(
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(AuditRecorder(config, log)) as recorder,
         follow(config) as job,
-        publishing(config, lambda: followed_ids(last) if last else frozenset()) as publisher,
+        publishing(config, lambda: followed_ids(config, last)) as publisher,
     ):
         stop.take_signals()
 

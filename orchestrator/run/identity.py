@@ -1,7 +1,7 @@
 """Checks that every followed source belongs to the configured cluster."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from migration.assessment.data_source import DataSource
 from orchestrator.config.load import Config
@@ -42,9 +42,27 @@ def require_one_cluster(config: Config, tick: Tick) -> None:
         raise ConfigError(problems)
 
 
-def followed_ids(tick: Tick) -> frozenset[str]:
-    """Return the ids of the followed clusters, as far as they are configured or reported."""
-    return frozenset(id_ for one in tick.clusters for _, id_ in _named(one.entry, one.read))
+class FollowedIds(NamedTuple):
+    """The ids of the followed clusters.
+
+    Attributes:
+        ids: those that are configured, or that a source has reported.
+        unknown: the names of the clusters of which none is known yet.
+    """
+
+    ids: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+def followed_ids(config: Config, tick: Tick | None) -> FollowedIds:
+    """Return the ids of the followed clusters by the last tick; None: there was none yet."""
+    named = {each.name: {each.id} - {None} for each in config.clusters}
+    for one in tick.clusters if tick is not None else ():
+        named[one.entry.name] |= {id_ for _, id_ in _named(one.entry, one.read)}
+    return FollowedIds(
+        ids=frozenset(id_ for ids in named.values() for id_ in ids if id_ is not None),
+        unknown=tuple(name for name, ids in named.items() if not ids),
+    )
 
 
 def _named(entry: ClusterEntry, one: ClusterRead) -> Iterator[tuple[str, str]]:

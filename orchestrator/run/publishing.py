@@ -18,6 +18,7 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import Publish
 from orchestrator.config.targets import endpoints, security_of
 from orchestrator.errors import PublishingError
+from orchestrator.run.identity import FollowedIds
 from orchestrator.run.reader import STORE_FILE
 from streams.kafka.topic_writer import TopicWriter, WriterFenced
 from streams.net.errors import LiveError
@@ -32,8 +33,6 @@ _STOP_S: Final = 40.0
 _log: Final = logging.getLogger(__name__)
 
 Record = tuple[bytes, bytes]
-FollowedIds = Callable[[], frozenset[str]]
-"""The ids of the clusters that are followed, as far as their sources have reported them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +156,9 @@ class ClusterRecords:
 class Publisher(BackgroundThread):
     """Publishes all clusters until it is stopped."""
 
-    def __init__(self, config: Config, publish: Publish, followed: FollowedIds) -> None:
+    def __init__(
+        self, config: Config, publish: Publish, followed: Callable[[], FollowedIds]
+    ) -> None:
         super().__init__("publisher", _STOP_S)
         self._bootstrap = endpoints(publish)
         self._security = security_of(publish, "publish.security")
@@ -197,24 +198,31 @@ class Publisher(BackgroundThread):
 
     def _round(self) -> float:
         """Publish what is new; return how long to wait for the next round."""
+        unknown = self._followed().unknown
+        if unknown:  # any of them may be the topic's
+            self._hold(f"the cluster id of {', '.join(unknown)} is not known yet; `id` sets it")
+            return _LOOK_S
         try:
             for cluster in self._records:
                 self._publish(cluster)
         except (LiveError, StoreError, OSError) as error:
             self._close()
-            if str(error) != self._failing:
-                _log.warning("not published: %s; next attempt in %.0f s", error, _AGAIN_S)
-            self._failing = str(error)
+            self._hold(f"{error}; next attempt in {_AGAIN_S:.0f} s")
             return _AGAIN_S
         if self._failing is not None:
-            _log.info("published again to %s", self._topic)
+            _log.info("publishing to %s", self._topic)
             self._failing = None
         return _LOOK_S
+
+    def _hold(self, why: str) -> None:
+        if why != self._failing:
+            _log.warning("not published: %s", why)
+        self._failing = why
 
     def _publish(self, cluster: str) -> None:
         records = self._records[cluster]
         store = records.store()
-        if store is None or not self._followed():
+        if store is None:
             return
         writer, position = self._writers.get(cluster) or self._connect(cluster, store)
         while True:
@@ -237,12 +245,12 @@ class Publisher(BackgroundThread):
         return writer, position
 
     def _check_target(self) -> None:
-        """Check before each write: the id of a followed cluster may become known later.
+        """Check before each write: a source may report another id later.
 
         Raises:
             PublishingError: the topic is in a cluster that is followed.
         """
-        for found in sorted(self._targets & self._followed()):
+        for found in sorted(self._targets & self._followed().ids):
             raise PublishingError(
                 f"`publish` names a cluster that is followed (its id is {found}): Kraftgate writes"
                 " nothing to it; choose a topic of another cluster"
@@ -262,7 +270,7 @@ class NotPublishing:
 
 
 def publishing(
-    config: Config, followed: FollowedIds
+    config: Config, followed: Callable[[], FollowedIds]
 ) -> AbstractContextManager["Publisher | NotPublishing"]:
     """Return the publisher of the configuration; it runs until the block ends."""
     if config.publish is None:

@@ -12,7 +12,7 @@ from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.run.assessed import Tick
-from orchestrator.run.identity import require_one_cluster
+from orchestrator.run.identity import FollowedIds, followed_ids, require_one_cluster
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
@@ -40,6 +40,28 @@ def check(text: str, one: ClusterRead) -> None:
     config = parse_config(text, Path("kraftgate.yaml"))
     found = assessed(one, NOW_MS, of=config.clusters[0])
     require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "known"),
+    [
+        (BARE, None, ()),
+        (BARE, told(), ()),
+        (WITH_ID, None, ("ours",)),
+        (BARE, told(zookeeper="theirs"), ("theirs",)),
+        (WITH_ID, told("ours", brokers="theirs"), ("ours", "theirs")),
+    ],
+)
+def test_a_followed_cluster_is_known_by_its_configuration_or_by_a_source(
+    text: str, one: ClusterRead | None, known: tuple[str, ...]
+) -> None:
+    config = parse_config(text, Path("kraftgate.yaml"))
+    tick = None
+    if one is not None:
+        found = assessed(one, NOW_MS, of=config.clusters[0])
+        tick = Tick(at_ms=NOW_MS, clusters=(found,))
+    unknown = () if known else ("prod",)
+    assert followed_ids(config, tick) == FollowedIds(frozenset(known), unknown)
 
 
 @pytest.mark.parametrize(

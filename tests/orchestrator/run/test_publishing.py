@@ -16,6 +16,7 @@ from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE,
 from orchestrator.config.load import parse_config
 from orchestrator.errors import PublishingError
 from orchestrator.run import publishing
+from orchestrator.run.identity import FollowedIds
 from orchestrator.run.publishing import ClusterRecords, Position, Record
 from streams.kafka.errors import ConnectionFailed
 from streams.kafka.topic_writer import WriterFenced
@@ -24,6 +25,7 @@ from streams.state.store import BatchResult, Store, TransitionFile
 from tests.support.polling import polls
 
 QUERY = "3f8a2d6e"
+FOLLOWED = FollowedIds(frozenset({"followed"}), ())
 DIRECTORY = DirectoryId(bytes(range(16)))
 
 
@@ -150,7 +152,7 @@ def publisher(state: Path, monkeypatch: pytest.MonkeyPatch) -> publishing.Publis
     )
     config = parse_config(text, state / "kraftgate.yaml")
     assert config.publish is not None
-    return publishing.Publisher(config, config.publish, lambda: frozenset({"followed"}))
+    return publishing.Publisher(config, config.publish, lambda: FOLLOWED)
 
 
 def _until(holds: Callable[[], object]) -> None:
@@ -194,12 +196,32 @@ def test_the_followed_cluster_is_never_written(
     assert not _Writer.written
 
 
+def test_nothing_is_written_while_the_id_of_a_followed_cluster_is_unknown(
+    publisher: publishing.Publisher,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """That cluster may be the one of the topic."""
+    asked: list[FollowedIds] = []
+
+    def followed() -> FollowedIds:
+        asked.append(FOLLOWED if len(asked) > 20 else FollowedIds(frozenset({"one"}), ("late",)))
+        assert asked[-1] is FOLLOWED or not _Writer.written
+        return asked[-1]
+
+    monkeypatch.setattr(publisher, "_followed", followed)
+    with publisher:
+        _until(lambda: len(_Writer.written) == 12 + 18)
+    held = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert held == ["not published: the cluster id of late is not known yet; `id` sets it"]
+
+
 def test_a_cluster_that_is_known_to_be_followed_only_later_is_written_no_more(
     publisher: publishing.Publisher, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sources of a second cluster may report its id after the first records were written."""
+    """A source may report another id after the first records were written."""
     ids = {"followed"}
-    monkeypatch.setattr(publisher, "_followed", lambda: frozenset(ids))
+    monkeypatch.setattr(publisher, "_followed", lambda: FollowedIds(frozenset(ids), ()))
     with publisher:
         _until(lambda: len(_Writer.written) == 12 + 18)
         ids.add("other")
