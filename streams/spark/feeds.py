@@ -73,14 +73,17 @@ class _Process(BackgroundThread):
         self._child.wait()
 
     def _run(self) -> None:
-        for line in self._child:
-            self._take(*json.loads(line))
-        code = self._child.wait()
-        with self._changed:
-            self._gone = f"its process ended with exit code {code}"
-            self._changed.notify_all()
-        for name in self._ends:
-            self._bell.ring(name)
+        try:
+            for line in self._child:
+                self._take(*json.loads(line))
+        finally:  # also after a line that is not as it should be: nothing more is known
+            self._child.close()
+            code = self._child.wait()
+            with self._changed:
+                self._gone = f"its process ended with exit code {code}"
+                self._changed.notify_all()
+            for name in self._ends:
+                self._bell.ring(name)
 
     def _take(self, name: str, kind: str, value: Any) -> None:  # noqa: ANN401  # of JSON
         with self._changed:
@@ -143,7 +146,7 @@ class Feeds:
         group = self._group.get(options["cluster"])
         if group is None:
             return FORMATS[format_].open_feed(options, partial(self._bell.ring, name))
-        process = self._process(group)
+        process = self._started()[group]
         process.send(name, "open", format_, options)
         return _RemoteFeed(process, name)
 
@@ -158,7 +161,9 @@ class Feeds:
         for process in self._processes.values():
             process.stop()
 
-    def _process(self, group: int) -> _Process:
-        if group not in self._processes:
-            self._processes[group] = _Process(self._bell).start()
-        return self._processes[group]
+    def _started(self) -> Mapping[int, _Process]:
+        """Return all processes; they start together, since each takes a second."""
+        if not self._processes:
+            for group in sorted(set(self._group.values())):
+                self._processes[group] = _Process(self._bell).start()
+        return self._processes
