@@ -100,9 +100,10 @@ class Emitter:
 
     def tick(self) -> None:
         """Emit the delayed heartbeat, if its delay is over."""
-        last = self.known.znode(MIGRATION)
-        if self._held is not None and not self._may_wait(last, self._held):
-            self.flush()
+        if self._held is not None:
+            last = self.known.znode(MIGRATION)
+            if last is None or not self._is_recent(last):
+                self.flush()
 
     def flush(self) -> None:
         """Emit the delayed heartbeat."""
@@ -114,9 +115,12 @@ class Emitter:
         return (
             isinstance(last, ZnodeSeen)
             and last.path == MIGRATION
-            and 0 <= self.clock() - last.seen_ms < COALESCE_MS
+            and self._is_recent(last)
             and is_heartbeat(last.data, now.data)
         )
+
+    def _is_recent(self, last: ZnodeSeen) -> bool:
+        return 0 <= self.clock() - last.seen_ms < COALESCE_MS
 
 
 def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:

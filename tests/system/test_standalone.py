@@ -1,9 +1,9 @@
 """The job on a Spark standalone cluster: a master and two workers, of which one is killed.
 
 The executors' Python has no package of its own, and their environment none of the driver's paths:
-everything comes from the archive. Three clusters, which are three names of one real cluster, are
-followed from `spark-submit`, then from `kraftgate run`. What they wrote is compared row by row with
-what one machine makes of the controller's log.
+everything comes from the archive. Five clusters, which are five names of one real cluster, are
+followed from `spark-submit`, then from `kraftgate run`; so many are observed in a process of their
+own. What they wrote is compared row by row with what one machine makes of the controller's log.
 """
 
 import json
@@ -22,6 +22,7 @@ from migration.metadata.events import Event, Source
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK
 from streams.spark.executors import PACKAGES
+from streams.spark.feeds import CLUSTERS_HERE_MAX
 from streams.state.store import Store
 from tests.support.standalone import BARE_PYTHON, QUICK_JVM, StandaloneCluster
 from tests.support.written import picture, written
@@ -30,7 +31,7 @@ from tests.system.killing import CLUSTER, Killed
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 
 JVM_INTERRUPTED = 130
-NAMES = (CLUSTER, "b", "c")
+NAMES = (CLUSTER, "b", "c", "d", "e")
 SETTINGS = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.bindAddress": LOOPBACK,
@@ -113,6 +114,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
     for number in range(3):
         unpacked = [each / PACKAGES / "streams" for each in cluster.executors(number)]
         assert any(each.is_dir() for each in unpacked), number
+    assert len(NAMES) > CLUSTERS_HERE_MAX
     _is_what_one_machine_writes(run, tmp_path)
 
 
