@@ -199,7 +199,7 @@ class Publisher(BackgroundThread):
     def _round(self) -> float:
         """Publish what is new; return how long to wait for the next round."""
         unknown = self._followed().unknown
-        if unknown:  # any of them may be the topic's
+        if unknown:  # the topic may be in any of them
             self._hold(f"the cluster id of {', '.join(unknown)} is not known yet; `id` sets it")
             return _LOOK_S
         try:

@@ -1,4 +1,4 @@
-"""A process with the feeds of some clusters (`feeds`), apart from the one that Spark asks.
+"""A process with the feeds of some clusters (`feeds`), separate from the process that Spark calls.
 
 Input, a JSON array a line: the name of a source, then "open" with its format and options, "retain"
 with a position, or "damage" with a text. The process ends with its input, so it does not outlive
@@ -36,9 +36,8 @@ _log: Final = logging.getLogger(__name__)
 class _Reporter(BackgroundThread):
     """Writes the end of each feed when it moves, or why the feed failed."""
 
-    def __init__(self, write: Callable[[list[object]], None]) -> None:
+    def __init__(self) -> None:
         super().__init__("feed-reporter", STOP_S)
-        self._write = write
         self._bell = Bell()
         self._feeds: dict[str, Feed] = {}
         self._reported: dict[str, Offset | None] = {}
@@ -75,7 +74,7 @@ class _Reporter(BackgroundThread):
             return
         end = feed.end()
         if name not in self._reported or self._reported[name] != end:
-            self._write([name, "end", end])
+            _tell(name, "end", end)
             self._reported[name] = end
 
     def _guarded(self, name: str, call: Callable[[], None]) -> None:
@@ -83,7 +82,7 @@ class _Reporter(BackgroundThread):
             call()
         except Exception as error:  # noqa: BLE001  # the parent raises it
             _log.exception("the feed %s failed", name)
-            self._write([name, "failed", str(error) or repr(error)])
+            _tell(name, "failed", str(error) or repr(error))
 
 
 def _serve(lines: Iterable[str], reporter: _Reporter) -> None:
@@ -100,14 +99,14 @@ def _serve(lines: Iterable[str], reporter: _Reporter) -> None:
                 raise ValueError(f"unknown request: {line}")
 
 
-def _tell(message: list[object]) -> None:
+def _tell(*message: object) -> None:
     tell_parent(json.dumps(message))
 
 
 def main() -> None:
     """Run the feeds that are requested, until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the input
-    with _Reporter(_tell) as reporter:
+    with _Reporter() as reporter:
         _serve(sys.stdin, reporter)
         signal.alarm(STOP_S)
 

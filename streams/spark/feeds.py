@@ -1,8 +1,8 @@
 """Opens the feeds of the sources: those of a few clusters here, those of many in other processes.
 
-Python runs one thread of a process at a time. The process that Spark asks for offsets waits for its
-own feeds' threads, which are about 18 for each cluster: with 50 clusters, for half a minute. The
-threads of other processes do not delay it, but each process takes memory of its own.
+Python runs one thread of a process at a time. The process that Spark calls for offsets waits for
+its own feeds' threads, which are about 18 for each cluster: with 50 clusters, for half a minute.
+The threads of other processes do not delay it, but each process takes memory of its own.
 """
 
 import json

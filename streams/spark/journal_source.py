@@ -53,7 +53,7 @@ class _JournalFeed(Feed):
         from streams.state.source_status import StatusWriter
 
         with ExitStack() as held:
-            journal = Journal(options.state / f"{source.format}.db", ring)
+            journal = Journal(source.file(options), ring)
             self._journal = held.enter_context(closing(journal))
             if options.watched:
                 status = source.watch(options, journal, held)
@@ -96,6 +96,11 @@ class JournalSource(Source):
         return _JournalFeed(cls, cls._parse(options), ring)
 
     @classmethod
+    def file(cls, options: JournalOptions) -> Path:
+        """Return the file of the journal."""
+        return options.state / f"{cls.format}.db"
+
+    @classmethod
     def _parse(cls, options: Mapping[str, str]) -> JournalOptions:
         return JournalOptions(
             cluster=options["cluster"],
@@ -123,8 +128,7 @@ class JournalSource(Source):
         return {"sequence": min(end["sequence"], start["sequence"] + FACTS_A_BATCH)}
 
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[_Facts]:
-        path = self._options.state / f"{self.format}.db"
-        return [(str(path), start["sequence"], end["sequence"])]
+        return [(str(self.file(self._options)), start["sequence"], end["sequence"])]
 
     def size(self, part: _Facts) -> int:
         _, after, until = part

@@ -157,11 +157,9 @@ class KraftMetadata(Source):
         return rows(self._options.cluster, part)
 
     def commit(self, end: Mapping[str, int]) -> None:
-        from streams.metadata.feed import Reach
-
         done = StreamOffset.from_json(end)
         if self._feed is not None and self._index is not None:
-            self._feed.retain(Reach(done.log, done.offset).to_json())
+            self._feed.retain(end)
             if self._log == done.log:
                 self._index.forget(done.offset)
 

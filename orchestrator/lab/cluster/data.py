@@ -408,9 +408,8 @@ class LabData(LabMembers):
     ) -> None:
         """Send a request to the controller, once the brokers name one of them as the controller.
 
-        A broker that the cluster no longer lists while it has the request, since it starts again,
-        leaves no answer: the request is sent again, and the error `done` then says that it had been
-        carried out.
+        A broker that restarts with the request sends no response: the request is sent again. The
+        error `done` then shows that the first one was executed.
         """
         lost = 0
         with self._requesting(what):

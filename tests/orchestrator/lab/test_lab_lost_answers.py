@@ -1,7 +1,7 @@
-"""The lab's changes reach the cluster while brokers start again.
+"""The lab changes the cluster also while brokers restart.
 
-The admin client stands in for librdkafka, which loses an answer only if a broker leaves the
-cluster's view in the milliseconds between a request and its answer.
+A stub replaces the admin client: librdkafka fails a request in this way only if the metadata stops
+listing the broker in the milliseconds between the request and its response.
 """
 
 from concurrent.futures import Future

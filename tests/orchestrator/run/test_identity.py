@@ -28,7 +28,7 @@ def says(cluster_id: str | None) -> SourceStatus:
     return replace(FRESH, observed_ms=NOW_MS, cluster_id=cluster_id)
 
 
-def told(
+def reported(
     controllers: str | None = None, zookeeper: str | None = None, brokers: str | None = None
 ) -> ClusterRead:
     return replace(
@@ -46,10 +46,10 @@ def check(text: str, one: ClusterRead) -> None:
     ("text", "one", "known"),
     [
         (BARE, None, ()),
-        (BARE, told(), ()),
+        (BARE, reported(), ()),
         (WITH_ID, None, ("ours",)),
-        (BARE, told(zookeeper="theirs"), ("theirs",)),
-        (WITH_ID, told("ours", brokers="theirs"), ("ours", "theirs")),
+        (BARE, reported(zookeeper="theirs"), ("theirs",)),
+        (WITH_ID, reported("ours", brokers="theirs"), ("ours", "theirs")),
     ],
 )
 def test_a_followed_cluster_is_known_by_its_configuration_or_by_a_source(
@@ -67,10 +67,14 @@ def test_a_followed_cluster_is_known_by_its_configuration_or_by_a_source(
 @pytest.mark.parametrize(
     ("text", "one", "said"),
     [
-        (WITH_ID, told(controllers="theirs"), "`id`: ours, the controllers: theirs"),
-        (WITH_ID, told("ours", "theirs"), "the controllers: ours, ZooKeeper (/cluster/id): theirs"),
-        (WITH_ID, told("ours", brokers="theirs"), "the brokers: theirs"),
-        (BARE, told("one", "two"), "the controllers: one, ZooKeeper (/cluster/id): two"),
+        (WITH_ID, reported(controllers="theirs"), "`id`: ours, the controllers: theirs"),
+        (
+            WITH_ID,
+            reported("ours", "theirs"),
+            "the controllers: ours, ZooKeeper (/cluster/id): theirs",
+        ),
+        (WITH_ID, reported("ours", brokers="theirs"), "the brokers: theirs"),
+        (BARE, reported("one", "two"), "the controllers: one, ZooKeeper (/cluster/id): two"),
     ],
 )
 def test_ids_that_differ_are_named(text: str, one: ClusterRead, said: str) -> None:
@@ -82,7 +86,7 @@ def test_ids_that_differ_are_named(text: str, one: ClusterRead, said: str) -> No
     assert "correct `id` or the addresses" in str(caught.value)
 
 
-@pytest.mark.parametrize("one", [told(), told("ours"), told("ours", "ours", "ours")])
+@pytest.mark.parametrize("one", [reported(), reported("ours"), reported("ours", "ours", "ours")])
 def test_ids_that_agree_or_are_not_known_yet_pass(one: ClusterRead) -> None:
     check(WITH_ID, one)
     check(BARE, one)
@@ -90,7 +94,7 @@ def test_ids_that_agree_or_are_not_known_yet_pass(one: ClusterRead) -> None:
 
 def test_what_an_earlier_process_was_told_does_not_count() -> None:
     before = dict.fromkeys(DataSource, NOW_MS)
-    check(WITH_ID, replace(told("theirs"), reported_before=before))
+    check(WITH_ID, replace(reported("theirs"), reported_before=before))
     check(WITH_ID, replace(HYBRID, status=NO_STATUS))
 
 

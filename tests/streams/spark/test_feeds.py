@@ -110,7 +110,7 @@ def test_news_end_the_wait(state: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert last_sequence(home(state, each) / "jmx.db") >= at[f"{each}/jmx"]["sequence"] > 0
 
 
-def test_a_feed_that_cannot_be_opened_says_what_it_says_here(
+def test_a_feed_that_cannot_be_opened_has_the_message_of_this_process(
     source: JobReader, state: Path
 ) -> None:
     damaged = home(state, CLUSTERS[3]) / "log_dirs.db"
