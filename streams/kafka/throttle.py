@@ -4,8 +4,9 @@ It is only a dynamic setting (KIP-226): a broker describes it while it is set, f
 cluster's default. The connection has the security settings of every other one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
@@ -24,7 +25,9 @@ from streams.kafka.librdkafka import UNREACHABLE, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
-_ANSWER_S_MAX: Final = 15.0
+_ANSWER_S_MAX: Final = 5.0
+_TRIES: Final = 3
+"""A broker that just restarted is missing from the metadata of one that has yet to read it."""
 _DENIED: Final = frozenset(
     {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 )
@@ -43,29 +46,32 @@ class Throttle(NamedTuple):
 
 
 class Throttles:
-    """Reads and sets the throttles of brokers. Not thread-safe."""
+    """Reads and sets the throttles of brokers.
+
+    Each request is a new client's: one that saw the metadata without a broker (it restarts) knows
+    that broker no longer, and waits for it in vain (librdkafka 2.11, confirmed on 3.9.1).
+    """
 
     def __init__(self, bootstrap: Sequence[Endpoint], security: Security) -> None:
-        """Prepare the client; it connects at the first request.
-
-        Raises:
-            AuthenticationFailed: a secret cannot be read.
-            RequestRefused: librdkafka does not support the security settings.
-        """
-        self._where = ",".join(map(str, bootstrap))
-        self._admin = made(AdminClient, bootstrap, security)
+        self._bootstrap = bootstrap
+        self._security = security
 
     def read(self, broker: int) -> Throttle:
         """Return the throttle of a broker, as the broker itself applies it.
 
         Raises:
+            AuthenticationFailed: a secret cannot be read.
             ConnectionFailed: no answer.
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
-            RequestRefused: the broker returns another error.
+            RequestRefused: the broker returns another error, or librdkafka does not support the
+                security settings.
         """
         asked = ConfigResource(ResourceType.BROKER, str(broker))
-        answer = self._admin.describe_configs([asked], request_timeout=_ANSWER_S_MAX)
-        entry = self._result(answer[asked], broker, "describe", "DESCRIBE_CONFIGS").get(THROTTLE)
+
+        def ask(client: AdminClient) -> "Future[Any]":
+            return client.describe_configs([asked], request_timeout=_ANSWER_S_MAX)[asked]
+
+        entry = self._answer(ask, broker, "describe", "DESCRIBE_CONFIGS").get(THROTTLE)
         if entry is None or entry.value is None:
             return Throttle(None, None)
         is_own = entry.source == ConfigSource.DYNAMIC_BROKER_CONFIG.value
@@ -75,20 +81,35 @@ class Throttles:
         """Set the throttle of this broker alone; None: delete it.
 
         Raises:
+            AuthenticationFailed: a secret cannot be read.
             ConnectionFailed: no answer; whether it is set is unknown.
             NotAuthorized: ALTER_CONFIGS on CLUSTER is missing.
-            RequestRefused: Kafka returns another error.
+            RequestRefused: Kafka returns another error, or librdkafka does not support the security
+                settings.
         """
         how = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
         entry = ConfigEntry(THROTTLE, value, incremental_operation=how)
         asked = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=[entry])
-        answer = self._admin.incremental_alter_configs([asked], request_timeout=_ANSWER_S_MAX)
-        self._result(answer[asked], broker, "change", "ALTER_CONFIGS")
 
-    def _result(self, answer: "Future[Any]", broker: int, verb: str, right: str) -> Any:  # noqa: ANN401
-        what = f"broker {broker} ({self._where}) does not {verb} its {THROTTLE}"
+        def ask(client: AdminClient) -> "Future[Any]":
+            return client.incremental_alter_configs([asked], request_timeout=_ANSWER_S_MAX)[asked]
+
+        self._answer(ask, broker, "change", "ALTER_CONFIGS")
+
+    def _answer(
+        self, ask: "Callable[[AdminClient], Future[Any]]", broker: int, verb: str, right: str
+    ) -> Any:  # noqa: ANN401
+        where = ",".join(map(str, self._bootstrap))
+        what = f"broker {broker} ({where}) does not {verb} its {THROTTLE}"
+        for _ in range(_TRIES - 1):
+            with suppress(ConnectionFailed):
+                return self._result(ask, what, right)
+        return self._result(ask, what, right)
+
+    def _result(self, ask: "Callable[[AdminClient], Future[Any]]", what: str, right: str) -> Any:  # noqa: ANN401
+        client = made(AdminClient, self._bootstrap, self._security)
         try:
-            return answer.result(_ANSWER_S_MAX + 1)
+            return ask(client).result(_ANSWER_S_MAX + 1)
         except TimeoutError as error:
             raise ConnectionFailed(f"{what}: no answer") from error
         except KafkaException as error:

@@ -63,11 +63,11 @@ def test_an_unreadable_secret_is_named(tmp_path: Path) -> None:
 def test_a_mechanism_that_librdkafka_lacks_is_named() -> None:
     given = Security(protocol="SASL_PLAINTEXT", sasl_mechanism="GSSAPI", key="brokers.security")
     with pytest.raises(RequestRefused, match=r"`brokers\.security`: .*GSSAPI"):
-        Throttles((Endpoint("127.0.0.1", 1),), given)
+        Throttles((Endpoint("127.0.0.1", 1),), given).read(1)
 
 
 def test_no_answer_names_broker_and_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.kafka.throttle._ANSWER_S_MAX", 0.5)
+    monkeypatch.setattr("streams.kafka.throttle._ANSWER_S_MAX", 0.2)
     with pytest.raises(
         ConnectionFailed, match=r"broker 1 \(127\.0\.0\.1:1\) does not describe its"
     ):
