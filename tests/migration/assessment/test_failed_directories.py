@@ -160,6 +160,13 @@ CASES = [
         (fact(ZNODE, broker=None, since_ms=NOW, among=(2,)),),
     ),
     Case("nor of one that has restarted since", in_zookeeper(missed_ms=NOW - 1), ()),
+    Case(
+        "nor of one in KRaft mode",
+        replace(
+            in_zookeeper(missed_ms=NOW), brokers=(broker(1, Mode.MIGRATING), broker(2, Mode.KRAFT))
+        ),
+        (fact(ZNODE, broker=None, since_ms=NOW, among=(1,)),),
+    ),
     # KIP-858, "Migrating a cluster in ZK mode running with JBOD": a failure is to be reported then,
     # too. As shipped (KAFKA-16431), a broker in migration mode halts and reports nothing.
     Case("a halt, without `brokers:`", down(), (fact(HALT, how="perhaps not readable"),)),
