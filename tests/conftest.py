@@ -113,9 +113,11 @@ class _Scheduler(LoadFileScheduling):  # type: ignore[misc]
         super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
-        """Give the files that use Spark in this process to one worker, as one file."""
+        """Give the files that share a Spark session, or a browser, to one worker, as one file."""
         file: str = super()._split_scope(nodeid)
-        return _IN_ONE_SESSION[0] if file in _IN_ONE_SESSION else file
+        if file in _IN_ONE_SESSION:
+            return _IN_ONE_SESSION[0]
+        return _IN_ONE_BROWSER if file.startswith(_IN_ONE_BROWSER) else file
 
 
 _TESTS_OF_A_LONG_FILE_MAX = 2
@@ -127,6 +129,7 @@ _IN_ONE_SESSION = (
     "tests/system/test_without_controllers.py",
 )
 """Each would start a session of its own, which takes ten seconds of the processor's time."""
+_IN_ONE_BROWSER = "tests/orchestrator/views/browser/"
 
 
 @pytest.hookimpl(optionalhook=True)

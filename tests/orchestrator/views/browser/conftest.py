@@ -1,4 +1,4 @@
-"""One browser and one console for the tests of a file; a world of their own for who asks."""
+"""One browser for all tests, one console for those of a file; a world of their own for who asks."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tests.orchestrator.views.console.world import World
 Start = Callable[..., Served]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
         expect.set_options(timeout=SEEN_MS)

@@ -1,28 +1,17 @@
-"""The page in a real Chromium: without script, for everybody, on paper, and of a large cluster."""
+"""The report's page: without script, for everybody, on paper, and of a large cluster."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.orchestrator.views.report.big import big
 from tests.orchestrator.views.report.night import night
 from tests.orchestrator.views.report.reporting import run
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=2)]
-
-CHROMIUM = "/usr/bin/chromium"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
