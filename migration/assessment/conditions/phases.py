@@ -57,8 +57,11 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
         return violated(f"{reason}: this cluster had a ZooKeeper")
     if now in WAY:
         return waiting(reason)
-    why = "the next attempt has not begun" if now is Phase.ROLLED_BACK else "it does not migrate"
-    return violated(f"{reason}: {why}")
+    if now is not Phase.ROLLED_BACK:
+        return violated(f"{reason}: it does not migrate")
+    # It begins with new controllers, as from ZooKeeper's phase.
+    judge = waiting if wanted is Phase.PRE_MIGRATION else violated
+    return judge(f"{reason}: the next attempt has not begun")
 
 
 def _offset(view: View, wanted: int) -> Finding:
