@@ -221,14 +221,15 @@ def _missed(
     """Return the missed notifications: any broker may have sent one.
 
     A broker did not, or it matters no longer, if it has described its directories or restarted
-    since. One in KRaft mode writes none, and has no znode that would show its restart.
+    since. One in KRaft mode writes none, and its znode has gone.
     """
     missed_ms = zookeeper.missed_ms
     if missed_ms is None:
         return None
     answered = {each.id for each in disks.values() if (each.answered_ms or 0) > missed_ms}
     restarted = {each.id for each in zookeeper.brokers.values() if each.since_ms > missed_ms}
-    restarted |= {each.id for each in summary.brokers if each.mode is Mode.KRAFT}
+    in_kraft = {each.id for each in summary.brokers if each.mode is Mode.KRAFT}
+    restarted |= in_kraft - zookeeper.brokers.keys()
     among = tuple(sorted(member_brokers(summary) - answered - restarted))
     if not among:
         return None

@@ -163,7 +163,8 @@ CASES = [
     Case(
         "nor of one in KRaft mode",
         replace(
-            in_zookeeper(missed_ms=NOW), brokers=(broker(1, Mode.MIGRATING), broker(2, Mode.KRAFT))
+            in_zookeeper(missed_ms=NOW, brokers=zk_brokers(1)),
+            brokers=(broker(1, Mode.MIGRATING), broker(2, Mode.KRAFT)),
         ),
         (fact(ZNODE, broker=None, since_ms=NOW, among=(1,)),),
     ),

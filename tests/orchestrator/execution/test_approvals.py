@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.image.summary import Phase
+from migration.image.summary import Mode, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
@@ -17,6 +17,7 @@ from orchestrator.execution.approvals import basis, changed, this_person
 from tests.scenes.night import cluster, held, kraft
 
 SHA = "0123456789abcdef0123"
+WELL = replace(kraft(1), mode=Mode.MIGRATING)
 
 
 def test_counts_that_change_by_themselves_end_no_approval() -> None:
@@ -63,7 +64,7 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
 @pytest.mark.parametrize(
     ("seen", "named"),
     [
-        ({"brokers": (kraft(1, unregistered={"ID": 5}),)}, "its log directory with id ID"),
+        ({"brokers": (replace(WELL, unregistered={"ID": 5}),)}, "its log directory with id ID"),
         ({"zookeeper": ZooKeeperImage(notified={1: 5})}, "one of its log directories"),
         ({"zookeeper": ZooKeeperImage(missed_ms=5)}, "one of its log directories"),
     ],
@@ -71,7 +72,7 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
 def test_so_does_a_failure_that_no_answer_of_a_broker_shows(
     seen: dict[str, Any], named: str
 ) -> None:
-    well = cluster(Phase.HYBRID, kraft(1))
+    well = cluster(Phase.HYBRID, WELL)
     found = changed(basis(well, (), SHA), basis(replace(well, **seen), (), SHA))
     assert found == (f"bad log directories of broker 1: was not known, is {named}",)
 

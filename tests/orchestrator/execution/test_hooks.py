@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -74,7 +73,7 @@ def test_the_supervisor_ends_without_the_directory_of_its_run(runs: HookRuns, st
     runs.start("run-1", hook("sh", "-c", "sleep 0.2"))
     directory = state / "hooks" / "run-1"
     supervisor = json.loads((directory / "started.json").read_text())["pid"]
-    shutil.rmtree(directory)
+    directory.rename(state / "elsewhere")  # at once: the supervisor may be about to write
     assert until(lambda: is_gone(supervisor))
 
 

@@ -89,7 +89,11 @@ NEVER = SourceStatus(observed_ms=NOW)
 REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
 NOTIFIED = of(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
 SHRUNK = of(broker(3, unregistered={ID: NOW}), disks=None)
-MISSED = of(disks=None, zookeeper=zookeeper(kraft=False, missed_ms=NOW))
+MISSED = of(
+    *(broker(each, Mode.MIGRATING) for each in (1, 2, 3)),
+    disks=None,
+    zookeeper=zookeeper(kraft=False, missed_ms=NOW),
+)
 HALTED = of(
     broker(3, Mode.MIGRATING, fenced=True),
     disks=None,

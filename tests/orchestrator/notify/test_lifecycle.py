@@ -177,6 +177,7 @@ def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
 
 NO_BROKERS = {DataSource.LOG_DIRS: "`brokers` is not configured"}
 ID = "AQEBAQEBAQEBAQEBAQEBAQ"
+MIGRATING = broker(3, Mode.MIGRATING)
 
 
 @pytest.mark.parametrize(
@@ -188,8 +189,8 @@ ID = "AQEBAQEBAQEBAQEBAQEBAQ"
             DataSource.ZOOKEEPER,
         ),
         (
-            seen(disks=None, zookeeper=zookeeper(kraft=False, missed_ms=NOW)),
-            seen(disks=None, zookeeper=zookeeper(kraft=False)),
+            seen(MIGRATING, disks=None, zookeeper=zookeeper(kraft=False, missed_ms=NOW)),
+            seen(MIGRATING, disks=None, zookeeper=zookeeper(kraft=False)),
             DataSource.ZOOKEEPER,
         ),
         (
