@@ -13,8 +13,11 @@ from streams.metadata.offsets import NONE, StreamOffset
 
 SLICE_BYTES: Final = 16 * 2**20
 """The size above which more than one task reads a batch."""
-IDLE_RECORDS: Final = 20
-"""The fewest no-op records that make a batch of their own: 10 s of an idle controller."""
+IDLE_RECORDS: Final = 30
+"""The fewest no-op records that make a batch of their own: 15 s of an idle controller.
+
+In dual write the heartbeat in ZooKeeper takes them along before, every 10 s.
+"""
 
 
 class LogGap(Exception):
