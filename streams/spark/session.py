@@ -165,6 +165,7 @@ def session(
     except PySparkException:  # there is none yet
         spark = _start(log, java_options, deployment)
         _ask_for_token(spark)
+        _look_up_nothing(spark)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftgateDataSource)
@@ -207,6 +208,21 @@ def _ask_for_token(spark: SparkSession) -> None:
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
     logging.getLogger("py4j.java_gateway").addFilter(_without_traceback)
+
+
+def _look_up_nothing(spark: SparkSession) -> None:
+    """Keep the first use of a data source from searching all packages for others (`pyspark_*`).
+
+    Spark does that in two Python processes, and waits for them: 0.3 s, or 2 s on a busy machine.
+    """
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
+    none = _scala_object(jvm, "scala.collection.immutable.Map").empty()
+    manager = _scala_object(jvm, "org.apache.spark.sql.execution.datasources.DataSourceManager")
+    getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
+
+
+def _scala_object(jvm: Any, name: str) -> Any:  # noqa: ANN401  # PySpark has no types for it
+    return getattr(getattr(jvm, f"{name}$"), "MODULE$")
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

@@ -1,23 +1,29 @@
-"""Spark's workers: they share what their daemon imported, and it is a process that may fork."""
+"""Spark's Python processes: workers share what their daemon imported, and none is without use."""
 
 import gc
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from streams.spark.query import replay
 from streams.spark.session import session
 from tests.support.logs import values, write_segment
 
+pytestmark = pytest.mark.spark
 
-@pytest.mark.spark
-def test_a_worker_imports_nothing_large_and_its_daemon_has_one_thread(tmp_path: Path) -> None:
-    log = tmp_path / f"{0:020d}.log"
+
+@pytest.fixture(scope="module", autouse=True)
+def _after_a_replay(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    log = folder / f"{0:020d}.log"
     log.write_bytes(write_segment(values([(0, 0, 0, 0), (3, 0, 0, 3)]), [3]))
-    assert replay(tmp_path).damage is None
+    assert replay(folder).damage is None
 
+
+def test_a_worker_imports_nothing_large_and_its_daemon_has_one_thread(tmp_path: Path) -> None:
     # Within the test, so that the worker need not import the tests.
     def about_the_worker(_: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Return the objects that a collection walks, those exempt, and the daemon's threads."""
@@ -31,3 +37,11 @@ def test_a_worker_imports_nothing_large_and_its_daemon_has_one_thread(tmp_path: 
     for walked, exempt, threads in workers:
         assert walked < exempt / 10
         assert threads == 1
+
+
+def test_nobody_searches_for_other_data_sources() -> None:
+    """The daemon that Spark starts for each kind of worker stays."""
+    children = psutil.Process().children(recursive=True)
+    daemons = [each.cmdline()[-1] for each in children if "daemon" in " ".join(each.cmdline())]
+    assert "pyspark.sql.worker.create_data_source" in daemons
+    assert "pyspark.sql.worker.lookup_data_sources" not in daemons
