@@ -83,6 +83,7 @@ class KraftMetadata(Source):
     """Offers offsets, plans slices, reads rows."""
 
     format = "kraft_metadata"
+    urgent = True
 
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
         self._options = SourceOptions.parse(options)

@@ -19,9 +19,11 @@ class Source(ABC):
 
     Attributes:
         format: its name in the checkpoint and in file names.
+        urgent: whether its news wait for those of no other source.
     """
 
     format: ClassVar[str]
+    urgent: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:

@@ -123,30 +123,63 @@ def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path
         assert {name: later[name] for name in begun} == begun
 
 
+class Asked:
+    """`latestOffset` in a thread; its waits are endless, so only news can end them."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("_WAIT_S", "_GATHER_S"):
+            monkeypatch.setattr(f"streams.spark.data_source.{name}", PATIENCE_S)
+        self._opened: list[Journal] = []
+        is_waiting = threading.Event()
+
+        def watch(_options: object, journal: Journal, _held: object) -> Any:
+            self._opened.append(journal)
+            is_waiting.set()
+            return lambda: SourceStatus(observed_ms=1)
+
+        monkeypatch.setattr(ZooKeeperSource, "watch", staticmethod(watch))
+        sources = list(ClusterSources(cluster="a", zookeeper={}).options(folder))
+        self.source = JobReader(KraftgateDataSource.options_of(sources, folder, waits=True))
+        self._ends: list[Any] = []
+        self._thread = threading.Thread(target=self._ask)
+        self._thread.start()
+        assert is_waiting.wait(PATIENCE_S)
+
+    def _ask(self) -> None:
+        self._ends.append(self.source.latestOffset(self.source.initialOffset(), NO_LIMIT))
+
+    def seen_in_zookeeper(self) -> None:
+        self._opened[0].append([SEEN])
+
+    def end(self) -> Any:
+        self._thread.join(PATIENCE_S)
+        self.source.stop()
+        return self._ends[0]
+
+
 def test_news_of_any_source_end_the_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait is made endless: only the news can end it."""
-    monkeypatch.setattr("streams.spark.data_source._WAIT_S", PATIENCE_S)
-    opened: list[Journal] = []
-    waiting = threading.Event()
+    asked = Asked(tmp_path, monkeypatch)
+    monkeypatch.setattr("streams.spark.data_source._GATHER_S", 0.0)
+    asked.seen_in_zookeeper()
+    assert asked.end()["a/zookeeper"] == {"sequence": 1}
 
-    def watch(_options: object, journal: Journal, _held: object) -> Any:
-        opened.append(journal)
-        waiting.set()
-        return lambda: SourceStatus(observed_ms=1)
 
-    monkeypatch.setattr(ZooKeeperSource, "watch", staticmethod(watch))
-    sources = list(ClusterSources(cluster="a", zookeeper={}).options(tmp_path))
-    source = JobReader(KraftgateDataSource.options_of(sources, tmp_path, waits=True))
-    ends: list[Any] = []
-    asked = threading.Thread(
-        target=lambda: ends.append(source.latestOffset(source.initialOffset(), NO_LIMIT))
-    )
-    asked.start()
-    assert waiting.wait(PATIENCE_S)
-    opened[0].append([SEEN])
-    asked.join(PATIENCE_S)
-    source.stop()
-    assert ends[0]["a/zookeeper"] == {"sequence": 1}
+def test_polled_facts_wait_for_others_and_not_beyond_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = threading.Event()
+
+    def latest(_: object, start: dict[str, int], *, along: bool = False) -> dict[str, int]:  # noqa: ARG001
+        return {**start, "offset": start["offset"] + grown.is_set()}
+
+    monkeypatch.setattr(KraftMetadata, "latest", latest)
+    asked = Asked(tmp_path, monkeypatch)
+    asked.seen_in_zookeeper()
+    asked.seen_in_zookeeper()
+    grown.set()
+    asked.source._opening()._bell.ring("a/kraft_metadata")
+    end = asked.end()
+    assert (end["a/zookeeper"], end["a/kraft_metadata"]["offset"]) == ({"sequence": 2}, 1)
 
 
 def test_a_batch_takes_along_what_is_not_worth_one(
