@@ -19,8 +19,8 @@ NPM_LOCKS = $$(git ls-files '*package-lock.json')
 NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
 	node -p 'JSON.stringify(JSON.parse(fs.readFileSync("package-lock.json")), (k, v) => k === "funding" ? undefined : v, 2)' >new && \
 	mv new package-lock.json
-# Tests with a cluster wait for half of their time: four workers keep two cores busy. Six only
-# contend, and every cluster that waits costs processor time.
+# Tests with a cluster wait for half of their time: four workers keep two cores busy, three do not
+# (8 % idle). Six only contend, and every cluster that waits costs processor time.
 WORKERS ?= 4
 PYTEST_ARGS ?=
 NEEDS_NOTHING := not spark and not lab and not prometheus and not browser

@@ -130,6 +130,7 @@ _IN_ONE_SESSION = (
 )
 """Each would start a session of its own, which takes ten seconds of the processor's time."""
 _IN_ONE_BROWSER = "tests/orchestrator/views/browser/"
+"""The mark of the longest file, `test_migration.py`, is the duration of all."""
 
 
 @pytest.hookimpl(optionalhook=True)

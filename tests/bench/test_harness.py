@@ -22,7 +22,7 @@ _MARKS = {
     "k": (pytest.mark.spark,),
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.slow, pytest.mark.long(minutes=3.5)]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.oracle.compare import differences
 from tests.oracle.fixtures import cut, dump_of, forget_before, unpack
 from tests.oracle.projection import project
 
-pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=3)]
+pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=1.5)]
 
 Json = dict[str, Any]
 

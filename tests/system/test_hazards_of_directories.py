@@ -32,7 +32,7 @@ from tests.system.asking import (
 )
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
 
 OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""

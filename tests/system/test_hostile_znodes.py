@@ -12,7 +12,7 @@ from tests.streams.zookeeper.hostile import HOSTILE
 from tests.streams.zookeeper.watching import Writer
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=1.5)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=0.5)]
 
 ID = "q1Sh-9_ISia_zwGINzRvyQ"
 JOURNALED = "/controller", "/migration"

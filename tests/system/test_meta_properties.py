@@ -23,7 +23,7 @@ from orchestrator.lab.errors import ProcessDiedError
 from streams.log_dirs.local_host import read_meta
 from tests.migration.assessment.meta_cases import CASES, ID_1, Entries, MetaCase, text
 
-pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2.5)]
 
 DIRECTORIES = 13
 """One for each case that can share a start, and the first."""

@@ -31,7 +31,7 @@ from tests.support.polling import until
 from tests.system.execution.traffic import Traffic
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=6)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=5)]
 
 SLOW, FAST = "1", "1000000000"
 EARLIER: Final = "123456789"

@@ -31,7 +31,7 @@ from tests.support.written import picture, written
 from tests.system.asking import active, blocked, free, modes, of, waited
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=7)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=5.5)]
 
 RECORDS = 40
 PLACED = [[1], [2], [1], [2]]

@@ -28,7 +28,7 @@ from tests.support.standalone import BARE_PYTHON, QUICK_JVM, StandaloneCluster
 from tests.support.written import picture, written
 from tests.system.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
 
 JVM_INTERRUPTED = 130
 NAMES = (CLUSTER, "b", "c", "d", "e")

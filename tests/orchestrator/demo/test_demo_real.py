@@ -14,7 +14,7 @@ from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.orchestrator.notify.rules import RULES
 from tests.support.prometheus import ask, running
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=2)]
 
 COMMAND = (sys.executable, "-m", "orchestrator.demo")
 MARK = "KRAFTGATE_DEMO_TEST"

@@ -28,7 +28,7 @@ from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import Window
 from tests.system.killing import CLUSTER
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=6)]
 
 PARTITIONS: Final = 4
 RECORDS: Final = 10

@@ -34,7 +34,7 @@ from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import SMALL, WIDE, Window
 from tests.system.newcomer import Headline, Newcomer, perform
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=9)]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=10)]
 
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0

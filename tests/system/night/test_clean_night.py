@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.lab,
     pytest.mark.spark,
     pytest.mark.prometheus,
-    pytest.mark.long(minutes=4),
+    pytest.mark.long(minutes=3.5),
 ]
 
 START_S: Final = 60.0

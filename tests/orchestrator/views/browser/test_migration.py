@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.prometheus,
     pytest.mark.browser,
-    pytest.mark.long(minutes=4),
+    pytest.mark.long(minutes=9),
 ]
 
 
