@@ -49,7 +49,7 @@ class Throttles:
     """Reads and sets the throttles of brokers.
 
     Each request is a new client's: one that saw the metadata without a broker (it restarts) knows
-    that broker no longer, and waits for it in vain (librdkafka 2.11, confirmed on 3.9.1).
+    that broker no longer, and waits for it in vain (librdkafka 2.16, confirmed on 3.9.1).
     """
 
     def __init__(self, bootstrap: Sequence[Endpoint], security: Security) -> None:

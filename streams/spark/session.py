@@ -216,9 +216,11 @@ def _look_up_nothing(spark: SparkSession) -> None:
     Spark does that in two Python processes, and waits for them: 0.3 s, or 2 s on a busy machine.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
-    none = _scala_object(jvm, "scala.collection.immutable.Map").empty()
-    manager = _scala_object(jvm, "org.apache.spark.sql.execution.datasources.DataSourceManager")
-    getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
+    # Another release of Spark may keep them elsewhere: then it searches.
+    with suppress(Py4JError, TypeError):
+        none = _scala_object(jvm, "scala.collection.immutable.Map").empty()
+        manager = _scala_object(jvm, "org.apache.spark.sql.execution.datasources.DataSourceManager")
+        getattr(manager, "dataSourceBuilders_$eq")(jvm.scala.Option.apply(none))
 
 
 def _scala_object(jvm: Any, name: str) -> Any:  # noqa: ANN401  # PySpark has no types for it
