@@ -181,7 +181,11 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
 def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
     step = lock.running(has_zookeeper=entry.zookeeper is not None)
     if step is not None:
-        raise LockHeld(f"{entry.name}: wait for the end of {step.words()}")
+        raise LockHeld(
+            f"{entry.name}: wait for the end of {step.words()}. If its hook has ended, start"
+            " `kraftgate run` there with the same state directory; if that is lost, `kraftgate run"
+            f" --execute` here, and then: kraftgate decide '{step.checkpoint}' --ended --reason ..."
+        )
     execution = ExecutionTrail(log, entry.name).state()
     if execution is None:
         return

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from orchestrator.errors import LockHeld
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.moves import orchestrating
 from orchestrator.execution.step_fence import StepFence, end_own
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, Running
 from orchestrator.process.owner import Owner
@@ -158,6 +161,23 @@ def test_another_host_goes_on_when_a_person_decides(
         two.told.append(entries.StepElsewhereEnded(step=step, by=by, reason="the host is gone"))
         assert two.waits() is None
         assert two.begins(RUN, hook("true"))
+
+
+def test_moves_from_another_host_say_how_to_end_the_step(
+    killed: Path, connect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del killed
+    monkeypatch.setattr("orchestrator.execution.moves.ensemble_of", lambda _: config(connect))
+    (folder := tmp_path / "two").mkdir()
+    of: Any = SimpleNamespace(state_dir=folder, name="prod", zookeeper=connect)
+    with (
+        AuditLog.open(folder / "audit.db") as log,
+        pytest.raises(LockHeld) as refused,
+        orchestrating(of, of, log),
+    ):
+        pass
+    assert "prod: wait for the end of the step of brokers-kraft[1], begun on " in str(refused.value)
+    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in str(refused.value)
 
 
 def test_the_same_state_directory_finds_the_end_itself(
