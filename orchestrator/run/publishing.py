@@ -7,6 +7,7 @@ writer continues from there. A new state directory is published from its beginni
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -30,6 +31,8 @@ RECORDS_MAX: Final = 10_000
 _LOOK_S: Final = 0.5
 _AGAIN_S: Final = 10.0
 _STOP_S: Final = 40.0
+_KNOWN_S_MAX: Final = 30.0
+"""An id is known from the first answer of its cluster: until then nothing is wrong."""
 _log: Final = logging.getLogger(__name__)
 
 Record = tuple[bytes, bytes]
@@ -171,6 +174,7 @@ class Publisher(BackgroundThread):
         self._targets: set[str] = set()
         self._failing: str | None = None
         self._refused: PublishingError | None = None
+        self._began_s = time.monotonic()
 
     def check(self) -> None:
         """Check that it may publish there.
@@ -200,7 +204,8 @@ class Publisher(BackgroundThread):
         """Publish what is new; return how long to wait for the next round."""
         unknown = self._followed().unknown
         if unknown:  # the topic may be in any of them
-            self._hold(f"the cluster id of {', '.join(unknown)} is not known yet; `id` sets it")
+            if time.monotonic() - self._began_s >= _KNOWN_S_MAX:
+                self._hold(f"the cluster id of {', '.join(unknown)} is not known yet; `id` sets it")
             return _LOOK_S
         try:
             for cluster in self._records:
