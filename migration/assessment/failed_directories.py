@@ -221,7 +221,7 @@ def _missed(
     """Return the missed notifications: any broker may have sent one.
 
     A broker did not, or it matters no longer, if it has described its directories or restarted
-    since. One in KRaft mode writes none, and its znode has gone.
+    since. Nor did one in KRaft mode, unless it still has a znode: then it may be on its way back.
     """
     missed_ms = zookeeper.missed_ms
     if missed_ms is None:

@@ -184,7 +184,7 @@ def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: C
         raise LockHeld(
             f"{entry.name}: wait for the end of {step.words()}. If its hook has ended, start"
             " `kraftgate run` there with the same state directory; if that is lost, `kraftgate run"
-            f" --execute` here, and then: kraftgate decide '{step.checkpoint}' --ended --reason ..."
+            f" --execute` here, and then: {step.end_command}"
         )
     execution = ExecutionTrail(log, entry.name).state()
     if execution is None:

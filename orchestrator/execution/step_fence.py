@@ -109,7 +109,7 @@ def decision(step: RunningStep) -> str:
     return (
         f"a decision: {step.words()}, was begun by another orchestrator, and only there is it known"
         " whether its hook still runs. Look at that host, or start kraftgate run there; when the"
-        f" hook has ended: kraftgate decide '{step.checkpoint}' --ended --reason ..."
+        f" hook has ended: {step.end_command}"
     )
 
 

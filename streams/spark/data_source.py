@@ -37,8 +37,8 @@ SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 _WAIT_S: Final = 0.8
 """How long one call for the latest offset waits, instead of spinning."""
 _GATHER_S: Final = 0.5
-"""How long news that are not urgent wait for those of other sources: polls begin about together,
-and each batch takes 0.2 s of a core.
+"""How long news that is not urgent waits for that of other sources, which poll at about the same
+time: each batch takes 0.2 s of a core.
 """
 _TASK_BYTES: Final = 16 * 2**20
 """How much one task reads, unless a single part is larger."""

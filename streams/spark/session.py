@@ -213,7 +213,7 @@ def _ask_for_token(spark: SparkSession) -> None:
 def _look_up_nothing(spark: SparkSession) -> None:
     """Keep the first use of a data source from searching all packages for others (`pyspark_*`).
 
-    Spark does that in two Python processes, and waits for them: 0.3 s, or 2 s on a busy machine.
+    Spark does that in two Python processes, and waits for them: 2 s of a start on a busy machine.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
     # Another release of Spark may keep them elsewhere: then it searches.

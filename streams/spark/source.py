@@ -19,7 +19,7 @@ class Source(ABC):
 
     Attributes:
         format: its name in the checkpoint and in file names.
-        urgent: whether its news wait for those of no other source.
+        urgent: whether a batch with its news is not delayed for other sources.
     """
 
     format: ClassVar[str]

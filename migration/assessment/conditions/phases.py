@@ -59,7 +59,7 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
         return waiting(reason)
     if now is not Phase.ROLLED_BACK:
         return violated(f"{reason}: it does not migrate")
-    # It begins with new controllers, as from ZooKeeper's phase.
+    # New controllers begin the next attempt, as they began the first one.
     judge = waiting if wanted is Phase.PRE_MIGRATION else violated
     return judge(f"{reason}: the next attempt has not begun")
 

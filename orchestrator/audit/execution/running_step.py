@@ -64,6 +64,11 @@ class RunningStep(BaseModel):
                 ends_ms=0,
             )
 
+    @property
+    def end_command(self) -> str:
+        """The command by which an operator records that its hook has ended."""
+        return f"kraftgate decide '{self.checkpoint}' --ended --reason ..."
+
     def words(self) -> str:
         """Return the step, where it began and until when it may run, as text."""
         return (

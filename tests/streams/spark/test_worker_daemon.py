@@ -1,4 +1,4 @@
-"""Spark's Python processes: workers share what their daemon imported, and none is without use."""
+"""Spark's Python processes: workers share what their daemon imported, and no process is useless."""
 
 import gc
 import os
