@@ -130,20 +130,29 @@ class Asked:
         for name in ("_WAIT_S", "_GATHER_S"):
             monkeypatch.setattr(f"streams.spark.data_source.{name}", PATIENCE_S)
         self._opened: list[Journal] = []
-        is_waiting = threading.Event()
+        self._waits = threading.Semaphore(0)
+        wait = JobReader._wait
 
         def watch(_options: object, journal: Journal, _held: object) -> Any:
             self._opened.append(journal)
-            is_waiting.set()
             return lambda: SourceStatus(observed_ms=1)
 
+        def begin_wait(*arguments: Any) -> None:
+            self._waits.release()
+            wait(*arguments)
+
         monkeypatch.setattr(ZooKeeperSource, "watch", staticmethod(watch))
+        monkeypatch.setattr(JobReader, "_wait", begin_wait)
         sources = list(ClusterSources(cluster="a", zookeeper={}).options(folder))
         self.source = JobReader(KraftgateDataSource.options_of(sources, folder, waits=True))
         self._ends: list[Any] = []
         self._thread = threading.Thread(target=self._ask)
         self._thread.start()
-        assert is_waiting.wait(PATIENCE_S)
+        self.has_begun_to_wait()
+
+    def has_begun_to_wait(self) -> None:
+        """Wait until its next wait begins; it has none for news that is there before."""
+        assert self._waits.acquire(timeout=PATIENCE_S)
 
     def _ask(self) -> None:
         self._ends.append(self.source.latestOffset(self.source.initialOffset(), NO_LIMIT))
@@ -175,6 +184,7 @@ def test_polled_facts_wait_for_others_and_not_beyond_a_record(
     monkeypatch.setattr(KraftMetadata, "latest", latest)
     asked = Asked(tmp_path, monkeypatch)
     asked.seen_in_zookeeper()
+    asked.has_begun_to_wait()
     asked.seen_in_zookeeper()
     grown.set()
     asked.source._opening()._bell.ring("a/kraft_metadata")
