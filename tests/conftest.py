@@ -22,6 +22,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from orchestrator.views.console import third_party
+from tests.support.own_logging import logging_kept
 
 # The duration of an example depends on the machine and is not checked; `make bench` measures.
 # Make Hypothesis deterministic in CI (.ci/run); `make test` tries other examples each time.
@@ -70,6 +71,13 @@ def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
     yield
     os.umask(_UMASK)
+
+
+@pytest.fixture(autouse=True)
+def _logging_kept() -> Iterator[None]:
+    """Some tests run a command in this process, which sets up logging for a process of its own."""
+    with logging_kept():
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

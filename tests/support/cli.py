@@ -3,16 +3,14 @@
 A process of its own costs a second of the processor's time, most of it imports.
 """
 
-import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from orchestrator.cli.program import main
+from tests.support.own_logging import logging_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +24,7 @@ class Done:
 
 def kraftgate(config: Path, *words: str) -> Done:
     """Run a command with this configuration."""
-    with _logging_kept(), warnings.catch_warnings():
+    with logging_kept(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as in a process of its own
         result = CliRunner().invoke(main, [*words, "--config", str(config)])
     return Done(result.exit_code, result.stdout, result.stderr)
-
-
-@contextmanager
-def _logging_kept() -> Iterator[None]:
-    """A command sets up logging for its process."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        for house in ("orchestrator", "streams", "migration"):
-            logging.getLogger(house).setLevel(logging.NOTSET)

@@ -23,19 +23,6 @@ from tests.scenes.night import EVENTS, FRESH, NOW_MS, cluster, kraft
 from tests.support.fake_store import FakeStore, write_status
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
-    """The commands set up logging for their process; the tests share one."""
-    import logging
-
-    handlers, level = list(logging.getLogger().handlers), logging.getLogger().level
-    yield
-    logging.getLogger().handlers[:] = handlers
-    logging.getLogger().setLevel(level)
-    for house in ("orchestrator", "streams", "migration"):
-        logging.getLogger(house).setLevel(logging.NOTSET)
-
-
 def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 

@@ -190,14 +190,9 @@ def test_a_log_line_is_one_visible_line(text: str) -> None:
 
 
 def test_the_logs_are_formatted_so() -> None:
-    root = logging.getLogger()
-    before, level = list(root.handlers), root.level
-    try:
-        log_to_stderr(0)
-        assert all(isinstance(each.formatter, VisibleFormatter) for each in root.handlers)
-    finally:
-        root.handlers[:] = before
-        root.setLevel(level)
+    log_to_stderr(0)
+    handlers = logging.getLogger().handlers
+    assert all(isinstance(each.formatter, VisibleFormatter) for each in handlers)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -231,13 +226,7 @@ def test_the_options_of_the_log(options: tuple[str, ...], logged: set[str]) -> N
         log.warning("a warning")
         log.error("an error")
 
-    root = logging.getLogger()
-    before, level = list(root.handlers), root.level
-    try:
-        result = CliRunner().invoke(command, [*options, "--log-format", "json"])
-    finally:
-        root.handlers[:] = before
-        root.setLevel(level)
+    result = CliRunner().invoke(command, [*options, "--log-format", "json"])
     assert {json.loads(line)["message"] for line in result.stderr.splitlines()} == logged
 
 
