@@ -42,7 +42,8 @@ os.umask(_UMASK)
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-# What collecting the tests creates stays until the end: scanning it takes a quarter of the time.
+# What collecting the tests creates stays until the end: scanning it takes a quarter of the time
+# of collecting, and a sixth of that of `make test-fast`.
 gc.disable()
 
 # A worker ignores Ctrl-C, as does what a shell starts in the background; children inherit that.
@@ -103,6 +104,7 @@ def _lab_logs() -> ModuleType:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()
     gc.enable()
 
 
