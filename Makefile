@@ -45,7 +45,7 @@ test: venv ## everything: tools, then all tests
 		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
-	@$(PYTEST) --numprocesses 3 --dist worksteal --hypothesis-profile fast \
+	@$(PYTEST) --numprocesses $(WORKERS) --dist worksteal --hypothesis-profile fast \
 		-m "not slow and $(NEEDS_NOTHING)" $(PYTEST_ARGS)
 
 FUZZ ?= 1000000
