@@ -27,6 +27,7 @@ def test_damaged_input_is_read_or_refused(name: str) -> None:
     assert outcome.grown_bytes < GROWTH_BYTES_MAX
 
 
+@pytest.mark.slow
 def test_real_input_is_read() -> None:
     """A parser that refused its own seeds would find nothing else to read."""
     for name, target in TARGETS.items():
