@@ -17,6 +17,7 @@ bytes before it is used.
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias, TypeVar
 
@@ -358,16 +359,17 @@ def _read_entries(
 def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
     """Return start and end of each record's value, up to the first record that is not plain.
 
-    Nearly all records are plain: no key, no timestamp delta, lengths of one or two bytes.
-    `_read_entry` reads any record, and only it reports damage.
+    Nearly all records are plain: no key, no timestamp delta, lengths of one or two bytes. Many in
+    a row have the same length, and are compared together. `_read_entry` reads any record, and only
+    it reports damage.
     """
     starts: list[int] = []
     ends: list[int] = []
-    position, size = 0, len(records)
+    position, size, length_before = 0, len(records), 0
+    heads = _plain_heads()[:count]
     begins, add_start, add_end = records.startswith, starts.append, ends.append
-    for head in _plain_heads()[:count]:
-        if position >= size - 2:
-            break
+    while len(starts) < len(heads) and position < size - 2:
+        head, begin = heads[len(starts)], position
         length = records[position]
         position += 1
         if length >= _ONE_BYTE:
@@ -375,8 +377,11 @@ def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
             position += 1
         end = position + (length >> 1)
         start = position + len(head)
-        # After the head there are at least a length and the number of headers.
-        if length > _TWO_BYTES or end > size or start + 1 >= end or not begins(head, position):
+        # An odd length is negative; after the head there are at least another and the number of
+        # headers.
+        if length > _TWO_BYTES or length & 1 or end > size or start + 1 >= end:
+            break
+        if not begins(head, position):
             break
         length = records[start]
         start += 1
@@ -384,13 +389,45 @@ def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
             length = length & 0x7F | records[start] << 7
             start += 1
         stop = start + (length >> 1)
-        # An odd length is negative; after the value there is only the number of headers.
+        # After the value there is only the number of headers.
         if length > _TWO_BYTES or stop + 1 != end or length & 1 or records[stop]:
             break
         add_start(start)
         add_end(stop)
-        position = end
+        length = end - begin
+        if length == length_before and len(starts) < len(heads):
+            alike = _alike(records, (begin, position, start, end), len(starts), len(heads))
+            starts += range(start + length, start + length + alike * length, length)
+            ends += range(stop + length, stop + length + alike * length, length)
+            end += alike * length
+        position, length_before = end, length
     return starts, ends
+
+
+def _alike(records: bytes, places: tuple[int, int, int, int], index: int, count: int) -> int:
+    """Return how many records after a plain one are plain and as long, with values as long.
+
+    Args:
+        records: All records of the batch.
+        places: Of the plain record: where it, the head behind its length, and its value begin, and
+            where it ends.
+        index: That of the next record in the batch.
+        count: How many records may be plain.
+    """
+    begin, head, value, end = places
+    length = end - begin
+    first, columns = next(each for each in _head_columns() if index < each[0] + len(each[1][0]))
+    alike = min(len(columns[0]) - (index - first), count - index, (len(records) - end) // length)
+    # A column has the bytes at the same place of each record; a value's bytes are not compared.
+    for at in (*range(begin, value), end - 1):
+        if head <= at < head + len(columns):
+            column = columns[at - head][index - first : index - first + alike]
+        else:
+            column = records[at : at + 1] * alike
+        found = records[at + length : at + length + alike * length : length]
+        if found != column:
+            alike = next(row for row in range(alike) if found[row] != column[row])
+    return alike
 
 
 @cache
@@ -399,6 +436,17 @@ def _plain_heads() -> tuple[bytes, ...]:
     return tuple(
         b"\0\0" + write_uvarint(index << 1) + bytes((_NULL,)) for index in range(_PLAIN_MAX)
     )
+
+
+@cache
+def _head_columns() -> list[tuple[int, list[bytes]]]:
+    """Return the heads by their length, each with the first index, as columns."""
+    found, first = [], 0
+    for _, alike in groupby(_plain_heads(), len):
+        heads = list(alike)
+        found.append((first, [bytes(column) for column in zip(*heads, strict=True)]))
+        first += len(heads)
+    return found
 
 
 def _read_entry(

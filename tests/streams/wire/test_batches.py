@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import tracemalloc
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -19,7 +20,14 @@ from kio.schema.voters_record.v0.data import VotersRecord
 
 from migration.metadata.records import LeaderChange, NoOp, Unknown
 from streams.metadata.batches import committed, survey
-from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
+from streams.wire.batches import (
+    CRC_START,
+    HEADER,
+    Batch,
+    _plain_places,
+    _read_entry,
+    read_batches,
+)
 from streams.wire.build import (
     write_batch,
     write_checkpoint,
@@ -106,6 +114,41 @@ def test_what_is_written_is_read(
     found = read(log)
     assert [record for batch in found for record in batch.records()] == expected
     assert all(batch.leader_epoch == epoch for batch in found)
+
+
+def entries(records: bytes, count: int) -> list[tuple[int, int]]:
+    """Return start and end of the values up to the first damage, read one after the other."""
+    found: list[tuple[int, int]] = []
+    position = 0
+    with suppress(DamagedBatch):
+        for index in range(count):
+            (_, _, value, start), position = _read_entry(records, position, index)
+            found.append((start, start + len(value or b"")))
+    return found
+
+
+@pytest.mark.parametrize("sizes", [[3] * 70, [0] * 5 + [7] * 5, [130] * 5, [61, 62, 63] * 2])
+@pytest.mark.parametrize("change", [1, 2, 0x40, 0x80])
+def test_records_of_equal_length_are_read_together_as_one_by_one(
+    sizes: list[int], change: int
+) -> None:
+    """If a byte of them is another, the records before it are read."""
+    records = bytearray(write_batch(0, 1, 1000, [bytes(size) for size in sizes])[HEADER.size :])
+    whole = list(zip(*_plain_places(bytes(records), len(sizes)), strict=True))
+    assert whole == entries(bytes(records), len(sizes))
+    assert [end - start for start, end in whole] == sizes
+    for at in range(len(records)):
+        records[at] ^= change
+        found = list(zip(*_plain_places(bytes(records), len(sizes)), strict=True))
+        assert found == entries(bytes(records), len(sizes))[: len(found)]
+        assert len(found) >= sum(end < at for _, end in whole)
+        records[at] ^= change
+
+
+@pytest.mark.parametrize("count", [64, 65, 66, 8192, 8193, 8194, 9999, 10_000])
+def test_a_batch_of_any_size_has_its_records(count: int) -> None:
+    (batch,) = read(write_batch(0, 1, 1000, [NO_OP] * count))
+    assert batch.records() == [(offset, 1000, NO_OP) for offset in range(count)]
 
 
 @pytest.mark.parametrize("cut", [at for at in range(len(LOG)) if at not in (*STARTS, 0)])
