@@ -13,8 +13,8 @@ from orchestrator.output.json_value import JsonValue
 ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"
 """The previous hash of the first entry."""
-BODY_BYTES_MAX: Final = 64 * 1024
-"""The maximum for a body's canonical JSON."""
+BODY_BYTES_MAX: Final = 2**20
+"""The maximum for a body's canonical JSON; an approval takes 0.1 kB for each broker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,10 @@ from migration.image.summary import Mode, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
+from orchestrator.audit import AuditLog
 from orchestrator.execution import approvals
 from orchestrator.execution.approvals import basis, changed, this_person
+from orchestrator.redaction.redactor import Redactor
 from tests.scenes.night import cluster, held, kraft
 
 SHA = "0123456789abcdef0123"
@@ -45,6 +47,24 @@ def test_a_hold_a_new_broker_and_another_phase_end_it() -> None:
     assert changed(before, basis(cluster(Phase.HYBRID, held(1)), (), SHA))
     (new,) = changed(before, basis(cluster(Phase.HYBRID, kraft(1), kraft(5)), (), SHA))
     assert new.startswith("broker 5: was not known")
+
+
+def test_2000_brokers_fit_an_entry_of_the_trail_and_so_does_the_change_of_all(
+    tmp_path: Path,
+) -> None:
+    """KRaft is made for clusters of this size. An entry that is refused ends the execution."""
+    ids = range(1, 2001)
+    disks = DisksImage(brokers={id_: BrokerDisks(id=id_, log_dirs=()) for id_ in ids})
+    then, now = (
+        basis(replace(cluster(Phase.HYBRID, *brokers), disks=disks), (), SHA)
+        for brokers in (
+            [replace(kraft(id_), epoch=2**31) for id_ in ids],
+            [replace(kraft(id_), epoch=2**31 + 1) for id_ in ids],
+        )
+    )
+    with AuditLog.open(tmp_path / "audit.db", Redactor()) as log:
+        log.append("prod", "approved", {"basis": then}, 1)
+        log.append("prod", "approvals_expired", {"changed": changed(then, now)}, 2)
 
 
 def test_a_failed_directory_and_another_runbook_end_it() -> None:
