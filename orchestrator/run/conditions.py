@@ -15,6 +15,7 @@ from migration.assessment.conditions import (
     verdict_of,
 )
 from migration.assessment.conditions.condition import absent
+from migration.observed.source_status import STALE_AFTER_MS
 from orchestrator.errors import GateNotMetError, UnknownIdError
 from orchestrator.run.assessed import Tick
 
@@ -22,20 +23,24 @@ from orchestrator.run.assessed import Tick
 class JointConditions:
     """Evaluates the same conditions on one view of a cluster after another.
 
-    The condition `soak` counts the time since all the other conditions hold.
+    The condition `soak` counts the time since all the other conditions hold. It begins anew after
+    a time without evaluations (the host slept, or its clock was set): nobody knows what held then.
     """
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._conditions = tuple(conditions)
         self._others = tuple(each for each in conditions if each.name != SOAK)
         self._since_ms: int | None = None
+        self._evaluated_ms = 0
 
     def evaluate(self, view: View) -> tuple[Finding, ...]:
         """Evaluate every condition; the findings are in the conditions' order."""
         others = judge_all(self._others, view)
+        unbroken = 0 <= view.now_ms - self._evaluated_ms <= STALE_AFTER_MS
+        self._evaluated_ms = view.now_ms
         if verdict_of(others) is not Verdict.SATISFIED:
             self._since_ms = None
-        elif self._since_ms is None:
+        elif self._since_ms is None or not unbroken:
             self._since_ms = view.now_ms
         return judge_all(self._conditions, replace(view, satisfied_since_ms=self._since_ms))
 

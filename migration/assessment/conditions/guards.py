@@ -11,6 +11,7 @@ from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.durations import format_duration
 from migration.values.timestamps import utc_text
 
@@ -98,7 +99,8 @@ KINDS: Final = (
     Kind(
         name=SOAK,
         explains="All other conditions of the same guards or gate have held for this time without"
-        " a break.",
+        f" a break. More than {STALE_AFTER_MS // 1000} s in which nothing was evaluated (the host"
+        " slept, its clock was set) are a break.",
         sources=frozenset(),
         rule=_soak,
         parameters=(DURATION,),

@@ -1,10 +1,13 @@
 """A gate is believed only with facts that were asked for after it first held."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+
+import pytest
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, View
 from migration.image.summary import Phase
+from migration.observed.source_status import STALE_AFTER_MS
 from orchestrator.audit.execution.state import CheckpointState
 from orchestrator.execution.evaluation import PartEvaluator
 from orchestrator.execution.facts import FactFinder
@@ -79,19 +82,32 @@ def test_a_break_begins_the_look_anew() -> None:
     assert facts.wanted[-1] == NOW_MS + 3
 
 
-def test_soak_counts_from_when_the_others_held_and_anew_after_a_break() -> None:
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        (10_000, lambda now_ms: view(now_ms, bad="a")),
+        # Nobody looked: the host slept, or its clock was set.
+        (STALE_AFTER_MS + 1, view),
+        (-5_000, view),
+    ],
+)
+def test_soak_counts_from_when_the_others_held_and_anew_after_a_break(
+    breaks: tuple[int, Callable[[int], View]],
+) -> None:
     facts = FakeFacts()
     facts.asked_ms = NOW_MS * 2
     evaluator = PartEvaluator(facts)
     both = [condition("a"), condition("soak")]
-    assert not evaluator.evaluate(AT, "opens_when", both, view(), {}).holds
-    assert evaluator.evaluate(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
-    broken = view(NOW_MS + 61_000, bad="a")
-    assert evaluator.evaluate(AT, "opens_when", both, broken, {}).verdict is Verdict.VIOLATED
-    again = view(NOW_MS + 62_000)
-    assert evaluator.evaluate(AT, "opens_when", both, again, {}).verdict is Verdict.WAITING
-    later = view(NOW_MS + 122_000)
-    assert evaluator.evaluate(AT, "opens_when", both, later, {}).holds
+
+    def held(now_ms: int) -> list[bool]:
+        times = range(now_ms, now_ms + 61_000, 10_000)
+        return [evaluator.evaluate(AT, "opens_when", both, view(at), {}).holds for at in times]
+
+    assert held(NOW_MS) == [False] * 6 + [True]
+    after_ms, broken = breaks
+    at = NOW_MS + 60_000 + after_ms
+    assert not evaluator.evaluate(AT, "opens_when", both, broken(at), {}).holds
+    assert held(at + 1000) == [False] * 6 + [True]
 
 
 def test_soak_of_one_orchestrator_is_not_another_ones() -> None:
