@@ -443,7 +443,7 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
 
 
 def _require_no_throttle(asked: _Asked, file: Path) -> None:
-    """Raise GateNotMetError if a `move apply` that was killed left its throttle."""
+    """Raise GateNotMetError if a run, which goes on or was killed, has its throttle in force."""
     path = asked.config.state_dir / AUDIT_FILE
     if not path.exists():
         return
@@ -452,8 +452,9 @@ def _require_no_throttle(asked: _Asked, file: Path) -> None:
     if left:
         ids = ", ".join(map(str, sorted(left)))
         raise GateNotMetError(
-            f"{asked.entry.name}: an earlier run left its throttle on broker {ids}: kraftgate move"
-            f" apply {file}, or move cancel, restores what was set before"
+            f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
+            f" if it was killed, kraftgate move apply {file}, or move cancel, restores what was set"
+            " before"
         )
 
 
