@@ -452,9 +452,9 @@ def _require_no_throttle(asked: _Asked, file: Path) -> None:
     if left:
         ids = ", ".join(map(str, sorted(left)))
         raise GateNotMetError(
-            f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
-            f" if it was killed, kraftgate move apply {file}, or move cancel, restores what was set"
-            " before"
+            f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its"
+            f" end; if it was killed, kraftgate move apply {file}, or move cancel, restores what"
+            " was set before"
         )
 
 

@@ -1,10 +1,15 @@
 """The commands of `kraftgate`: the module of each, and the line that `kraftgate --help` shows."""
 
+import atexit
+import gc
 from typing import Final
 
 import click
 
 from orchestrator.cli.framework import LazyCommand, Program
+
+# At its end Python searches all modules for garbage: a sixth of the time of a short command.
+atexit.register(gc.freeze)
 
 _COMMANDS: Final = (
     ("abort", "execution", "End the execution where it is; nothing is undone."),
