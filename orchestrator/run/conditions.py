@@ -23,7 +23,7 @@ from orchestrator.run.assessed import Tick
 class JointConditions:
     """Evaluates the same conditions on one view of a cluster after another.
 
-    The condition `soak` counts the time since all the other conditions hold. It begins anew after
+    The condition `soak` counts the time since all the other conditions hold. It starts again after
     a time without evaluations (the host slept, or its clock was set): nobody knows what held then.
     """
 

@@ -84,9 +84,13 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
     return {
         "a": lambda: replay.run(QUICK if quick else MILLION, folder("a"), kraftgate, runs),
         "b": lambda: wire.run(generate(shape, folder("b"))[0], runs),
-        "c": lambda: latency.run(folder("c"), kraftgate, runs, arguments.seconds),
+        "c": lambda: latency.run(
+            folder("c"), kraftgate, runs, arguments.seconds, may_be_late=quick
+        ),
         "d": lambda: idle.run(folder("d"), kraftgate, runs, arguments.minutes),
-        "e": lambda: console.run(folder("e"), kraftgate, runs, arguments.seconds),
+        "e": lambda: console.run(
+            folder("e"), kraftgate, runs, arguments.seconds, may_be_late=quick
+        ),
         "f": lambda: page.run(
             folder("f"), kraftgate, runs, arguments.seconds, QUICK if quick else MILLION
         ),

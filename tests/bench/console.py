@@ -82,8 +82,12 @@ class _Page:
                     self.sent.append(float(len(line)))
 
 
-def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figure]:
+def run(
+    home: Path, kraftgate: Path, runs: int, duration_s: float, *, may_be_late: bool
+) -> list[Figure]:
     """Measure each rate `runs` times for `duration_s` seconds on one running Kraftgate.
+
+    `may_be_late`: the rates need not be reached.
 
     Raises:
         MeasuringFailed: the lab, the load, Kraftgate or its console failed.
@@ -98,7 +102,7 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
                 page = _Page(_address(follower))
                 broker.create_topic(PARTITIONS)
                 for rate in RATES:
-                    load = Load(broker, rate, PARTITIONS)
+                    load = Load(broker, rate, PARTITIONS, may_be_late=may_be_late)
                     load.run(WARM_S)
                     measured = [_run(load, log, page, duration_s) for _ in range(runs)]
                     figures += _figures(rate, measured)

@@ -6,12 +6,17 @@ The other parts take minutes also when they are small: `python -m tests.bench --
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from tests.bench.latency import Load
+from tests.bench.measure import MeasuringFailed
 from tests.bench.plots import draw
 from tests.bench.result import Figure, table
+from tests.bench.stub_broker import StubBroker
 
 _SHORT = ("--quick", "--runs", "1", "--seconds", "2", "--minutes", "0.1")
 _MARKS = {
@@ -41,6 +46,23 @@ def test_a_part_measures(part: str, tmp_path: Path) -> None:
     assert {each["part"] for each in figures} == {part}
     assert all(each["runs"] for each in figures)
     assert list(file.with_suffix("").glob(f"{part}-*.svg"))
+
+
+class _SlowBroker:
+    """Takes longer than a load allows, as the controller of a busy machine does."""
+
+    def assign(self, partitions: range, directory: int) -> None:
+        del partitions, directory
+        time.sleep(0.25)
+
+
+def test_only_a_rate_that_is_judged_must_be_reached() -> None:
+    def load(*, may_be_late: bool) -> Load:
+        return Load(cast("StubBroker", _SlowBroker()), 100, 1000, may_be_late=may_be_late)
+
+    with pytest.raises(MeasuringFailed, match="the rate was not reached"):
+        load(may_be_late=False).run(0.1)
+    assert load(may_be_late=True).run(0.1) == 10
 
 
 def test_a_figure_is_judged_by_its_bound_and_drawn(tmp_path: Path) -> None:
