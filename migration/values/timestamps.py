@@ -1,4 +1,4 @@
-"""Formats timestamps (ms since 1970, UTC) for operators and JSON, and limits their range.
+"""Formats and compares timestamps (ms since 1970, UTC), and limits their range.
 
 A timestamp from another program is any 64-bit number. Each of them can be formatted; a year
 outside 0 to 9999 has a sign and at least six digits, as ECMAScript and ISO 8601 expand it
@@ -19,6 +19,15 @@ _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 _CYCLE_YEARS: Final = 400
 _CYCLE_MS: Final = 146_097 * 86_400_000
 """The Gregorian calendar repeats after 400 years."""
+
+
+def is_unbroken(before_ms: int, now_ms: int, gap_ms: int) -> bool:
+    """Return whether at most `gap_ms` passed between two ticks, and the clock was not set back.
+
+    >>> is_unbroken(0, 5, 5), is_unbroken(0, 6, 5), is_unbroken(1, 0, 5)
+    (True, False, False)
+    """
+    return 0 <= now_ms - before_ms <= gap_ms
 
 
 def within(timestamp_ms: int) -> int:

@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.framework import LazyCommand, Program
 
-# At its end Python searches all modules for garbage: a sixth of the time of a short command.
+# When a process ends, Python searches all modules for garbage: a sixth of a short command.
 atexit.register(gc.freeze)
 
 _COMMANDS: Final = (

@@ -16,6 +16,7 @@ from migration.assessment.conditions import (
 )
 from migration.assessment.conditions.condition import absent
 from migration.observed.source_status import STALE_AFTER_MS
+from migration.values.timestamps import is_unbroken
 from orchestrator.errors import GateNotMetError, UnknownIdError
 from orchestrator.run.assessed import Tick
 
@@ -23,8 +24,9 @@ from orchestrator.run.assessed import Tick
 class JointConditions:
     """Evaluates the same conditions on one view of a cluster after another.
 
-    The condition `soak` counts the time since all the other conditions hold. It starts again after
-    a time without evaluations (the host slept, or its clock was set): nobody knows what held then.
+    The condition `soak` counts the time since all the other conditions hold. It starts again if
+    they were not evaluated for a while (the host slept, its clock was set): whether they held then
+    is unknown.
     """
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
@@ -36,7 +38,7 @@ class JointConditions:
     def evaluate(self, view: View) -> tuple[Finding, ...]:
         """Evaluate every condition; the findings are in the conditions' order."""
         others = judge_all(self._others, view)
-        unbroken = 0 <= view.now_ms - self._evaluated_ms <= STALE_AFTER_MS
+        unbroken = is_unbroken(self._evaluated_ms, view.now_ms, STALE_AFTER_MS)
         self._evaluated_ms = view.now_ms
         if verdict_of(others) is not Verdict.SATISFIED:
             self._since_ms = None

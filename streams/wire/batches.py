@@ -377,8 +377,8 @@ def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
             position += 1
         end = position + (length >> 1)
         start = position + len(head)
-        # An odd length is negative; after the head there are at least another and the number of
-        # headers.
+        # An odd length is negative; after the head there are at least another length and the number
+        # of headers.
         if length > _TWO_BYTES or length & 1 or end > size or start + 1 >= end:
             break
         if not begins(head, position):
@@ -405,12 +405,12 @@ def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
 
 
 def _alike(records: bytes, places: tuple[int, int, int, int], index: int, count: int) -> int:
-    """Return how many records after a plain one are plain and as long, with values as long.
+    """Return how many of the next records are plain, with the lengths of a given one.
 
     Args:
         records: All records of the batch.
-        places: Of the plain record: where it, the head behind its length, and its value begin, and
-            where it ends.
+        places: Positions in the given record: its begin, its head (after the length), its value,
+            and its end.
         index: That of the next record in the batch.
         count: How many records may be plain.
     """

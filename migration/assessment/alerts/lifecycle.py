@@ -14,6 +14,7 @@ from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import View
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
+from migration.values.timestamps import is_unbroken
 
 _SECONDS_MS: Final = 1000
 
@@ -134,7 +135,7 @@ NO_ALERTS: Final = AlertStates()
 def advance(before: AlertStates, view: View) -> AlertStates:
     """Return the alerts of the next tick."""
     now_ms = view.now_ms
-    missed = before.at_ms is None or not 0 <= now_ms - before.at_ms <= GAP_MS_MAX
+    missed = before.at_ms is None or not is_unbroken(before.at_ms, now_ms, GAP_MS_MAX)
     after: dict[str, AlertState] = {}
     for alert in alerts(view):
         was = before.all.get(alert.fingerprint)

@@ -99,8 +99,8 @@ KINDS: Final = (
     Kind(
         name=SOAK,
         explains="All other conditions of the same guards or gate have held for this time without"
-        f" a break. More than {STALE_AFTER_MS // 1000} s in which nothing was evaluated (the host"
-        " slept, its clock was set) are a break.",
+        f" a break. More than {STALE_AFTER_MS // 1000} s without an evaluation count as a break:"
+        " the host slept, or its clock was set.",
         sources=frozenset(),
         rule=_soak,
         parameters=(DURATION,),

@@ -86,7 +86,7 @@ def test_a_break_begins_the_look_anew() -> None:
     "breaks",
     [
         (10_000, lambda now_ms: view(now_ms, bad="a")),
-        # Nobody looked: the host slept, or its clock was set.
+        # No evaluation: the host slept, or its clock was set.
         (STALE_AFTER_MS + 1, view),
         (-5_000, view),
     ],
