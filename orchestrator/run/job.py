@@ -43,11 +43,16 @@ def followed(config: Config) -> Iterator[Following | None]:
     if not any(map(any, sources)):
         yield None
         return
-    job = _start(config)
+    from streams.spark.session import end_session
+
     try:
-        yield job
+        job = _start(config)
+        try:
+            yield job
+        finally:
+            job.stop()
     finally:
-        job.stop()
+        end_session()
 
 
 def _start(config: Config) -> Following:

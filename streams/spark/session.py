@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import resources
@@ -24,6 +25,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -56,6 +58,10 @@ _FIX: Final = (
     f"Spark needs Java {_RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
 _LINES_MAX: Final = 12
+_END_S_MAX: Final = 20.0
+"""Time to wait for the end of Spark's processes; the sources have 15 s of it to stop."""
+_END_POLL_S: Final = 0.02
+_log: Final = logging.getLogger(__name__)
 _MEMORY: Final = (
     "Free memory on this host, or lower `spark.driver.memory` in `run.spark.settings`; its whole"
     " output is in {log}"
@@ -170,6 +176,62 @@ def session(
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftgateDataSource)
     return spark
+
+
+def end_session() -> None:
+    """Stop Spark if it runs, and wait for its processes, which write to the state directory.
+
+    Under `spark-submit` the JVM ends after this process.
+    """
+    context = SparkContext._active_spark_context  # noqa: SLF001  # no public way
+    if context is None:
+        return
+    gateway: Any = context._gateway  # noqa: SLF001  # PySpark has no public handle
+    left: set[psutil.Process] = set()
+    with _unless_gone():
+        jvm = psutil.Process(int(gateway.jvm.java.lang.ProcessHandle.current().pid()))
+        me = psutil.Process()
+        left = {*jvm.children(recursive=True)} - {me, *me.children(recursive=True)}
+    with _unless_gone():
+        context.stop()
+    _wait_for(left)
+    if gateway.proc is not None:
+        gateway.proc.stdin.close()
+        with _unless_gone():
+            _wait_for({psutil.Process(gateway.proc.pid)})
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # of the JVM that ended
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Log an error of a JVM that has ended: its processes end by themselves."""
+    try:
+        yield
+    except (Py4JError, psutil.Error, OSError) as error:
+        _log.debug("the JVM has ended: %r", error)
+
+
+def _wait_for(processes: set[psutil.Process]) -> None:
+    deadline_s = time.monotonic() + _END_S_MAX
+    while left := {each for each in processes if _runs(each)}:
+        if time.monotonic() > deadline_s:
+            pids = ", ".join(str(each.pid) for each in left)
+            _log.warning(
+                "processes of Spark still run after %.0f s and may still write to the state"
+                " directory: %s",
+                _END_S_MAX,
+                pids,
+            )
+            return
+        time.sleep(_END_POLL_S)
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it can still write: a process that has ended may wait for its parent to notice."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def is_remote(spark: SparkSession) -> bool:

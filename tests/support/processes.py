@@ -22,3 +22,11 @@ def kill_all(doomed: Iterable[psutil.Process]) -> None:
         with suppress(psutil.NoSuchProcess):
             each.kill()
     psutil.wait_procs(doomed, timeout=120)
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether it has not ended; a zombie has, whose parent has not noticed."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

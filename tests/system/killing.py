@@ -17,7 +17,7 @@ from orchestrator.errors import ExitCode
 from streams.state.claim import claimed
 from streams.state.store import Store, StoreError
 from tests.support.polling import polls
-from tests.support.processes import kill_tree
+from tests.support.processes import kill_tree, runs
 
 CLUSTER = "lab"
 
@@ -83,8 +83,11 @@ class Killed:
     def interrupt(self) -> int:
         """Ctrl-C; the exit code."""
         assert self._process is not None
+        below = self._below()
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(180)
+        code = self._process.wait(180)
+        assert not [each for each in below if runs(each)]
+        return code
 
     def terminate_each(self) -> None:
         """What systemd does: KillMode=control-group is its default."""
@@ -108,8 +111,8 @@ class Killed:
         below = self._below()
         stop()
         code, errors = self.ended()
+        assert not [each for each in below if runs(each)]
         assert (code, "Error" in errors) == (ExitCode.DONE, False), errors
-        assert psutil.wait_procs(below, timeout=120)[1] == []
         assert not self.leftovers()
         with claimed(self.state), Store.open_readonly(self.state / "store.db") as store:
             assert store.clusters() == [CLUSTER]  # the next run can open it
