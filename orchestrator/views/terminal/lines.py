@@ -7,6 +7,7 @@ leading time is the tick that found the change; `at` in an event is the record's
 of only an age or an estimate makes no line.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from migration.assessment.assess import Assessment
@@ -95,10 +96,10 @@ def _broker_changes(before: ClusterSummary | None, assessment: Assessment) -> It
 def _hazard_changes(
     before: tuple[Hazard, ...], after: tuple[Hazard, ...], currency: Currency
 ) -> Iterator[str]:
-    known = {_which(each) for each in before}
+    was, now = Counter(map(_which, before)), Counter(map(_which, after))
     for each in after:
-        if _which(each) in known:
-            known.discard(_which(each))
+        # Two directories of one broker are two hazards with the same identity.
+        if now[_which(each)] <= was[_which(each)]:
             continue
         fields = {
             "hazard": str(each.kind),
@@ -108,7 +109,7 @@ def _hazard_changes(
             "text": each.text,
         }
         yield f"change=hazard {pairs(fields)}"
-    for kind, broker in sorted(known, key=str):
+    for kind, broker in sorted(was.keys() - now.keys(), key=str):
         end = {"over": True} if is_end_known(kind, currency) else {"known": False}
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 

@@ -386,3 +386,17 @@ def test_the_screen_can_be_kept_as_a_picture(tmp_path: Path) -> None:
     save_svg(picture(assessed(HYBRID, NOW_MS), 100), file)
     assert "HELD" in file.read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["run.svg"]
+
+
+def test_two_failed_directories_of_a_broker_are_printed_once() -> None:
+    def failed(*paths: str) -> ClusterRead:
+        dirs = [LogDirSeen(f"/d{n}", 0, None, None, 0, 0, 0, 0, None, None) for n in range(3)]
+        seen = [each._replace(error=56) if each.path in paths else each for each in dirs]
+        disks = DisksImage(brokers={1: BrokerDisks(id=1, answered_ms=1, log_dirs=tuple(seen))})
+        summary = replace(cluster(Phase.HYBRID, migrating(1)), disks=disks)
+        return replace(HYBRID, summary=summary)
+
+    one, two = assessed(failed("/d0"), NOW_MS), assessed(failed("/d0", "/d1"), NOW_MS)
+    printed = [each for each in changes(one, two) if "hazard=restart_loses_replicas" in each]
+    assert [path in line for path, line in zip(("/d0", "/d1"), printed, strict=True)] == [True] * 2
+    assert changes(two, assessed(failed("/d0", "/d1"), NOW_MS + 250)) == []
