@@ -192,7 +192,8 @@ def assess(snapshot: Snapshot) -> Assessment:
 
 def _view(snapshot: Snapshot, currency: Currency) -> View:
     execution, polled = snapshot.execution, snapshot.polled
-    near = None if execution is None or execution.outcome else execution.finalize_is_near
+    active = None if execution is None or execution.outcome else execution
+    rolls_back = snapshot.summary.rolls_back or (active is not None and active.path is not None)
     return View(
         summary=snapshot.summary,
         now_ms=snapshot.now_ms,
@@ -200,7 +201,13 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         not_current=currency.not_current,
         configured=snapshot.configured,
         sources=snapshot.sources,
-        hazards=hazards(snapshot.summary, snapshot.now_ms, currency, finalize_is_near=near),
+        hazards=hazards(
+            snapshot.summary,
+            snapshot.now_ms,
+            currency,
+            finalize_is_near=None if active is None else active.finalize_is_near,
+            rolls_back=rolls_back,
+        ),
         topics=_known(polled.topics),
         settings=_known(polled.settings),
         quorum=_known(polled.quorum),
@@ -208,6 +215,7 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         external=polled.external,
         phase_began_ms=snapshot.phase_began_ms,
         execution=execution,
+        rolls_back=rolls_back,
     )
 
 
@@ -275,7 +283,8 @@ def _unprocessed(snapshot: Snapshot, source: DataSource) -> str | None:
     journal = snapshot.journals.get(source)
     if journal is None:
         return None
-    late = journal.unread_ms is not None and snapshot.now_ms - journal.unread_ms > STALE_AFTER_MS
+    unread_ms = journal.unread_ms
+    late = unread_ms is not None and abs(snapshot.now_ms - unread_ms) > STALE_AFTER_MS
     return UNREAD_FACTS if late or journal.last is None else None
 
 
@@ -305,4 +314,6 @@ def _polled_not_current(snapshot: Snapshot) -> Mapping[DataSource, str]:
             found[source] = answer.why
         elif snapshot.now_ms - answer.at_ms > oldest_ms:
             found[source] = f"the last answer is older than {duration_text(oldest_ms)}"
+        elif answer.at_ms - snapshot.now_ms > oldest_ms:
+            found[source] = "the clock was set back after the last answer"
     return found

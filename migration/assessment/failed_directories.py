@@ -21,6 +21,7 @@ from migration.observed.log_dirs import (
     DisksImage,
     LogDirState,
     is_bad,
+    is_undescribed,
 )
 from migration.observed.zookeeper import ZooKeeperImage
 
@@ -121,9 +122,9 @@ def state_of(
     """Return the state of one of a broker's directories; `failed`: at least the broker's."""
     if any((each.broker, each.path) == (disks.id, log_dir.path) for each in failed):
         return LogDirState.OFFLINE
-    if disks.unreachable is None or log_dir.readable:
-        return LogDirState.ONLINE
-    return LogDirState.UNKNOWN
+    if is_undescribed(log_dir) or (disks.unreachable is not None and not log_dir.readable):
+        return LogDirState.UNKNOWN
+    return LogDirState.ONLINE
 
 
 def _by_path_and_id(
@@ -236,10 +237,15 @@ def _missed(
     return DirectoryFailed(broker=None, channels=(Channel.ZNODE,), since_ms=missed_ms, among=among)
 
 
-def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
-    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all."""
+def danger(broker: BrokerSummary | None, phase: Phase, *, rolls_back: bool = False) -> str | None:
+    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all.
+
+    `rolls_back`: a broker in KRaft mode restarts in migration mode next.
+    """
     if broker is None or (phase is Phase.ZOOKEEPER and broker.mode is not Mode.KRAFT):
         return harm(Mode.ZOOKEEPER, ())
+    if rolls_back:
+        return harm(Mode.MIGRATING, ())
     return harm(broker.mode, {state for state, count in broker.replicas.items() if count})
 
 
@@ -269,13 +275,20 @@ def restart_advice(broker: int, harms: str | None) -> str:
     """Return what a restart of a broker with a bad directory does; `harms`: of `harm`."""
     if harms is None:
         return (
-            f"broker {broker} serves its other directories; a restart loses no replica, and"
-            " after the replacement one is needed so that the broker uses the directory again"
+            f"broker {broker} serves its other directories; a restart in KRaft mode loses no"
+            " replica, and after the replacement one is needed so that the broker uses the"
+            " directory again"
         )
     return f"do not restart broker {broker} before: its replicas there {harms}"
 
 
-def advice(failed: DirectoryFailed, broker: BrokerSummary | None, phase: Phase) -> tuple[str, str]:
+def advice(
+    failed: DirectoryFailed,
+    broker: BrokerSummary | None,
+    phase: Phase,
+    *,
+    rolls_back: bool = False,
+) -> tuple[str, str]:
     """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
 
     Headline, hazards, alerts and `what-if` give this advice. It agrees with `danger`: while a
@@ -292,7 +305,7 @@ def advice(failed: DirectoryFailed, broker: BrokerSummary | None, phase: Phase) 
         if failed.directory is None
         else f"directory {failed.directory}"
     )
-    harms = danger(broker, phase)
+    harms = danger(broker, phase, rolls_back=rolls_back)
     verb = "Replace" if harms is None else "Restore"
     action = f"{verb} the disk of broker {failed.broker}: {where} is {failed.how}"
     return action, restart_advice(failed.broker, harms)

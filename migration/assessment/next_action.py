@@ -177,7 +177,7 @@ def _failed_directory(view: View) -> NextAction | None:
         if each.is_inferred:
             continue
         broker = None if each.broker is None else brokers.get(each.broker)
-        text, why = advice(each, broker, view.summary.phase)
+        text, why = advice(each, broker, view.summary.phase, rolls_back=view.rolls_back)
         return NextAction(
             need=Need.WRONG,
             text=text,

@@ -373,9 +373,8 @@ def _zookeeper_mode_waits(
     """
     if summary.phase not in _RESTARTS:
         return
-    reverted = [each.id for each in summary.brokers if each.reverted]
-    if reverted and summary.phase is Phase.HYBRID:
-        yield _rolling_back(reverted)
+    if summary.rolls_back:
+        yield _rolling_back([each.id for each in summary.brokers if each.reverted])
         return
     although = " although the migration is finalized" if summary.phase in WITHOUT_ZOOKEEPER else ""
     for broker in summary.brokers:

@@ -273,6 +273,11 @@ class ClusterSummary:
             return None
         return sum(each.replicas for each in disks.log_dirs)
 
+    @property
+    def rolls_back(self) -> bool:
+        """Whether a broker went from KRaft mode back to migration mode, and others may follow."""
+        return self.phase is Phase.HYBRID and any(each.reverted for each in self.brokers)
+
     def stalled(self, now_ms: int, stall_after_ms: int) -> frozenset[int]:
         """Return the ids of the stalled brokers."""
         return frozenset(e.id for e in self.brokers if e.is_stalled(now_ms, stall_after_ms))

@@ -162,6 +162,15 @@ def is_bad(log_dir: LogDirSeen) -> bool:
     return log_dir.error == STORAGE_ERROR or log_dir.readable is False
 
 
+def is_undescribed(log_dir: LogDirSeen) -> bool:
+    """Return whether the broker could not describe it, and nothing else shows that it is usable.
+
+    ReplicaManager.describeLogDirs reports any other error than an offline directory, such as that
+    of a disk that has just failed, as that of the request.
+    """
+    return log_dir.error not in (0, STORAGE_ERROR) and log_dir.readable is not True
+
+
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
     """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.LOG_DIRS, fact.seen_ms)

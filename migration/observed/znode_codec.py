@@ -42,7 +42,9 @@ class MigrationZnode:
 
     Attributes:
         offset: metadata offset up to which ZooKeeper was written; positive after the copy.
-        written_ms: ZooKeeper's time of the last observed write.
+        written_ms: time of the last observed write. By ZooKeeper's clock, but within the bounds
+            that Kraftgate observed by its own: the two clocks may differ.
+        observed_ms: when this content was last read; 0: by an earlier version of Kraftgate.
     """
 
     offset: int
@@ -50,6 +52,7 @@ class MigrationZnode:
     controller_epoch: int
     metadata_epoch: int
     written_ms: int
+    observed_ms: int = 0
 
     @property
     def is_copied(self) -> bool:
@@ -180,10 +183,13 @@ def controller_epoch_of(data: bytes) -> int:
     return whole(data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
 
 
-def migration_of(data: bytes, written_ms: int) -> MigrationZnode:
+def migration_of(data: bytes, written_ms: int, observed_ms: int) -> MigrationZnode:
     """Return the content of `/migration` (MigrationZNode).
 
-    `written_ms`: ZooKeeper's time of the write.
+    Args:
+        data: the content.
+        written_ms: ZooKeeper's time of the write.
+        observed_ms: Kraftgate's time of the read.
 
     Raises:
         Unreadable: the data has another format.
@@ -194,7 +200,8 @@ def migration_of(data: bytes, written_ms: int) -> MigrationZnode:
         controller_id=_int32(content, "kraft_controller_id"),
         controller_epoch=_int32(content, "kraft_controller_epoch"),
         metadata_epoch=_int32(content, "kraft_metadata_epoch"),
-        written_ms=written_ms,
+        written_ms=min(written_ms, observed_ms),
+        observed_ms=observed_ms,
     )
 
 

@@ -57,7 +57,7 @@ class ZooKeeperImage:
         held_by: the last holder of /controller, even if the znode is deleted.
         found_at_takeover: the offset in /migration when a KRaft controller claimed /controller from
             a broker; None: that was not observed, or a broker holds it.
-        controller_epoch_ms: ZooKeeper's time of its last write.
+        controller_epoch_ms: ZooKeeper's time of its last write, at most Kraftgate's of its read.
         migration_copied: the last content of /migration that marked the copy as complete, even if
             the znode was deleted or changed since then.
         brokers: by id.
@@ -177,7 +177,8 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> 
         return _controller(image, fact, collected)
     if path == CONTROLLER_EPOCH:
         epoch = znode_codec.controller_epoch_of(fact.data)
-        return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
+        written_ms = min(fact.mtime_ms, fact.seen_ms)  # the two clocks may differ
+        return replace(image, controller_epoch=epoch, controller_epoch_ms=written_ms)
     if path == MIGRATION:
         return _migration(image, fact, collected)
     if path == REASSIGN_PARTITIONS:
@@ -231,8 +232,10 @@ def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
 
 
 def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
-    now = znode_codec.migration_of(fact.data, fact.mtime_ms)
+    now = znode_codec.migration_of(fact.data, fact.mtime_ms, fact.seen_ms)
     was = image.migration
+    if was is not None and was.text != now.text:  # written since the last read
+        now = replace(now, written_ms=max(now.written_ms, min(was.observed_ms, now.observed_ms)))
     if was is None:
         collected.add(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
     elif now.is_copied and not was.is_copied:

@@ -72,7 +72,7 @@ def _labels(one: DirectoryFailed) -> Mapping[str, str]:
 def _description(view: View, one: DirectoryFailed) -> str:
     """Return the advice that the headline gives, with the cluster's name."""
     broker = None if one.broker is None else broker_of(view, one.broker)
-    action, why = advice(one, broker, view.summary.phase)
+    action, why = advice(one, broker, view.summary.phase, rolls_back=view.rolls_back)
     return f"{view.cluster}: {action}. {why[:1].upper()}{why[1:]}."
 
 

@@ -21,10 +21,14 @@ from migration.image.summary import (
     Mode,
     Phase,
 )
-from migration.observed.log_dirs import BrokerDisks
+from migration.observed.log_dirs import BrokerDisks, is_undescribed
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.values.durations import duration_text
 from migration.values.evidence import bounded
+
+COMPARED_MS_MAX: Final = 180_000
+"""A comparison runs every 30 s, and may take longer in a large cluster."""
 
 _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 
@@ -198,6 +202,8 @@ def hazards_not_known(
         reason = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {reason} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
+    elif of_it and subject is not None:
+        found += _comparison_not_known(view)
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
     if subject in (None, Action.RESTART):
@@ -205,6 +211,26 @@ def hazards_not_known(
     if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
         found += _dual_write_not_known(view)
     return found
+
+
+def _comparison_not_known(view: View) -> tuple[str, ...]:
+    """Return why it is unknown whether ZooKeeper and the metadata log differ now."""
+    if zookeeper_of(view) is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return ()
+    why = comparison_not_known(view.summary.content, view.now_ms, "ZooKeeper's content")
+    return () if why is None else (why,)
+
+
+def comparison_not_known(compared: Compared, now_ms: int, what: str) -> str | None:
+    """Return why a comparison with the metadata log is not current; None: it is."""
+    if compared.at_ms is None:
+        return f"{what} was not compared with the metadata log yet"
+    if now_ms - compared.at_ms > COMPARED_MS_MAX:
+        limit = duration_text(COMPARED_MS_MAX)
+        return f"{what} was last compared with the metadata log more than {limit} ago"
+    if compared.at_ms - now_ms > COMPARED_MS_MAX:
+        return f"the clock was set back after {what} was compared with the metadata log"
+    return None
 
 
 _SHOWN_BY_ZNODES: Final = (
@@ -229,8 +255,8 @@ def _znodes_not_known(view: View) -> Iterator[str]:
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
     """Yield the brokers that may have a failed directory, while the disks are current.
 
-    They never described their directories, or are down with replicas of unknown directories, or may
-    have written a missed notification.
+    They never described their directories or cannot describe one, are down with replicas of unknown
+    directories, or may have written a missed notification.
     """
     if not_known(view, DataSource.LOG_DIRS) is not None or view.summary.disks is None:
         return
@@ -245,6 +271,12 @@ def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
                 f"whether the log directories of broker {id_} are readable: it is down with"
                 f" replicas that have no known directory ({disks.unreachable})"
             )
+        for log_dir in disks.log_dirs if disks is not None else ():
+            if is_undescribed(log_dir):
+                yield (
+                    f"whether {log_dir.path} of broker {id_} is readable: it has error code"
+                    f" {log_dir.error}"
+                )
     for each in view.failed:
         if each.broker is None and asked & {*each.among}:
             yield f"which broker a log directory failed on: not described since: {ids(each.among)}"

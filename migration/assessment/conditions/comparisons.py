@@ -2,17 +2,14 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count, unread
+from migration.assessment.conditions.authority import comparison_not_known, count, unread
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
-from migration.values.durations import duration_text
 
-COMPARED_MS_MAX: Final = 180_000
-"""A comparison runs every 30 s, and may take longer in a large cluster."""
 _CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
@@ -28,11 +25,8 @@ def _disks_agree(view: View) -> Finding:
 
 
 def _equal(view: View, compared: Compared, what: str) -> Finding:
-    if compared.at_ms is None:
-        return unknown(f"{what} was not compared with the metadata log yet")
-    if view.now_ms - compared.at_ms > COMPARED_MS_MAX:
-        limit = duration_text(COMPARED_MS_MAX)
-        return unknown(f"{what} was last compared with the metadata log more than {limit} ago")
+    if (why := comparison_not_known(compared, view.now_ms, what)) is not None:
+        return unknown(why)
     if compared.lasting:
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(compared.lasting.items()))
         lines = [_line(each) for each in compared.named]

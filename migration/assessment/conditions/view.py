@@ -163,6 +163,7 @@ class View:
         execution: None: no runbook is executed.
         satisfied_since_ms: since when all other conditions of the same gate have held without a
             break; None: they do not hold. For `soak`.
+        rolls_back: whether brokers in KRaft mode restart in migration mode next, in a rollback.
         stalled: the brokers that are held and make no progress.
         failed: the failed log directories.
     """
@@ -182,6 +183,7 @@ class View:
     phase_began_ms: int | None = None
     execution: Execution | None = None
     satisfied_since_ms: int | None = None
+    rolls_back: bool = False
     stalled: frozenset[int] = field(init=False)
     failed: tuple[DirectoryFailed, ...] = field(init=False)
 

@@ -21,6 +21,7 @@ def hazards(
     currency: Currency,
     *,
     finalize_is_near: bool | None = None,
+    rolls_back: bool = False,
 ) -> tuple[Hazard, ...]:
     """Return each hazard in the known data. Unknown data is never treated as safe: see waits.
 
@@ -29,27 +30,33 @@ def hazards(
         now_ms: By the wall clock.
         currency: Of the sources; `migration.assessment.hazards.hazard` has the rule.
         finalize_is_near: Whether the runbook is about to finalize; None: no runbook is executed.
+        rolls_back: Whether brokers in KRaft mode restart in migration mode next.
     """
     found = sorted(
-        _all(summary, now_ms, currency, finalize_is_near),
+        _all(summary, now_ms, currency, finalize_is_near, rolls_back=rolls_back),
         key=lambda each: (_RANK[each.kind], each.broker or 0, each.text),
     )
     return tuple(dated(each, currency) for each in found)
 
 
 def _all(
-    summary: ClusterSummary, now_ms: int, currency: Currency, finalize_is_near: bool | None
+    summary: ClusterSummary,
+    now_ms: int,
+    currency: Currency,
+    finalize_is_near: bool | None,
+    *,
+    rolls_back: bool,
 ) -> Iterator[Hazard]:
     disks = summary.disks or DisksImage()
     zookeeper = summary.zookeeper or ZooKeeperImage()
     yield from _records_lost(disks.losses)
     failed = failed_directories(summary)
-    yield from directories.restart_loses_replicas(summary, disks, failed)
+    yield from directories.restart_loses_replicas(summary, disks, failed, rolls_back=rolls_back)
     yield from directories.halted_in_migration(disks, failed)
-    yield from directories.broker_shuts_down(summary, disks, failed, now_ms)
+    yield from directories.broker_shuts_down(summary, disks, failed, now_ms, rolls_back=rolls_back)
     yield from directories.replicas_recreated(summary)
     yield from directories.directory_failed_under_pending(summary)
-    yield from directories.one_directory_left(summary, disks, failed)
+    yield from directories.one_directory_left(summary, disks, failed, rolls_back=rolls_back)
     yield from directories.future_replica_stuck(disks)
     yield from directories.directory_ids(summary, disks)
     yield from phases.finalize(summary, is_near=finalize_is_near)

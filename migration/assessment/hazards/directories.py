@@ -46,7 +46,11 @@ _WAY_BACK: Final = (
 
 
 def restart_loses_replicas(
-    summary: ClusterSummary, disks: DisksImage, failed: Iterable[DirectoryFailed]
+    summary: ClusterSummary,
+    disks: DisksImage,
+    failed: Iterable[DirectoryFailed],
+    *,
+    rolls_back: bool,
 ) -> Iterator[Hazard]:
     """Yield the failed directories that make a restart lose replicas (H1, H2, H3, before)."""
     brokers = {each.id: each for each in summary.brokers}
@@ -54,10 +58,10 @@ def restart_loses_replicas(
         if each.broker is None or each.is_inferred:
             continue
         broker = brokers.get(each.broker)
-        does = danger(broker, summary.phase)
+        does = danger(broker, summary.phase, rolls_back=rolls_back)
         if does is not None:
             one = disks.brokers.get(each.broker, BrokerDisks(id=each.broker))
-            action, _ = advice(each, broker, summary.phase)
+            action, _ = advice(each, broker, summary.phase, rolls_back=rolls_back)
             yield _restart_hazard(each, one, broker, does, action)
 
 
@@ -140,7 +144,12 @@ def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) ->
 
 
 def broker_shuts_down(
-    summary: ClusterSummary, disks: DisksImage, failed: Iterable[DirectoryFailed], now_ms: int
+    summary: ClusterSummary,
+    disks: DisksImage,
+    failed: Iterable[DirectoryFailed],
+    now_ms: int,
+    *,
+    rolls_back: bool,
 ) -> Iterator[Hazard]:
     """Yield the brokers in KRaft mode with a failed directory that no controller has recorded.
 
@@ -166,7 +175,8 @@ def broker_shuts_down(
         timeout_ms = one.failure_timeout_ms or FAILURE_TIMEOUT_MS
         deadline_ms = max(since.values()) + timeout_ms
         is_assumed = one.failure_timeout_ms is None
-        restart = restart_advice(broker.id, danger(broker, summary.phase))
+        harms = danger(broker, summary.phase, rolls_back=rolls_back)
+        restart = restart_advice(broker.id, harms)
         yield Hazard(
             kind=HazardKind.BROKER_SHUTS_DOWN,
             severity=Severity.WARNING,
@@ -259,7 +269,11 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def one_directory_left(
-    summary: ClusterSummary, disks: DisksImage, failed: Sequence[DirectoryFailed]
+    summary: ClusterSummary,
+    disks: DisksImage,
+    failed: Sequence[DirectoryFailed],
+    *,
+    rolls_back: bool,
 ) -> Iterator[Hazard]:
     """Yield the brokers with one directory left: without any directory the broker halts.
 
@@ -276,7 +290,9 @@ def one_directory_left(
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
         advised = [
-            advice(each, brokers.get(id_), summary.phase) for each in own if not each.is_inferred
+            advice(each, brokers.get(id_), summary.phase, rolls_back=rolls_back)
+            for each in own
+            if not each.is_inferred
         ]
         actions = ". ".join(dict.fromkeys(action for action, _ in advised))
         yield Hazard(

@@ -112,10 +112,13 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
 def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
     """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
-    Data that was read after a gap (a restart, a lost session) was written before it: a controller
-    that writes does so within `BEACON_STALE_MS`.
+    A write of the future was observed before this host's clock was set back. Data that was read
+    after a gap (a restart, a lost session) was written before it: a controller that writes does so
+    within `BEACON_STALE_MS`.
     """
     found, seen_ms = zookeeper.migration, zookeeper.seen_ms
+    if found is not None and found.written_ms - now_ms > BEACON_STALE_MS:
+        return "whether ZooKeeper is written: its last write is in the future, see the clocks"
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
     if seen_ms is not None and now_ms - seen_ms > BEACON_STALE_MS:

@@ -5,11 +5,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from migration.assessment.failed_directories import Channel, DirectoryFailed, failed_directories
+from migration.assessment.failed_directories import (
+    Channel,
+    DirectoryFailed,
+    failed_directories,
+    state_of,
+)
 from migration.comparison.result import Compared, Identity
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks, CutOff
+from migration.observed.log_dirs import BrokerDisks, CutOff, LogDirState
 from migration.observed.znode_codec import ZkBroker
 from migration.observed.zookeeper import ZooKeeperImage
 from tests.migration.assessment.conditions.views import (
@@ -282,3 +287,9 @@ def test_it_has_the_best_known_name(one: DirectoryFailed, name: str) -> None:
 def test_zookeeper_that_was_never_read_shows_no_halt() -> None:
     unread = replace(down(), zookeeper=ZooKeeperImage(ever=frozenset({1})))
     assert failed_directories(unread) == ()
+
+
+def test_a_directory_that_its_broker_cannot_describe_is_not_online() -> None:
+    odd = disks(2, directory("/d1", error=-1), directory("/d2"))
+    states = [state_of(each, odd, ()) for each in odd.log_dirs]
+    assert states == [LogDirState.UNKNOWN, LogDirState.ONLINE]

@@ -140,7 +140,7 @@ def test_a_failed_directory_comes_before_the_checkpoint() -> None:
 @pytest.mark.parametrize(
     ("broker", "does"),
     [
-        (kraft(1), "a restart loses no replica"),
+        (kraft(1), "a restart in KRaft mode loses no replica"),
         (migrating(1), "do not restart broker 1 before"),
         (held(1), "do not restart broker 1 before"),
     ],
@@ -152,6 +152,23 @@ def test_the_advice_about_a_restart_agrees_with_the_hazard(
     assert does in found.next.why
     kinds = {str(each.kind) for each in found.hazards if each.broker == 1}
     assert ("restart_loses_replicas" in kinds) is ("do not restart" in does)
+
+
+@pytest.mark.parametrize(
+    ("summary", "path"),
+    [
+        (cluster(Phase.DUAL_WRITE, kraft(1), kraft(2)), "from-kraft"),
+        (cluster(Phase.HYBRID, kraft(1), replace(migrating(2), reverted=True)), None),
+    ],
+)
+def test_in_a_rollback_a_broker_in_kraft_mode_is_not_safe_to_restart(
+    summary: ClusterSummary, path: str | None
+) -> None:
+    """It restarts in migration mode: H1."""
+    found = assessed(failed(summary, 1), replace(EXECUTION, path=path))
+    assert found.next.headline.startswith("Restore the disk of broker 1")
+    assert "do not restart broker 1 before" in found.next.why
+    assert "restart_loses_replicas" in {str(each.kind) for each in found.hazards}
 
 
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:

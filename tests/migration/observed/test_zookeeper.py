@@ -246,3 +246,14 @@ def test_the_time_of_the_controllers_epoch_is_zookeepers() -> None:
     image, _ = observed(znode("/controller_epoch", b"4", 7000))
     assert image.zookeeper is not None
     assert (image.zookeeper.controller_epoch, image.zookeeper.controller_epoch_ms) == (4, 7000)
+
+
+@pytest.mark.parametrize("ahead_ms", [300_000, -300_000])
+def test_a_write_is_dated_by_what_was_observed_if_the_clocks_differ(ahead_ms: int) -> None:
+    def read(offset: int, seen_ms: int) -> ZnodeSeen:
+        return migration(offset, seen_ms + ahead_ms)._replace(seen_ms=seen_ms)
+
+    image, _ = observed(read(283, 1_000_000), read(290, 1_005_000))
+    assert image.zookeeper is not None
+    assert image.zookeeper.migration is not None
+    assert 1_000_000 <= image.zookeeper.migration.written_ms <= 1_005_000

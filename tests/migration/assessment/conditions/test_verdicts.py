@@ -64,6 +64,12 @@ def missed(ms_ago: int, **changes: object) -> View:
     return seen(*BROKERS[:2], broker(3, Mode.ZOOKEEPER), zookeeper=image, **changes)
 
 
+UNDESCRIBED = all_disks(disks(1), disks(2), disks(3, directory("/d1", error=-1), directory("/d2")))
+"""Broker 3 cannot describe a directory, for another reason than error 56."""
+OF_THE_FUTURE = migration(written_ms=NOW + 60_000)
+"""It was written before the clock was set back."""
+
+
 class Case(NamedTuple):
     text: str
     verdict: Verdict
@@ -400,6 +406,11 @@ CASES = (
     ),
     Case("no_migration_znode", UNKNOWN, stale(ZOOKEEPER)),
     Case("dual_write_alive", SATISFIED, view()),
+    Case("dual_write_alive", UNKNOWN, seen(zookeeper=zookeeper(migration=OF_THE_FUTURE))),
+    Case("no_hazard(finalize)", UNKNOWN, seen(zookeeper=zookeeper(migration=OF_THE_FUTURE))),
+    Case("no_hazard(finalize)", UNKNOWN, seen(content=Compared())),
+    Case("no_hazard(content_differs)", UNKNOWN, seen(content=Compared())),
+    Case("no_hazard(finalize)", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW - 200_000))),
     Case("dual_write_alive", WAITING, seen(phase=Phase.COPYING)),
     Case("dual_write_alive", VIOLATED, seen(phase=Phase.FINALIZED)),
     Case(
@@ -417,6 +428,7 @@ CASES = (
     Case("content_equal", UNKNOWN, seen(content=UNREAD)),
     Case("content_equal", VIOLATED, seen(content=replace(UNREAD, lasting=DIFFERENT.lasting))),
     Case("content_equal", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW - 200_000))),
+    Case("content_equal", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW + 200_000))),
     Case("content_equal", UNKNOWN, stale(ZOOKEEPER)),
     Case("disks_agree", SATISFIED, view()),
     Case("disks_agree", WAITING, seen(places=replace(COMPARED, differing=2))),
@@ -425,6 +437,8 @@ CASES = (
     Case("no_hazard(restart, 3)", SATISFIED, view()),
     Case("no_hazard(restart, 3)", SATISFIED, in_zookeeper_time()),
     Case("no_hazard(restart, 3)", WAITING, seen(SERVES_EARLY)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(*BROKERS, disks=UNDESCRIBED)),
+    Case("no_hazard(restart, 2)", SATISFIED, seen(*BROKERS, disks=UNDESCRIBED)),
     Case("no_hazard(restart, 3)", VIOLATED, seen(*BROKERS[:2], HELD, disks=FAILED)),
     Case("no_hazard(restart, 3)", VIOLATED, stale(DISKS, of=seen(HELD, disks=FAILED))),
     Case("no_hazard(restart, 1)", SATISFIED, seen(*BROKERS[:2], HELD, disks=FAILED)),
