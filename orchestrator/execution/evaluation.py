@@ -110,7 +110,8 @@ class PartEvaluator:
         if verdict is not Verdict.SATISFIED:
             self._held_since.pop(key, None)
             return False
-        since = self._held_since.setdefault(key, view.now_ms)
+        since = min(self._held_since.get(key, view.now_ms), view.now_ms)
+        self._held_since[key] = since
         self._facts.want(conditions, since)
         return self._facts.is_fresh(conditions, since, view.not_current.keys())
 

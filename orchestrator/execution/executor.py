@@ -137,7 +137,8 @@ class Executor:
                 return self._status(None)
         self._record_restarts(execution, instance, view)
         at = _Tick(execution=execution, instance=instance, view=view, facts=facts)
-        if (instance.id, at.state.stage) != self._evaluating:
+        set_back = view.now_ms < self._evaluating_since_ms
+        if (instance.id, at.state.stage) != self._evaluating or set_back:
             # What held before a step, or while it was not evaluated, does not count.
             self._evaluator.forget()
             self._evaluating = (instance.id, at.state.stage)

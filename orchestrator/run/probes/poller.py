@@ -45,6 +45,7 @@ class Poller:
         self._ended_s: dict[str, float] = {}
         self._begun_s: dict[str, float] = {}
         self._answered_s: dict[str, float] = {}
+        self._latest_s = float("-inf")
         self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="poll")
 
     @property
@@ -59,12 +60,14 @@ class Poller:
 
     def store_answers(self) -> None:
         """Store the answers that have arrived."""
+        now_s = self._now_s()
         for name, future in list(self._under_way.items()):
             if not future.done():
                 continue
             del self._under_way[name]
-            self._ended_s[name] = self._clock_s()
-            self._answered_s[name] = self._begun_s[name]
+            self._ended_s[name] = now_s
+            if (begun_s := self._begun_s.pop(name, None)) is not None:
+                self._answered_s[name] = begun_s
             answer = future.result()
             if name in self._own:
                 external = {**self._answers.external, name: answer}
@@ -80,7 +83,7 @@ class Poller:
 
     def poll_due(self, names: Collection[str]) -> None:
         """Poll the sources among these names that are due; ignore unknown names."""
-        now_s = self._clock_s()
+        now_s = self._now_s()
         for name in (*self._polls, *self._own):
             every_s = CHECKS_EVERY_S if name == DataSource.PREFLIGHT else EVERY_S
             if name in names and now_s - self._ended_s.get(name, float("-inf")) >= every_s:
@@ -89,11 +92,12 @@ class Poller:
     def poll_since(self, name: str, since_s: float) -> None:
         """Poll a source, unless a poll of it began at `since_s` or later; ignore unknown names."""
         known = name in self._polls or name in self._own
-        if known and self._answered_s.get(name, float("-inf")) < since_s:
+        if known and not self.is_answered(name, since_s):
             self._begin(name)
 
     def is_answered(self, name: str, since_s: float) -> bool:
         """Return whether the stored answer is that of a poll that began at `since_s` or later."""
+        self._now_s()
         return self._answered_s.get(name, float("-inf")) >= since_s
 
     def poll_again(self, timeout_s: float) -> bool:
@@ -123,8 +127,17 @@ class Poller:
         self.store_answers()
         return not any(name in self._under_way for name in names)
 
+    def _now_s(self) -> float:
+        """Return the time; if the clock was set back, forget when anything was polled."""
+        now_s = self._clock_s()
+        if now_s < self._latest_s:
+            for times in (self._begun_s, self._ended_s, self._answered_s):
+                times.clear()
+        self._latest_s = now_s
+        return now_s
+
     def _begin(self, name: str) -> None:
         if name not in self._under_way:
             poll = self._polls.get(name) or self._own[name]
-            self._begun_s[name] = self._clock_s()
+            self._begun_s[name] = self._now_s()
             self._under_way[name] = self._pool.submit(poll)
