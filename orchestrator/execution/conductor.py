@@ -17,15 +17,12 @@ from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, RunbookEntry
-from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import ExecutionError, LockHeld
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
-from orchestrator.execution.locks.store_lock import StoreLock
-from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.execution.step_fence import end_own
 from orchestrator.execution.steps import Record, Steps
 from orchestrator.hooks.commands import cluster_environment, hook_for
@@ -127,11 +124,11 @@ class _ClusterExecution:
         self.status = execution_status.read_for(config.state_dir, entry.name)
         self._written = False
         with ExitStack() as made:
-            zookeeper = None
-            if hooks is not None and entry.zookeeper is not None:
-                zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), self._owner)
-            store = StoreLock(config.state_dir, entry.name, log, self._owner)
-            lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
+            lock = made.enter_context(
+                closing(
+                    ClusterLock.of(config, entry, log, self._owner, runs_hooks=hooks is not None)
+                )
+            )
             self._fence, home = self._acquire(lock, config.state_dir)
             self._record_start(config.state_dir, hooks)
             self.facts = FactFinder.of(config, entry, self._loaded.runbook)

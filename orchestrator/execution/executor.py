@@ -307,9 +307,13 @@ class Executor:
         return tuple(dict.fromkeys(lines))
 
     def _asking(self, at: _Tick) -> ExecutionStatus:
-        """Wait for a decision, unless the cluster shows that a step of unknown outcome was done."""
+        """Wait for a decision, unless the cluster shows that a step of unknown outcome was done.
+
+        While processes of its hook run, it is not done: they may change the broker again.
+        """
         state = at.state
-        may_be_done = state.outcome_unknown and not state.open_before
+        runs = state.run is not None and self._steps.left_running(state.run)
+        may_be_done = state.outcome_unknown and not state.open_before and not runs
         if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
         return self._asks(at)
@@ -356,11 +360,14 @@ class Executor:
         return answer
 
     def _is_open(self, at: _Tick) -> bool:
-        """Return whether the gate holds apart from its soak, which passes without the step, too."""
+        """Return whether the gate holds, or may, apart from its soak, which passes by itself, too.
+
+        Then it cannot show that the step is done.
+        """
         conditions = self._bound(at.instance, "opens_when")
         findings = self._evaluate(at, "opens_when").findings
         return all(
-            found.verdict is Verdict.SATISFIED
+            found.verdict in (Verdict.SATISFIED, Verdict.UNKNOWN)
             for each, found in zip(conditions, findings, strict=True)
             if each.name != SOAK
         )

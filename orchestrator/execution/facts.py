@@ -7,6 +7,7 @@ source that no condition of the current checkpoint needs is not polled.
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -59,7 +60,9 @@ class FactFinder:
         """Return the answers that were stored last; poll again the sources that are due."""
         wanted, self._wanted = self._wanted, set()
         self._poller.poll_due(wanted)
-        return self._poller.answers
+        answers = self._poller.answers
+        # The job follows the log directories; a poll that failed counts only while it is repeated.
+        return answers if DataSource.LOG_DIRS in wanted else replace(answers, log_dirs=None)
 
     def note(self, one: ClusterRead) -> None:
         """Record the data of the followed sources, before conditions are evaluated on it."""

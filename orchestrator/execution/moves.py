@@ -33,7 +33,6 @@ from orchestrator.audit.move_entries import (
 )
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import (
     HazardError,
     KraftgateError,
@@ -44,9 +43,8 @@ from orchestrator.errors import (
 )
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.locks.cluster_lock import ClusterLock
-from orchestrator.execution.locks.store_lock import NotHeld, StoreLock
-from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
-from orchestrator.hooks.runs import HookRuns, Running
+from orchestrator.execution.locks.store_lock import NotHeld
+from orchestrator.hooks.runs import HookRuns
 from orchestrator.process.owner import Owner
 from streams.kafka.throttle import Throttle, Throttles
 from streams.net.endpoint import Endpoint
@@ -155,11 +153,7 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
         AuditError: the audit trail cannot be written.
     """
     owner = Owner.myself(now_ms())
-    zookeeper = None
-    if entry.zookeeper is not None:
-        zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), owner)
-    store = StoreLock(config.state_dir, entry.name, log, owner)
-    with closing(ClusterLock(store, zookeeper)) as lock:
+    with closing(ClusterLock.of(config, entry, log, owner)) as lock:
         try:
             fence = lock.acquire()
         except LockHeld as error:
@@ -174,12 +168,12 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
             log=log,
             fence=fence,
             lock=lock,
-            has_zookeeper=zookeeper is not None,
+            has_zookeeper=lock.is_shared,
         )
 
 
 def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
-    step = lock.running(has_zookeeper=entry.zookeeper is not None)
+    step = lock.running(has_zookeeper=lock.is_shared)
     if step is not None:
         raise LockHeld(
             f"{entry.name}: wait for the end of {step.words()}. If its hook has ended, start"
@@ -193,7 +187,7 @@ def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: C
     started = [each.run for each in execution.checkpoints.values() if each.stage is Stage.RUNNING]
     started += [execution.left_running.run] if execution.left_running is not None else []
     for run in started:
-        if run is not None and isinstance(hooks.state(run), Running):
+        if run is not None and hooks.runs(run):
             raise LockHeld(f"{entry.name}: the hook {run} of the runbook still runs: wait for it")
 
 

@@ -158,11 +158,15 @@ class Steps:
 
     def poll_leftover(self, hook: LeftoverHook) -> str | None:
         """Do the same for a hook of an earlier execution, and wait for processes that it left."""
-        found = self._runs.state(hook.run)
-        if isinstance(found, Unknown) and found.still_running:
-            processes = ", ".join(map(str, found.still_running))
+        if left := self.left_running(hook.run):
+            processes = ", ".join(map(str, left))
             return f"the processes {processes} of the hook of {hook.checkpoint} to end"
         return self.poll(hook.checkpoint, hook.run)
+
+    def left_running(self, run: str) -> tuple[int, ...]:
+        """Return the processes of a hook that run although its supervisor is gone."""
+        found = self._runs.state(run)
+        return found.still_running if isinstance(found, Unknown) else ()
 
     def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
         return {**self._environment, **step_environment(instance.id, instance.bind, run)}

@@ -156,6 +156,17 @@ class HookRuns:
             output=directory / files.OUTPUT,
         )
 
+    def runs(self, run_id: str) -> bool:
+        """Return whether the command runs, or processes of it that its supervisor left behind.
+
+        Raises:
+            HookError: its files cannot be read.
+        """
+        found = self.state(run_id)
+        return isinstance(found, Running) or (
+            isinstance(found, Unknown) and bool(found.still_running)
+        )
+
     def stop(self, run_id: str) -> None:
         """Ask the supervisor to end the command, as at its timeout; `state` shows its end.
 

@@ -26,6 +26,8 @@ class FakeStore(Store):
         self.told: dict[str, list[tuple[int, Event]]] = {}
         self.places: dict[tuple[str, str], int] = {}
 
+    def close(self) -> None: ...
+
     def clusters(self) -> list[str]:
         return sorted(self.summaries)
 

@@ -185,6 +185,7 @@ def _begin(
     return replace(
         execution,
         execute=before.execute,
+        paused=before.paused,
         lock_lost=before.lock_lost,
         left_running=before.left_running or _leftover(before),
         elsewhere=before.elsewhere,
@@ -248,7 +249,7 @@ def _roll_back(execution: ExecutionState, body: entries.RollbackBegan) -> Execut
         id_: each if each.is_behind else replace(each, stage=Stage.SKIPPED, how=TURNED_BACK)
         for id_, each in execution.checkpoints.items()
     }
-    return replace(execution, path=body.path, turned_at=body.at, checkpoints=left, paused=None)
+    return replace(execution, path=body.path, turned_at=body.at, checkpoints=left)
 
 
 def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointState:  # noqa: C901  # a case an entry

@@ -7,10 +7,17 @@ written there.
 
 from typing import Final
 
+from migration.image.summary import WITHOUT_ZOOKEEPER
+from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.config.targets import ensemble_of
 from orchestrator.errors import LockError
 from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.process.owner import Owner
+from orchestrator.run.reader import open_store
 
 _SESSION_S_MAX: Final = 15.0
 """An orchestrator that was killed holds the lock until its session ends, some seconds later;
@@ -22,12 +29,40 @@ class ClusterLock:
 
     Args:
         store: the lock of the state directory.
-        zookeeper: None: no hook is run, or the cluster has no ZooKeeper.
+        zookeeper: None: no hook is run, or the cluster uses no ZooKeeper.
     """
 
     def __init__(self, store: StoreLock, zookeeper: ZooKeeperLock | None) -> None:
         self._store = store
         self._zookeeper = zookeeper
+        self._token: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        entry: ClusterEntry,
+        log: AuditLog,
+        owner: Owner,
+        *,
+        runs_hooks: bool = True,
+    ) -> "ClusterLock":
+        """Return the locks of a cluster, not taken yet.
+
+        A finalized migration needs none in ZooKeeper, which may be switched off then.
+
+        Raises:
+            FollowingError: the store cannot be read.
+        """
+        zookeeper = None
+        if runs_hooks and entry.zookeeper is not None and not _is_finalized(config, entry.name):
+            zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), owner)
+        return cls(StoreLock(config.state_dir, entry.name, log, owner), zookeeper)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it counts across hosts."""
+        return self._zookeeper is not None
 
     def acquire(self) -> int:
         """Take both locks; return the fence for the audit trail.
@@ -39,7 +74,7 @@ class ClusterLock:
         """
         fence = self._store.acquire()
         if self._zookeeper is not None:
-            self._zookeeper.acquire(wait_s=_SESSION_S_MAX)
+            self._token = self._zookeeper.acquire(wait_s=_SESSION_S_MAX)
         return fence
 
     def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
@@ -50,16 +85,22 @@ class ClusterLock:
         return self._zookeeper.begin(step)
 
     def check(self, *, has_zookeeper: bool) -> Held | NotHeld:
-        """Check the locks; the shared one is retaken if it was lost and is free."""
+        """Check the locks; the shared one is retaken if it was lost and is free.
+
+        If another orchestrator held it meanwhile, the next check finds it held: what was decided
+        until now must be evaluated again.
+        """
         here = self._store.check()
         if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return here
         found = self._zookeeper.check()
         if isinstance(found, NotHeld):
             try:
-                self._zookeeper.acquire()
+                before, self._token = self._token, self._zookeeper.acquire()
             except LockError as error:
                 return NotHeld(why=f"{found.why}; {error}")
+            if self._token != before:
+                return NotHeld(why=f"{found.why}; another orchestrator held it meanwhile")
         return here
 
     def running(self, *, has_zookeeper: bool) -> RunningStep | None:
@@ -88,3 +129,13 @@ class ClusterLock:
         if self._zookeeper is not None:
             self._zookeeper.release()
         self._store.release()
+
+
+def _is_finalized(config: Config, cluster: str) -> bool:
+    """Whether the store has the end of the migration, which nothing reverses."""
+    store = open_store(config.state_dir)
+    if store is None:
+        return False
+    with store:
+        summary = store.summary(cluster)
+    return summary is not None and summary.phase in WITHOUT_ZOOKEEPER

@@ -38,7 +38,7 @@ def approve(request: OperatorRequest, checkpoint: str) -> None:
             checkpoint=checkpoint,
             by=at.by,
             reason=request.reason,
-            basis=_basis(at, found.sha256),
+            basis=_basis(at, found.checkpoint, found.sha256),
             confirmed=confirmed,
         )
         at.record(body, f"{checkpoint} approved by {at.by.words()}")
@@ -109,10 +109,19 @@ def _confirmed(
     return typed
 
 
-def _basis(at: RequestContext, sha256: str) -> dict[str, str]:
+def _basis(at: RequestContext, checkpoint: Checkpoint, sha256: str) -> dict[str, str]:
+    """Return what the approval rests on.
+
+    Where a rollback stops the controllers, or relies on it, the metadata log may have ended.
+
+    Raises:
+        NoDataError: it is stale.
+    """
+    parts = (*checkpoint.already, *checkpoint.needs, *checkpoint.opens_when)
+    stops = any(each.startswith("controllers_stopped") for each in parts)
     assessor = Assessor(at.config, Reader(at.config, newest=1))
     view = assessor.tick(at.now_ms).cluster(at.entry.name).assessment.view
-    unseen = brokers_not_known(view)
+    unseen = not_known(view, DataSource.ZOOKEEPER) if stops else brokers_not_known(view)
     if unseen is None and at.entry.brokers is not None:
         unseen = not_known(view, DataSource.LOG_DIRS)
     if unseen is not None:

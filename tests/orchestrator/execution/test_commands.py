@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from migration.image.summary import Phase
 from migration.observed.source_status import to_json
-from migration.observed.znode_codec import ZkController
+from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
@@ -23,9 +23,9 @@ from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.operator.request import RequestContext
 from orchestrator.run import reader
-from orchestrator.runbook.load import parse
+from orchestrator.runbook.load import load, parse
 from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
-from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
+from tests.scenes.night import FRESH, NOW_MS, cluster, kraft, migrating
 from tests.support.fake_store import FakeStore
 
 WHY = ("--reason", "CHG-1234")
@@ -314,3 +314,43 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
     assert unknown.exit_code == ExitCode.USAGE
     assert "has no checkpoint finalise" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("phase", "controller", "place"),
+    [(Phase.PRE_MIGRATION, 1, "back-controllers"), (Phase.HYBRID, 3000, "back-znodes")],
+)
+def test_a_rollback_is_approved_although_the_controllers_are_gone(
+    desk: Desk, phase: Phase, controller: int, place: str
+) -> None:
+    """That the metadata log has ended is what the approval rests on."""
+    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "zk-to-kraft-jbod"))
+    sha256 = load("zk-to-kraft-jbod").sha256
+    desk.tell(
+        entries.Aborted(by=ANNA, reason="x"),
+        entries.ExecutionBegan(runbook="zk-to-kraft-jbod", sha256=sha256, by=ANNA, reason="x"),
+        entries.CheckpointEntered(checkpoint="brokers-migration[1]"),
+        entries.RollbackBegan(path="to-zookeeper", at="brokers-migration[1]", by=ANNA, reason="x"),
+    )
+    if place == "back-znodes":
+        passed = entries.CheckpointPassed(checkpoint="back-controllers", how="already", facts={})
+        desk.tell(entries.CheckpointEntered(checkpoint="back-controllers"), passed)
+    desk.tell(entries.CheckpointEntered(checkpoint=place))
+    epoch = 1 if controller == 3000 else -1
+    znode = ZooKeeperImage(
+        seen_ms=NOW_MS,
+        controller=ZkController(id=controller, kraft_epoch=epoch, claimed_ms=NOW_MS),
+        migration=MigrationZnode(
+            offset=283 if epoch > 0 else -1,
+            controller_id=3000,
+            controller_epoch=1,
+            metadata_epoch=1,
+            written_ms=NOW_MS - 90_000,
+        ),
+    )
+    summary = cluster(phase, migrating(1), migrating(2))
+    desk.store.summaries["prod"] = replace(summary, zookeeper=znode)
+    gone = replace(FRESH, observed_ms=NOW_MS, last_reply_ms=NOW_MS - 60_000, waiting="gone")
+    status = desk.folder / "state/clusters/prod/source.json"
+    status.write_text(json.dumps(to_json(gone)), encoding="utf-8")
+    assert desk.types("approve", place, *YES).exit_code == ExitCode.DONE

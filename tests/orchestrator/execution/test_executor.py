@@ -998,3 +998,27 @@ def test_which_brokers_there_are_must_be_known(night: Night) -> None:
     result = night.executor.tick(view, {})
     assert result is not None
     assert "which brokers there are is not known" in result.holds[0]
+
+
+def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Night) -> None:
+    night.settle()
+    left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
+    night.outside.now = left
+    night.settle()
+    night.brokers = (kraft(1), migrating(2))  # halfway through the hook
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+    night.outside.now = replace(left, still_running=())
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started][1:] == [("do", "enter-kraft", "2")]
+
+
+def test_a_gate_that_was_unknown_before_a_step_does_not_show_that_it_is_done(
+    tmp_path: Path,
+) -> None:
+    night = Night(tmp_path, by_hand=True, runbook=OWN)
+    for verdict in (Verdict.UNKNOWN, Verdict.SATISFIED):
+        night.external = {"lag": Finding(condition="lag", verdict=verdict, reason="x")}
+        night.settle()
+        assert night.place("consumers").stage is Stage.SHOWN
+    night.log.close()

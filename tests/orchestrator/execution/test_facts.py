@@ -8,14 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.conditions import Finding, Verdict, external
+from migration.assessment.conditions import DataSource, Finding, Verdict, external
 from migration.assessment.conditions.parse import parse
+from migration.assessment.polled import Polled
 from migration.image.summary import Phase
+from migration.observed.probed import Unknown
 from migration.observed.source_status import SourceStatus
+from orchestrator.audit.execution.state import CheckpointState
+from orchestrator.execution.evaluation import PartEvaluator
 from orchestrator.execution.facts import FactFinder
 from orchestrator.run.probes.poller import EVERY_S, Poller
 from orchestrator.run.reader import ClusterRead
-from tests.scenes.night import cluster, kraft
+from tests.migration.assessment.conditions.views import quorum
+from tests.scenes.night import HYBRID, NOW_MS, cluster, kraft
+from tests.support.assessing import assessed
 
 LAG = external("lag")
 QUIET = parse("no_broker_fenced")
@@ -99,3 +105,50 @@ def test_the_log_is_read_when_nothing_but_no_ops_is_left(
         finder = FactFinder(poller)
         finder.note(looked(read, **status))
         assert finder.is_fresh([QUIET], SINCE_MS, ()) is fresh
+
+
+def test_nothing_counts_that_was_polled_before_the_clock_was_set_back(
+    under_way: list[Future[Finding]],
+) -> None:
+    now_s = NOW_MS / 1000
+    well = Finding(condition="lag", verdict=Verdict.SATISFIED, reason="lag is 0")
+    with closing(Poller({}, {"lag": lambda: well}, clock_s=lambda: now_s)) as poller:
+        finder = FactFinder(poller)
+        evaluator = PartEvaluator(finder)
+
+        def holds() -> bool:
+            finder.store_answers()
+            evaluator.begin_tick()
+            polled = finder.polled()
+            view = assessed(HYBRID, round(now_s * 1000), polled=polled).assessment.view
+            found = evaluator.evaluate(CheckpointState(id="x"), "opens_when", [LAG], view, {})
+            wait(under_way)
+            return found.holds
+
+        assert any(holds() for _ in range(5))
+        polls = len(under_way)
+        now_s -= 600
+        assert not holds()
+        assert len(under_way) > polls
+        assert any(holds() for _ in range(5))
+
+
+def test_an_answer_of_the_future_is_not_current() -> None:
+    polled = Polled(quorum=quorum(at_ms=NOW_MS + 60_000))
+    view = assessed(HYBRID, NOW_MS, polled=polled).assessment.view
+    assert view.not_current[DataSource.QUORUM] == "the clock was set back after the last answer"
+
+
+def test_a_failed_poll_of_followed_directories_counts_only_while_it_is_repeated(
+    under_way: list[Future[object]],
+) -> None:
+    why = Unknown("the log directories could not be polled now")
+    with closing(Poller({DataSource.LOG_DIRS: lambda: why}, {}, clock_s=lambda: 100.0)) as poller:
+        finder = FactFinder(poller)
+        finder.keep([parse("log_dirs_online")])
+        finder.polled()
+        wait(under_way)
+        finder.store_answers()
+        finder.keep([parse("log_dirs_online")])
+        assert finder.polled().log_dirs == why
+        assert finder.polled().log_dirs is None

@@ -270,3 +270,19 @@ def test_whether_the_lock_is_held_is_what_was_said_last(bodies: list[Body]) -> N
 
 
 LOCK_KINDS = ("lock_lost", "lock_held", "orchestrator_started")
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        [entries.RollbackBegan(path="back", at="brokers-kraft[2]", by=BORIS, reason="x")],
+        [
+            entries.Aborted(by=BORIS, reason="x"),
+            entries.ExecutionBegan(runbook="r", sha256="ab", by=BORIS, reason="x"),
+        ],
+    ],
+    ids=["a rollback", "a new execution"],
+)
+def test_a_pause_lasts_until_somebody_ends_it(then: list[Body]) -> None:
+    paused = entries.Paused(by=ANNA, reason="until the disk is checked")
+    assert walked(entered("brokers-kraft[2]"), paused, *then).paused == paused

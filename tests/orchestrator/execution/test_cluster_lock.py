@@ -1,0 +1,97 @@
+"""Both locks of a cluster together: a lock that another orchestrator held in between was lost."""
+
+import math
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from migration.image.summary import Phase
+from orchestrator.audit import AuditLog
+from orchestrator.config.load import parse_config
+from orchestrator.errors import LockError
+from orchestrator.execution.locks import cluster_lock
+from orchestrator.execution.locks.cluster_lock import ClusterLock
+from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.moves import Orchestrating
+from orchestrator.process.owner import Owner
+from tests.orchestrator.execution.test_executor import ELSEWHERE
+from tests.scenes.night import cluster, kraft
+from tests.support.fake_store import FakeStore
+
+
+class _Local(StoreLock):
+    """A lock of the state directory that is always held."""
+
+    def __init__(self) -> None: ...
+
+    def acquire(self, wait_s: float = 0.0) -> int:  # noqa: ARG002
+        return 3
+
+    def check(self) -> Held | NotHeld:
+        return Held(token=3, until_s=math.inf)
+
+
+class _Shared(ZooKeeperLock):
+    """A lock whose session expires on demand; tests/streams/zookeeper has the real one."""
+
+    def __init__(self, token_again: int) -> None:
+        self._tokens = [1, token_again]
+        self.is_held = False
+
+    def acquire(self, wait_s: float = 0.0) -> int:  # noqa: ARG002
+        self.is_held = True
+        return self._tokens.pop(0)
+
+    def check(self) -> Held | NotHeld:
+        return Held(token=1, until_s=math.inf) if self.is_held else NotHeld(why="it expired")
+
+    def begin(self, step: object) -> Held | NotHeld:  # noqa: ARG002
+        return self.check()
+
+
+def _lost(token_again: int) -> ClusterLock:
+    """Return a lock that was lost; it can be taken again with this token."""
+    shared = _Shared(token_again)
+    lock = ClusterLock(_Local(), shared)
+    lock.acquire()
+    shared.is_held = False
+    return lock
+
+
+def test_a_step_begins_only_on_what_was_decided_while_the_lock_was_held() -> None:
+    lock = _lost(2)
+    assert lock.begin(ELSEWHERE, has_zookeeper=True) == NotHeld(
+        why="it expired; another orchestrator held it meanwhile"
+    )
+    assert isinstance(lock.begin(ELSEWHERE, has_zookeeper=True), Held)
+
+
+def test_a_lock_that_nobody_else_held_is_taken_back() -> None:
+    assert isinstance(_lost(1).begin(ELSEWHERE, has_zookeeper=True), Held)
+
+
+def test_moves_end_once_another_orchestrator_had_the_lock() -> None:
+    log = Mock(spec=AuditLog)
+    run = Orchestrating(cluster="prod", log=log, fence=3, lock=_lost(2), has_zookeeper=True)
+    with pytest.raises(LockError, match="another orchestrator held it meanwhile"):
+        run.require_lock()
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_shared"), [(Phase.DUAL_WRITE, True), (Phase.FINALIZED, False), (None, True)]
+)
+def test_a_finalized_migration_needs_no_zookeeper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: Phase | None, *, is_shared: bool
+) -> None:
+    """Its servers may be switched off while the execution goes on."""
+    store = FakeStore()
+    if phase is not None:
+        store.summaries["prod"] = cluster(phase, kraft(1))
+    monkeypatch.setattr(cluster_lock, "open_store", lambda _: store)
+    text = "cluster: {name: prod}\nzookeeper: {connect: 'z1:2181'}\nstate_dir: state\n"
+    config = parse_config(text, tmp_path / "kraftgate.yaml")
+    log = Mock(spec=AuditLog)
+    lock = ClusterLock.of(config, config.clusters[0], log, Owner.myself(0))
+    assert lock.is_shared is is_shared
