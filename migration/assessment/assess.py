@@ -15,6 +15,7 @@ from migration.assessment.currency import (
     SourceState,
     log_currency,
     reported,
+    unread_records,
 )
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta import Eta, cluster_eta, etas
@@ -238,6 +239,7 @@ def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) 
 
     JMX that is not configured is left out: nothing depends on it.
     """
+    log = sources[DataSource.METADATA_LOG]
     not_current = {
         source: each.why
         for source, each in sources.items()
@@ -251,6 +253,11 @@ def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) 
             for source, each in sources.items()
             if each.status.last_reply_ms is not None
         },
+        log_was_read=log.state is SourceState.CURRENT
+        or (
+            log.state is SourceState.UNANSWERED
+            and unread_records(snapshot.summary, log.status) is None
+        ),
     )
 
 

@@ -26,10 +26,13 @@ class Currency:
     Attributes:
         not_current: a source -> why it is not current; an absent source is current.
         last_ms: when a source last answered, by the wall clock; absent: unknown.
+        log_was_read: whether the store has all records that the metadata log had when a controller
+            last answered.
     """
 
     not_current: Mapping[DataSource, str] = field(default_factory=dict)
     last_ms: Mapping[DataSource, int] = field(default_factory=dict)
+    log_was_read: bool = True
 
     def is_current(self, source: DataSource) -> bool:
         """Return whether the source is current."""
@@ -89,10 +92,7 @@ def log_currency(
     if state is SourceState.UNANSWERED and is_log_over(summary):
         state = SourceState.OVER
     if state is SourceState.CURRENT:
-        if status.log != summary.metadata_log:
-            why = "another metadata log has begun and has not been read yet"
-        else:
-            why = unread or _unread_records(status, summary.metadata_offset)
+        why = unread or unread_records(summary, status)
         state = SourceState.CURRENT if why is None else SourceState.BEHIND
     return SourceCurrency(state=state, status=status, why=why)
 
@@ -104,16 +104,18 @@ def is_log_over(summary: ClusterSummary) -> bool:
     return shown and summary.phase is Phase.ROLLED_BACK
 
 
-def _unread_records(status: SourceStatus, metadata_offset: int | None) -> str | None:
+def unread_records(summary: ClusterSummary, status: SourceStatus) -> str | None:
     """Return that records are unread for too long; None: they are not.
 
     A batch takes time, so the store is always some records behind the log. A status without
     `due_offset` is that of an older version: then no record may be unread.
     """
+    if status.log != summary.metadata_log:
+        return "another metadata log has begun and has not been read yet"
     if status.finished:
         return None
     due = meaningful_end(status) if status.due_offset is None else status.due_offset
-    read = 0 if metadata_offset is None else metadata_offset + 1
+    read = 0 if summary.metadata_offset is None else summary.metadata_offset + 1
     return None if due is not None and read >= due else UNREAD_RECORDS
 
 

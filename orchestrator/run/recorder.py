@@ -10,9 +10,11 @@ from importlib.metadata import version
 from typing import Final
 
 from migration.assessment.alerts import AlertStates
+from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_hazard_over
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import FOLLOWED, DataSource
-from migration.assessment.hazards import Hazard, is_end_known
+from migration.assessment.hazards import Hazard
 from orchestrator.audit import AuditLog, run_entries
 from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged
 from orchestrator.audit.run_spans import HazardKey, periods
@@ -92,7 +94,7 @@ class _ClusterRecorder:
         self._record_alerts(one.assessment.alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return
-        self._record_hazards(one.hazards, one.currency, now_ms)
+        self._record_hazards(one.hazards, one.assessment.view, now_ms)
         self._ticked_ms = now_ms
 
     def close(self, now_ms: int) -> None:
@@ -130,7 +132,7 @@ class _ClusterRecorder:
                 self._append(run_entries.AlertEnded(alert=name, fingerprint=fingerprint), now_ms)
         self._alerts = {fingerprint: alert.name for fingerprint, alert in now.items()}
 
-    def _record_hazards(self, found: Sequence[Hazard], currency: Currency, now_ms: int) -> None:
+    def _record_hazards(self, found: Sequence[Hazard], view: View, now_ms: int) -> None:
         """Record hazards that began, changed or ended.
 
         A hazard that is not known to have ended keeps its state.
@@ -149,7 +151,7 @@ class _ClusterRecorder:
                 self._append(HazardChanged.of(hazard), now_ms)
             self._recorded[which] = severity_and_block
         for which in [each for each in self._active if each not in now]:
-            if not is_end_known(which[0], currency):
+            if not is_hazard_over(view, which[0]):
                 continue
             last = self._active[which]
             ended = run_entries.HazardEnded(

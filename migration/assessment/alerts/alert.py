@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from migration.assessment.conditions import View, hazards_not_known
-from migration.assessment.hazards import Hazard, HazardKind
+from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_hazard_over
+from migration.assessment.hazards import Hazard
 from migration.values.severity import Severity
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -121,12 +122,8 @@ def from_hazards(
 
 
 def is_hazard_resolved(view: View, labels: Mapping[str, str]) -> bool:
-    """Return whether all data that would show this hazard is current.
-
-    A source that is not configured did not raise it.
-    """
-    kind = HazardKind(labels["hazard"])
-    return not hazards_not_known(view, kind, sources=sorted(view.configured))
+    """Return whether the hazard of these labels, if absent, has ended."""
+    return is_hazard_over(view, labels["hazard"])
 
 
 def _labels(hazard: Hazard) -> Mapping[str, str]:

@@ -213,6 +213,15 @@ def hazards_not_known(
     return found
 
 
+def is_hazard_over(view: View, kind: str) -> bool:
+    """Return whether an absent hazard of this kind has ended: all data that would show it is known.
+
+    A source that is not configured did not show it. `kind`: may be one that an earlier version
+    recorded and this version does not know.
+    """
+    return not hazards_not_known(view, kind, sources=sorted(view.configured))
+
+
 def _comparison_not_known(view: View) -> tuple[str, ...]:
     """Return why it is unknown whether ZooKeeper and the metadata log differ now."""
     if zookeeper_of(view) is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):

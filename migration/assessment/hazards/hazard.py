@@ -144,15 +144,7 @@ SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
     HazardKind.JMX_CONTRADICTS: (_JMX,),
     HazardKind.FINALIZE_TOO_EARLY: (_LOG,),
 }
-"""The sources whose facts show a hazard; empty for a hazard that records past damage."""
-
-
-def is_end_known(kind: str, currency: Currency) -> bool:
-    """Return whether an absent hazard of this kind has ended; False: its source is stale.
-
-    `kind`: may be one that an earlier version recorded and this version does not know.
-    """
-    return all(map(currency.is_current, SOURCES.get(kind, ())))
+"""The sources that date a hazard's evidence; empty for a hazard that records past damage."""
 
 
 def dated(hazard: Hazard, currency: Currency) -> Hazard:

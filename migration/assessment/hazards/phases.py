@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from migration.assessment.currency import Currency
-from migration.assessment.data_source import DataSource
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
@@ -94,13 +93,13 @@ def stale_migration_znode(
 def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
     """Return whether it is known that no running quorum made the copy.
 
-    A current metadata log without the copy's record proves it: a log that was not read to its end
-    has no such record either. Otherwise ZooKeeper proves it: a broker in ZooKeeper mode was the
-    last to hold /controller.
+    A metadata log without the copy's record proves it, also one whose controllers were stopped
+    since; a log that was not read to its end has no such record either. Otherwise ZooKeeper proves
+    it: a broker in ZooKeeper mode was the last to hold /controller.
     """
     held_by = zookeeper.held_by or zookeeper.controller
     ruled_by_broker = held_by is not None and not held_by.is_kraft
-    return currency.is_current(DataSource.METADATA_LOG) or ruled_by_broker
+    return currency.log_was_read or ruled_by_broker
 
 
 def left_behind(found: MigrationZnode, whose: str) -> Hazard:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from migration.assessment.assess import Assessment
-from migration.assessment.currency import Currency
+from migration.assessment.conditions.authority import is_hazard_over
 from migration.assessment.eta import NoEstimate, rate_per_second
-from migration.assessment.hazards import Hazard, HazardKind, is_end_known
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.assessment.waits import Wait
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import in_time_order
@@ -33,7 +33,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     lines += _cluster_changes(was, summary)
     lines += _broker_changes(was, after.assessment)
     was_found = () if before is None else before.hazards
-    lines += _hazard_changes(was_found, after.hazards, after.currency)
+    lines += _hazard_changes(was_found, after)
     lines += _execution_changes(None if before is None else before.execution, after.execution)
     if before is None or _next_key(before) != _next_key(after):
         now = after.assessment.next
@@ -93,11 +93,9 @@ def _broker_changes(before: ClusterSummary | None, assessment: Assessment) -> It
         yield f"change=broker {pairs(fields)}"
 
 
-def _hazard_changes(
-    before: tuple[Hazard, ...], after: tuple[Hazard, ...], currency: Currency
-) -> Iterator[str]:
-    was, now = Counter(map(_which, before)), Counter(map(_which, after))
-    for each in after:
+def _hazard_changes(before: tuple[Hazard, ...], after: Assessed) -> Iterator[str]:
+    was, now = Counter(map(_which, before)), Counter(map(_which, after.hazards))
+    for each in after.hazards:
         # Two directories of one broker are two hazards with the same identity.
         if now[_which(each)] <= was[_which(each)]:
             continue
@@ -110,7 +108,7 @@ def _hazard_changes(
         }
         yield f"change=hazard {pairs(fields)}"
     for kind, broker in sorted(was.keys() - now.keys(), key=str):
-        end = {"over": True} if is_end_known(kind, currency) else {"known": False}
+        end = {"over": True} if is_hazard_over(after.assessment.view, kind) else {"known": False}
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 
 

@@ -18,6 +18,7 @@ from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.manual import topics
+from tests.migration.assessment.conditions.views import migration, zookeeper
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, migrating
 
 GATE = Finding(verdict=Verdict.WAITING, reason="99 replicas wait", condition="nothing_held")
@@ -268,3 +269,15 @@ def test_every_mode_and_phase_has_an_action_whose_page_exists() -> None:
                 assert found.topic in known
                 assert found.text
                 assert found.commands or found.need not in (Need.YOUR_TURN, Need.WRONG)
+
+
+def test_a_stale_migration_znode_remains_when_the_controllers_are_stopped() -> None:
+    """Stopping them is the first step of its own way out."""
+    znode = zookeeper(migration=migration(1_000_000, written_ms=NOW_MS - 9_000_000))
+    summary = replace(cluster(Phase.PRE_MIGRATION, migrating(1)), zookeeper=znode)
+    for status in (FRESH, replace(FRESH, last_reply_ms=NOW_MS - 60_000)):
+        found = assessed(summary, status=status)
+        assert found.log.answers is (status is FRESH)
+        assert "stale_migration_znode" in {str(each.kind) for each in found.view.hazards}
+    behind = replace(FRESH, due_offset=10_000_000, last_reply_ms=NOW_MS - 60_000)
+    assert assessed(summary, status=behind).view.hazards == ()

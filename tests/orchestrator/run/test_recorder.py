@@ -11,6 +11,7 @@ from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertState
 from migration.assessment.hazards import Hazard, HazardKind, hazards
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.severity import Severity
 from orchestrator.audit import AuditLog
 from orchestrator.audit.run_spans import NOT_RUNNING, Periods, periods
@@ -18,7 +19,8 @@ from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
-from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, replicas
+from tests.migration.assessment.conditions.views import zk_brokers
+from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, migrating, replicas
 from tests.support.fake_store import FakeStore, write_status
 
 EARLY = cluster(Phase.DUAL_WRITE, kraft(1), held(3))
@@ -296,3 +298,16 @@ def test_an_alert_that_outlives_its_process_is_told_once(
     assert again.kinds().count("alert_began") == 1
     again.look(WELL, NOW_MS + 61_000)
     assert [each.ended_ms for each in again.periods().alerts] == [NOW_MS + 61_000]
+
+
+def test_a_hazard_ends_although_a_source_that_would_show_it_too_is_not_configured(
+    following: Following,
+) -> None:
+    away = ZooKeeperImage(seen_ms=1, ever=frozenset({1}))
+    back = replace(away, brokers=zk_brokers(1))
+    well = replace(cluster(Phase.HYBRID, migrating(1)), zookeeper=back)
+    down = replace(cluster(Phase.HYBRID, migrating(1, fenced=True)), zookeeper=away)
+    for at, each in enumerate((well, down, well, well)):
+        following.look(each, NOW_MS + at * 60_000)
+    (span,) = following.periods().hazards
+    assert span.ended_ms is not None
