@@ -5,8 +5,11 @@ the store already (Spark repeats one whose commit it did not finish) changes not
 still evaluated, since the shards' state depends on it.
 """
 
+import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import itemgetter
 from typing import Final
 
 from pyspark.sql import DataFrame, Row
@@ -58,9 +61,15 @@ class _Collected:
         return ends
 
     def observations(self) -> list[Observation]:
-        """Return the facts of the other sources, in the order in which they were observed."""
-        facts = [fact for _, each in self.facts for fact in each.facts]
-        return sorted(facts, key=lambda fact: fact.seen_ms)
+        """Return the facts of the other sources: each source's in its order, merged by time.
+
+        A clock that is set back does not reorder the facts of a source.
+        """
+        lanes = [
+            zip(accumulate((fact.seen_ms for fact in each.facts), max), each.facts, strict=True)
+            for _, each in self.facts
+        ]
+        return [fact for _, fact in heapq.merge(*lanes, key=itemgetter(0))]
 
     def batch(self) -> Batch | None:
         """Return the image's input; None: the batch has no records of the metadata log."""

@@ -1,21 +1,33 @@
 """From a journal to the store, as the job's driver does it: no stored fact ends it, ever."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
-from migration.observed.facts import JmxSeen, Observation, ZnodeSeen
-from migration.shard.placement import ZOOKEEPER
+from migration.observed.facts import (
+    JmxSeen,
+    JmxUnreachable,
+    Observation,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperSeen,
+)
+from migration.observed.znode_codec import controller_of
+from migration.shard.placement import JMX, ZOOKEEPER
 from streams.spark.sink import StoreSink
 from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
 from streams.state.store import Store
+from streams.zookeeper.known import Known
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE
 from tests.support.examples import examples
@@ -25,17 +37,23 @@ _BY_AN_EARLIER_VERSION: Sequence[Observation] = [
     JmxSeen(2, 1, "b1:7071", 2, (("QueuedReplicaToDirAssignments", 2**64 - 1),)),
 ]
 _GOOD = ZnodeSeen(3, "/controller_epoch", b"8", 1, 9, 9, 0)
+_SEEN = ZooKeeperSeen(1_000, "zk1:2181", 1, None, 7)
+_BY_BROKER = b'{"version":2,"brokerid":1,"timestamp":"1","kraftControllerEpoch":-1}'
+_BY_KRAFT = b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":5}'
 
 
-def _batch(packed: Sequence[bytes], until: int) -> DataFrame:
+def _row(packed: Sequence[bytes], until: int, shard: int = ZOOKEEPER) -> SimpleNamespace:
     payload = pack_row(until, packed)
-    row: Any = SimpleNamespace(cluster="c", shard=ZOOKEEPER, ordinal=until, payload=payload)
-    return cast(DataFrame, SimpleNamespace(collect=lambda: [row]))
+    return SimpleNamespace(cluster="c", shard=shard, ordinal=until, payload=payload)
+
+
+def _batch(*rows: SimpleNamespace) -> DataFrame:
+    return cast(DataFrame, SimpleNamespace(collect=lambda: rows))
 
 
 def _take(file: Path, batch_id: int, packed: Sequence[bytes], until: int) -> None:
     with Store.open(file) as store:
-        StoreSink(store, lambda: 1_000)(_batch(packed, until), batch_id)
+        StoreSink(store, lambda: 1_000)(_batch(_row(packed, until)), batch_id)
 
 
 def test_facts_that_an_earlier_version_journaled_are_named_and_the_next_start_goes_on(
@@ -54,6 +72,50 @@ def test_facts_that_an_earlier_version_journaled_are_named_and_the_next_start_go
     assert summary is not None
     assert summary.zookeeper is not None
     assert summary.zookeeper.controller_epoch == 8
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param(
+            [
+                ZnodeSeen(9_000, "/controller", _BY_BROKER, 0, 1, 1, 0),
+                ZnodeGone(7_500, "/controller"),
+                ZnodeSeen(7_500, "/controller", _BY_KRAFT, 0, 2, 2, 0),
+            ],
+            id="another controller",
+        ),
+        pytest.param([ZooKeeperBlind(500, "lost")], id="the connection is lost"),
+    ],
+)
+def test_a_clock_that_is_set_back_does_not_reorder_the_facts_of_a_journal(
+    tmp_path: Path, facts: list[Observation]
+) -> None:
+    with closing(Journal(tmp_path / "j.db")) as journal:
+        until = journal.append([_SEEN, *facts])
+        known = Known(journal.kept())
+        packed = [each for _, _, each in read(journal.path, 0, until)]
+    _take(tmp_path / "store.db", 0, packed, until)
+    with Store.open_readonly(tmp_path / "store.db") as store:
+        summary = store.summary("c")
+    assert summary is not None
+    assert summary.zookeeper is not None
+    assert summary.zookeeper.blind_since_ms == known.blind_since_ms
+    kept = known.znode("/controller")
+    expected = None if kept is None else controller_of(kept.data, kept.mtime_ms)
+    assert summary.zookeeper.controller == expected
+
+
+def test_the_facts_of_different_sources_are_applied_by_time(tmp_path: Path) -> None:
+    set_back: list[Observation] = [_SEEN, ZooKeeperBlind(500, "lost")]
+    rows = [
+        _row([pack(each) for each in set_back], 2),
+        _row([pack(JmxUnreachable(at, 1, "off")) for at in (900, 1_100)], 2, JMX),
+    ]
+    with Store.open(tmp_path / "store.db") as store:
+        StoreSink(store, lambda: 1_000)(_batch(*rows), 0)
+        told = [(str(each.kind), each.seen_ms) for _, each in store.events("c")]
+    assert told == [("jmx_unreachable", 900), ("zookeeper_seen", 1_000), ("zookeeper_blind", 500)]
 
 
 @examples(60, suppress=[HealthCheck.too_slow])
