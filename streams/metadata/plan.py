@@ -45,6 +45,11 @@ class Slice(NamedTuple):
     snapshot: bool
     ordinal: int
 
+    @property
+    def is_restart(self) -> bool:
+        """Whether another log begins, and there are no bytes."""
+        return self.start.log != self.end.log
+
 
 class Planner:
     """Plans the batches of one log, which is live (`finite` is False) or finished.

@@ -28,8 +28,8 @@ from streams.metadata.errors import SpoolInUse
 from streams.metadata.log_files import Checkpoint, Segment
 from streams.metadata.spool_info import SpoolInfo
 from streams.state.files import open_unbuffered, sync_directory, try_lock, write_all
-from streams.wire.batches import read_batches
-from streams.wire.errors import DamagedBatch
+from streams.wire.batches import read_batches, read_snapshot
+from streams.wire.errors import DamagedBatch, WireError
 
 _log = logging.getLogger(__name__)
 
@@ -323,16 +323,21 @@ class Spool:
         """Check the snapshot, fsync it, rename it, and move the end of the spool to its end.
 
         Raises:
-            ReplyDamaged: it is not a sequence of whole batches; it is deleted.
+            ReplyDamaged: it is not a sequence of whole batches up to its footer; it is deleted.
             ValueError: no snapshot was begun.
         """
         with self._mutex:
             snapshot, file = self._begun()
             path = Path(str(file.name))
-            whole = survey(path.read_bytes(), path.name).whole_bytes
-            if whole != file.tell() or whole == 0 or self._part_rest:
+            rest = read_batches(self._part_rest, file=path.name, position=file.tell())
+            try:
+                for _ in itertools.chain(read_snapshot(path), rest):
+                    pass
+            except WireError as error:
                 self.drop_snapshot()
-                raise ReplyDamaged(f"the snapshot {path.name} is cut or damaged at byte {whole}")
+                raise ReplyDamaged(
+                    f"the snapshot {path.name} is damaged at byte {error.position}: {error.reason}"
+                ) from error
             os.fsync(file.fileno())
             file.close()
             self._part = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams.metadata.log_files import list_log
-from streams.wire.batches import read_file
+from streams.wire.batches import read_file, read_snapshot
 from streams.wire.errors import WireError
 from streams.wire.records import read_records
 
@@ -28,11 +28,12 @@ class FoundDamage:
 def first_damage(path: Path) -> FoundDamage | None:
     """Return the log's first batch with a record that cannot be decoded; None: there is none."""
     files = list_log(path)
-    paths = [each.path for each in files.checkpoints] + [each.path for each in files.segments]
-    for file in paths:
+    logs = [(each.path, read_snapshot) for each in files.checkpoints]
+    logs += [(each.path, read_file) for each in files.segments]
+    for file, read in logs:
         offset = 0
         try:
-            for batch in read_file(file):
+            for batch in read(file):
                 offset = batch.base_offset
                 read_records(batch)
         except WireError as error:

@@ -12,7 +12,7 @@ msgpack, and decoded where they are used.
 
 import enum
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
@@ -39,7 +39,7 @@ from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
 from streams.metadata.offsets import NONE
 from streams.metadata.plan import Slice
 from streams.process.garbage import without_garbage_collection
-from streams.wire.batches import Batch, read_file
+from streams.wire.batches import Batch, read_file, read_snapshot
 from streams.wire.columns import CHANGE_KEY, PARTITION_KEY, Values, read_columns
 from streams.wire.control import (
     LeaderChangeMessageV0,
@@ -185,17 +185,25 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """Read a slice to its end.
 
     Raises:
-        WireError: damage that the planner's headers and CRCs could not detect.
+        WireError: damage that the planner's headers and CRCs could not detect, or in a snapshot.
     """
     with without_garbage_collection():
         router = _Router(cluster, part)
-        for batch in read_file(part.path, part.position, part.size) if part.size else ():
+        for batch in _batches(part):
             try:
                 router.take(batch)
             except WireError as error:
                 raise _located(error, batch, part) from error.__cause__
         router.route()
         yield from router.finish()
+
+
+def _batches(part: Slice) -> Iterable[Batch]:
+    if part.is_restart:
+        return ()
+    if part.snapshot:
+        return read_snapshot(part.path)
+    return read_file(part.path, part.position, part.size) if part.size else ()
 
 
 def _located(error: WireError, batch: Batch, part: Slice) -> WireError:
@@ -304,8 +312,8 @@ class _Router:
     def finish(self) -> Iterator[Row]:
         part = self._part
         if part.snapshot:
-            restart = part.start.log != part.end.log
-            self._flush(ChunkKind.RESTART if restart else ChunkKind.SNAPSHOT, self._now)
+            kind = ChunkKind.RESTART if part.is_restart else ChunkKind.SNAPSHOT
+            self._flush(kind, self._now)
         else:
             self._flush(ChunkKind.COMMITTED, self._now)
             if self._transaction is not None:

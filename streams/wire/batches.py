@@ -23,7 +23,7 @@ from typing import Final, NoReturn, TypeAlias, TypeVar
 
 from crc32c import crc32c
 
-from streams.wire.control import ControlRecord, read_control
+from streams.wire.control import ControlRecord, SnapshotFooterRecord, read_control
 from streams.wire.errors import DamagedBatch, DamagedValue, WireError
 from streams.wire.structure import read_uvarint, write_uvarint
 
@@ -242,6 +242,23 @@ def read_file(path: Path, position: int = 0, size: int | None = None) -> Iterato
         file.seek(position)
         content = file.read(-1 if size is None else size)
     return read_batches(content, file=str(path), position=position)
+
+
+def read_snapshot(path: Path) -> Iterator[Batch]:
+    """Yield the batches of a `.checkpoint`, which ends with its footer (RecordsSnapshotWriter).
+
+    Raises:
+        DamagedBatch: as `read_batches`, or the footer is missing.
+        WireError: the control records of the last batch do not decode.
+    """
+    last: Batch | None = None
+    for last in read_file(path):
+        yield last
+    control = [] if last is None else last.control_records()
+    if not any(isinstance(record, SnapshotFooterRecord) for _, _, record in control):
+        end = 0 if last is None else last.position + last.size
+        flaw = "the snapshot has no footer: it is cut"
+        raise DamagedBatch(flaw, file=str(path), position=end)
 
 
 def read_batches(

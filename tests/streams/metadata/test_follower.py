@@ -20,6 +20,7 @@ from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
+from streams.wire.build import write_checkpoint
 from tests.streams.metadata.log_bytes import log
 
 C1 = Endpoint("c1", 9093)
@@ -354,7 +355,7 @@ def test_a_damaged_snapshot_is_fetched_again_not_at_once(
             snapshot = messages.OffsetAndEpoch(9, 1)
             return FetchReply(leader=Leader(1, 1), high_watermark=9, snapshot=snapshot)
         fetched.append(time.monotonic())
-        content = log(3) if len(fetched) > 2 else b"junk"
+        content = write_checkpoint(1, 1_000, []) if len(fetched) > 2 else b"junk"
         return SnapshotReply(leader=Leader(1, 1), size=len(content), content=content)
 
     script(damaged)

@@ -12,7 +12,7 @@ from streams.metadata.log_files import list_log
 from streams.metadata.offsets import NONE, START
 from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
-from streams.wire.build import write_batch
+from streams.wire.build import write_batch, write_checkpoint
 from streams.wire.schema import (
     BeginTransactionRecordV0,
     MetadataRecord,
@@ -83,7 +83,7 @@ def test_a_checkpoint_ends_the_transaction_before_it(tmp_path: Path) -> None:
         index.refresh(spool.position.next_offset)
         assert index.entries[-1].next.transaction == 1
         spool.begin_snapshot(OffsetAndEpoch(9, 1))
-        spool.append_snapshot(made(0, [NEWS]))
+        spool.append_snapshot(write_checkpoint(1, 1000, [[write_value(NEWS)]]))
         spool.complete_snapshot()
         append(spool, NEWS, begin)
         index.refresh(spool.position.next_offset)
@@ -95,7 +95,7 @@ def test_a_few_no_op_records_before_a_checkpoint_do_not_wait_for_more(tmp_path: 
     with Spool(tmp_path) as spool:
         append(spool, NoOpRecordV0())
         spool.begin_snapshot(OffsetAndEpoch(9, 1))
-        spool.append_snapshot(made(0, [NEWS]))
+        spool.append_snapshot(write_checkpoint(1, 1000, [[write_value(NEWS)]]))
         spool.complete_snapshot()
         append(spool, NEWS)
         index = LogIndex(tmp_path, START)

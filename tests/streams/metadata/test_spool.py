@@ -14,7 +14,10 @@ from streams.metadata.errors import SpoolDamaged, SpoolInUse
 from streams.metadata.spool import Position, Spool
 from streams.state.files import write_all
 from streams.wire.batches import read_batches
+from streams.wire.build import write_checkpoint
 from tests.streams.metadata.log_bytes import batch, log, no_op
+
+SNAPSHOT = write_checkpoint(1, 1_000, [[b"records"]])
 
 
 def names(directory: Path) -> list[str]:
@@ -35,7 +38,7 @@ def idle(spool: Spool, count: int) -> None:
 
 
 def take_snapshot(spool: Spool, end_offset: int, epoch: int) -> bytes:
-    content = log(3, 2, epoch=epoch)
+    content = write_checkpoint(epoch, 1_000, [[b"records"] * 3, [b"records"] * 2])
     spool.begin_snapshot(OffsetAndEpoch(end_offset, epoch))
     assert spool.append_snapshot(content[:50]) == 50
     assert spool.append_snapshot(content[50:]) == len(content)
@@ -219,7 +222,17 @@ def test_a_crash_within_a_snapshot_leaves_nothing_of_it(tmp_path: Path) -> None:
         assert names(tmp_path) == [f"{0:020d}.log"]
 
 
-@pytest.mark.parametrize("content", [b"", b"junk" * 50, log(3, 2)[:-1], log(3) + batch(9)])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"junk" * 50,
+        SNAPSHOT[:-1],
+        SNAPSHOT + batch(3)[:-1],
+        log(3) + batch(9),
+        pytest.param(log(3, 2), id="without a footer"),
+    ],
+)
 def test_a_snapshot_that_is_not_whole_is_refused(tmp_path: Path, content: bytes) -> None:
     with Spool(tmp_path) as spool:
         spool.begin_snapshot(OffsetAndEpoch(520, 3))

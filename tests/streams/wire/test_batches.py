@@ -5,6 +5,7 @@ import pickle
 import tracemalloc
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from crc32c import crc32c
@@ -27,6 +28,7 @@ from streams.wire.batches import (
     _plain_places,
     _read_entry,
     read_batches,
+    read_snapshot,
 )
 from streams.wire.build import (
     write_batch,
@@ -437,6 +439,25 @@ def test_a_checkpoint_begins_and_ends_with_its_control_records() -> None:
     assert isinstance(closing, SnapshotFooterRecord)
     assert at == first.count + second.count + 1
     assert read_records(header) == []
+
+
+def test_a_checkpoint_that_is_cut_between_two_batches_is_damage(tmp_path: Path) -> None:
+    whole = write_checkpoint(3, 1_000, [[NO_OP, NO_OP], [NO_OP]])
+    path = tmp_path / FILE
+    *cuts, end = [0, *(each.position + each.size for each in read(whole))]
+    for cut in cuts:
+        path.write_bytes(whole[:cut])
+        batches = read_snapshot(path)
+        for _ in range(cuts.index(cut)):
+            next(batches)
+        with pytest.raises(DamagedBatch, match="the snapshot has no footer: it is cut") as caught:
+            next(batches)
+        assert (caught.value.file, caught.value.position) == (str(path), cut)
+    path.write_bytes(whole)
+    assert [each.position + each.size for each in read_snapshot(path)] == [*cuts[1:], end]
+    path.write_bytes(whole + write_batch(5, 3, 1_000, [NO_OP]))
+    with pytest.raises(DamagedBatch, match="no footer"):
+        list(read_snapshot(path))
 
 
 def test_a_value_error_gets_the_batch_s_place() -> None:
