@@ -125,6 +125,8 @@ class Planner:
     def _beyond_gap(self, start: StreamOffset) -> StreamOffset:
         checkpoint = self._index.checkpoint_for(start.offset)
         if checkpoint is not None:
+            if self._until is not None and checkpoint.end_offset > self._until:
+                return start
             return StreamOffset(start.log, checkpoint.epoch, checkpoint.end_offset, NONE)
         later = [each for each in self._index.entries if each.base_offset > start.offset]
         if later:

@@ -17,7 +17,8 @@ class FoundDamage:
     """The position at which a log becomes unreadable.
 
     Attributes:
-        offset: metadata offset of the first batch that must not be read.
+        offset: metadata offset of the first batch that must not be read; for a snapshot, of the
+            last record that it contains.
         text: file, byte position and reason in one line.
     """
 
@@ -28,12 +29,16 @@ class FoundDamage:
 def first_damage(path: Path) -> FoundDamage | None:
     """Return the log's first batch with a record that cannot be decoded; None: there is none."""
     files = list_log(path)
-    logs = [(each.path, read_snapshot) for each in files.checkpoints]
-    logs += [(each.path, read_file) for each in files.segments]
-    for file, read in logs:
-        offset = 0
+    for checkpoint in files.checkpoints:
         try:
-            for batch in read(file):
+            for batch in read_snapshot(checkpoint.path):
+                read_records(batch)
+        except WireError as error:
+            return FoundDamage(offset=checkpoint.end_offset - 1, text=str(error))
+    for segment in files.segments:
+        offset = segment.base_offset
+        try:
+            for batch in read_file(segment.path):
                 offset = batch.base_offset
                 read_records(batch)
         except WireError as error:

@@ -40,12 +40,12 @@ class Run:
     def summary(self) -> ClusterSummary:
         return summarize("test", unpack_image(self.image))
 
-    def follow(self, path: Path, max_bytes: int) -> "Run":
+    def follow(self, path: Path, max_bytes: int, until: int | None = None) -> "Run":
         """Everything in the files from where it stands, in batches of at most so many bytes."""
         index = LogIndex(path, self.at)
         index.refresh()
         assert index.damage is None
-        planner = Planner(index, finite=True)
+        planner = Planner(index, finite=True, until=until)
         while (end := planner.latest(self.at, max_bytes)) != self.at:
             self._batch(planner.slices(self.at, end), end)
             index.forget(self.at.offset)
