@@ -242,18 +242,25 @@ class ShardBatch:
         after = after.take(np.argsort(after.keys, kind="stable"))
         shard.topics, shard.partitions = topics, after
         self._topic_index = None
-        shard.registered, shard.configs, shard.names = (
-            loaded.registered,
-            loaded.configs,
-            loaded.names,
-        )
         if loaded.topics:
-            self._transitions.reload(loaded.registered)
+            # A registration may change the state of a replica that stays in its directory.
+            changed = [
+                _Registration(
+                    offset, timestamp_ms, each, loaded.registered.get(each, NOT_REGISTERED)
+                )
+                for each in sorted(shard.registered.keys() | loaded.registered.keys())
+            ]
+            self._register(changed, before, np.empty((0, COLUMNS), dtype=np.int64))
         keys = np.union1d(before.keys, after.keys)
         self._tell(offset, timestamp_ms, before.looked_up(keys), after.looked_up(keys))
         if not loaded.topics:
             # The state of a removed replica follows from its broker's old directories.
             self._transitions.reload(loaded.registered)
+        shard.registered, shard.configs, shard.names = (
+            loaded.registered,
+            loaded.configs,
+            loaded.names,
+        )
         self._ends.append(offset + 1)
 
     def restart(self, timestamp_ms: int) -> None:

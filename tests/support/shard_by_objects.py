@@ -79,19 +79,16 @@ class ObjectShard:
         for chunk in chunks:
             loaded._apply(chunk)
         self.notes += [(offset, kind) for _, kind in loaded.notes]
-        before, names = self._placed(), self.topics | loaded.topics
-        was = before
+        at, before, names = (offset, timestamp_ms), self._placed(), self.topics | loaded.topics
+        if loaded.topics:
+            # The registrations change before the replicas do.
+            self.registered = loaded.registered
+            self._tell(at, before, names)
+            before = self._placed()
         self.topics, self.partitions = loaded.topics, loaded.partitions
         self.numbers = loaded.numbers
-        if loaded.topics:
-            # The old places follow from the new registrations; see `ShardBatch.replace`.
-            self.registered = loaded.registered
-            was = {key: self._replaced(key[2], place) for key, place in before.items()}
-        self._tell((offset, timestamp_ms), was, names)
+        self._tell(at, before, names)
         self.registered = loaded.registered
-
-    def _replaced(self, broker: int, place: Place) -> Place:
-        return None if place is None else self._place(broker, place[0])
 
     def _apply(self, chunk: ShardChunk) -> None:
         for offset, timestamp_ms, record in _together(*chunk.decoded()):
