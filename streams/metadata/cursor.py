@@ -9,7 +9,8 @@ from its beginning. The first FETCH on each connection requests the last batch o
 offsets and epochs alone may also match another log (`batches.Mark`).
 
 The cursor cannot spin: a bad reply counts towards the end of a round (`rounds.py`), and a good
-reply without new data, earlier than the end of a long poll, causes a pause that grows.
+reply without new data, earlier than the end of a long poll, causes a pause that grows. The backoff
+after a failed write to the spool ends only once data is stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -137,6 +138,11 @@ class Cursor:
         else:
             self._end_round(self._rounds.failed(endpoint, Refusal(str(error)), now))
 
+    def progressed(self) -> None:
+        """Reset the backoff: the end of the spool moved, or a long poll was held."""
+        self._nothing_new = 0
+        self._rounds.succeeded(self.connected_to)
+
     def resume(self, position: Position, now: float, reason: str | None = None) -> None:
         """Reset to the actual end of the spool after an effect failed."""
         self.position = position
@@ -178,7 +184,6 @@ class Cursor:
         here = self.position
         cut = committed(reply.records, here.next_offset, reply.high_watermark or 0)
         if cut.records:
-            self._succeeded()
             head = here.head or cut.head
             busy = cut.busy_until or here.busy_until or here.next_offset
             self.position = Position(cut.next_offset, cut.epoch, here.log, head, cut.tail, busy)
@@ -189,7 +194,7 @@ class Cursor:
         if reply.records or took_s < self._max_wait_s / 2:
             self._pause(now, f"offset {here.next_offset} is not committed yet")
         else:
-            self._succeeded()
+            self.progressed()
         return None
 
     def snapshot_fetched(self, reply: SnapshotReply, now: float) -> Effect:
@@ -225,11 +230,6 @@ class Cursor:
             self.epoch, self.leader = leader.epoch, leader.node
         self.leader_endpoint = self.connected_to
         self._rounds.prefer(self.connected_to)
-
-    def _succeeded(self) -> None:
-        """Reset the backoff; only new records, or a long poll that was held, count as progress."""
-        self._nothing_new = 0
-        self._rounds.succeeded(self.connected_to)
 
     def _pause(self, now: float, detail: str) -> None:
         """Wait for a commit: a few quick polls, then polls at growing intervals."""
@@ -284,7 +284,6 @@ class Cursor:
             self._lost(doubt or "")
         elif head is not None:
             if found is LogIdentity.ANOTHER:
-                self._succeeded()
                 self.position = Position(0, None, self.position.log + 1, head)
                 return Restart(head)
             self.position = replace(self.position, head=head)

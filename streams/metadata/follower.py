@@ -278,6 +278,7 @@ class Follower(BackgroundThread):
             self._cursor.resume(self._spool.position, time.monotonic(), reason)
         else:
             if moved:
+                self._cursor.progressed()
                 self._progressed()
 
     def _fetch(self, connection: Connection, action: do.Fetch) -> do.Effect:

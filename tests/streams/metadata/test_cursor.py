@@ -406,3 +406,26 @@ def test_what_could_not_be_spooled_is_fetched_again() -> None:
     made.fetched(FetchReply(high_watermark=9, records=log(2, start=5)), 0.0, 0.0)
     made.resume(AT_5, 0.0)
     assert made.next_action(0.0) == Fetch(1, 5, 1)
+
+
+def test_a_full_disk_is_tried_ever_more_slowly_until_records_are_stored() -> None:
+    made, now = cursor(), 0.0
+    records = FetchReply(high_watermark=9, records=log(2, start=5))
+
+    def fail() -> float:
+        assert isinstance(made.fetched(records, now, 0.0), Append)
+        made.resume(AT_5, now, "the spool cannot be written: No space left on device")
+        return wait(made, now).until
+
+    waits = []
+    for _ in range(30):
+        until = fail()
+        waits.append(round(until - now, 6))
+        now = until
+        assert made.next_action(now) == Fetch(1, 5, 1)
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, *[5.0] * 24]
+    assert isinstance(made.fetched(records, now, 0.0), Append)
+    made.progressed()
+    assert made.next_action(now) == Fetch(1, 7, 1)
+    made.resume(AT_5, now)
+    assert round(fail() - now, 6) == 0.1

@@ -127,8 +127,7 @@ class Walk:
                 assert batches[0].base_offset <= self.end <= batches[0].last_offset
                 assert batches[-1].last_offset + 1 == position.next_offset
                 assert batches[-1].leader_epoch == position.epoch
-                self.end = position.next_offset
-                self.in_vain = 0
+                self.move(position.next_offset)
             case BeginSnapshot(snapshot):
                 assert snapshot.end_offset > self.end
                 self.snapshot = (snapshot, b"")
@@ -136,13 +135,17 @@ class Walk:
                 assert self.snapshot is not None
                 self.snapshot = (self.snapshot[0], self.snapshot[1] + content)
                 if complete:
-                    self.end = self.snapshot[0].end_offset
-                    self.in_vain = 0
+                    self.move(self.snapshot[0].end_offset)
             case Restart():
-                self.end, self.logs, self.in_vain = 0, self.logs + 1, 0
+                self.logs += 1
+                self.move(0)
             case KeepHead() | None:
                 pass
         assert self.cursor.position.reach == (self.logs, self.end)
+
+    def move(self, end: int) -> None:
+        self.end, self.in_vain = end, 0
+        self.cursor.progressed()
 
 
 @examples(120)

@@ -14,6 +14,7 @@ from streams.kafka import messages
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import WrongCluster
 from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
+from streams.metadata.cursor import Cursor
 from streams.metadata.errors import FollowerCrashed
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Position, Spool
@@ -280,14 +281,22 @@ def test_a_disk_that_is_full_is_a_wait_that_ends(
             raise OSError(28, "No space left on device")
         append(records, position)
 
+    def note(cursor: Cursor) -> None:
+        resets.append(spool.position)
+        reset(cursor)
+
+    reset, resets = Cursor.progressed, list[Position]()
+    monkeypatch.setattr(Cursor, "progressed", note)
     monkeypatch.setattr(spool, "append", refuse)
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.waiting)
         assert status.waiting is not None
         assert "cannot be written" in status.waiting
         assert "No space left on device" in status.waiting
+        assert resets == [], "the backoff ended, and nothing was stored"
         full.clear()
         assert follower.wait_for(5, 60.0)
+    assert resets[0] == Position(6, 1)
 
 
 def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
