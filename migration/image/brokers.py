@@ -372,6 +372,8 @@ class BrokerSteps:
         if known is not None and (known.epoch, known.mode) == (record.broker_epoch, mode):
             if record.log_dirs:
                 known = shrunk(known, record.log_dirs, at, pending)
+            if known.unfenced is None and not record.fenced:
+                known = replace(known, unfenced_before=True)
             broker = amended(known, record, at)
             if not pending:
                 broker = settled(broker, at)

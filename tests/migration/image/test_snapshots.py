@@ -9,7 +9,7 @@ from migration.image.cluster import Broker, ClusterImage, Gone, Provenance, summ
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import UNASSIGNED, DirectoryId
 from migration.metadata.events import Moment
-from migration.metadata.records import RegisterBroker, Stamped
+from migration.metadata.records import FenceBroker, RegisterBroker, Stamped, UnfenceBroker
 from migration.metadata.transactions import Admission
 from migration.shard.report import Movement, ShardReport
 
@@ -65,6 +65,27 @@ def test_a_directory_that_was_gone_before_the_snapshot_is_still_gone() -> None:
     again = loaded(before, (A,), epoch=50, left=3).gone
     assert again is not None
     assert (again.directories, again.pending) == ((B,), 3)
+
+
+@pytest.mark.parametrize(("unfenced", "offset"), [(None, None), (AT, AT.offset)])
+def test_an_unfencing_that_was_missed_is_not_reported_as_the_next_one(
+    unfenced: Moment | None, offset: int | None
+) -> None:
+    """The snapshot shows that the broker was unfenced, and not when."""
+    before = replace(KNOWN, fenced=unfenced is None, unfenced=unfenced)
+    image = ClusterImage(
+        provenance=END, brokers={1: loaded(before, (A, B), epoch=before.epoch, left=0)}
+    )
+    (summary,) = summarize("prod", image).brokers
+    assert (summary.fenced, summary.unfenced_offset) == (False, offset)
+    fence = Stamped(101, END.timestamp_ms, FenceBroker(1, before.epoch))
+    again = Stamped(102, END.timestamp_ms, UnfenceBroker(1, before.epoch))
+    batch = Batch(
+        log=1, start=101, end=replace(END, offset=102), reports={},
+        records=[(fence, Admission.NOW), (again, Admission.NOW)],
+    )  # fmt: skip
+    (summary,) = summarize("prod", advance(image, batch)[0]).brokers
+    assert (summary.fenced, summary.unfenced_offset) == (False, offset)
 
 
 @pytest.mark.parametrize(("left", "failed"), [(3, True), (0, False)])
