@@ -59,7 +59,8 @@ _FIX: Final = (
 )
 _LINES_MAX: Final = 12
 _END_S_MAX: Final = 20.0
-"""Time to wait for the end of Spark's processes; the sources have 15 s of it to stop."""
+"""Time to wait for the end of Spark's processes. A source may take longer, of a cluster that does
+not answer; what it stored is durable at any time, so its process is killed then."""
 _END_POLL_S: Final = 0.02
 _log: Final = logging.getLogger(__name__)
 _MEMORY: Final = (
@@ -190,8 +191,10 @@ def end_session() -> None:
     left: set[psutil.Process] = set()
     with _unless_gone():
         jvm = psutil.Process(int(gateway.jvm.java.lang.ProcessHandle.current().pid()))
-        me = psutil.Process()
-        left = {*jvm.children(recursive=True)} - {me, *me.children(recursive=True)}
+        left = {*jvm.children(recursive=True)}
+        if gateway.proc is None:  # the JVM started this process, too
+            me = psutil.Process()
+            left -= {me, *me.children(recursive=True)}
     with _unless_gone():
         context.stop()
     _wait_for(left)
@@ -212,16 +215,15 @@ def _unless_gone() -> Iterator[None]:
 
 
 def _wait_for(processes: set[psutil.Process]) -> None:
+    """Wait for the end of processes; kill those that do not end in time."""
     deadline_s = time.monotonic() + _END_S_MAX
     while left := {each for each in processes if _runs(each)}:
         if time.monotonic() > deadline_s:
             pids = ", ".join(str(each.pid) for each in left)
-            _log.warning(
-                "processes of Spark still run after %.0f s and may still write to the state"
-                " directory: %s",
-                _END_S_MAX,
-                pids,
-            )
+            _log.warning("Spark's processes %s did not end within %.0f s", pids, _END_S_MAX)
+            for each in left:
+                with suppress(psutil.NoSuchProcess):
+                    each.kill()
             return
         time.sleep(_END_POLL_S)
 
