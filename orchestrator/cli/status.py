@@ -31,7 +31,8 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
     """Print the last observed state, and what is pending.
 
     Reads the state directory, so it works while `run` runs and after it. Exits with 4 if there is
-    no data or the data is stale (it still prints it). The JSON has the newest 1000 events.
+    no data, or if the data of a source that is configured and in use is not current (it still
+    prints what it has). The JSON has the newest 1000 events.
 
     \b
     Example:
@@ -49,19 +50,27 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
         out = console()
         for one in clusters:
             out.print(picture(one, out.width), crop=False)
-    missing = [_why(one) for one in clusters if not _is_shown(one)]
+    missing = [why for one in clusters if (why := _not_current(one)) is not None]
     if missing:
         raise NoDataError("; ".join(missing))
 
 
-def _is_shown(one: Assessed) -> bool:
-    log = one.assessment.log
-    if log.state is SourceState.OVER:
-        return one.assessment.sources[DataSource.ZOOKEEPER].answers
-    return one.summary.metadata_offset is not None and log.answers
+def _not_current(one: Assessed) -> str | None:
+    """Return why the printed state is not current; None: it is.
 
-
-def _why(one: Assessed) -> str:
-    what = "no data" if one.summary.metadata_offset is None else "stale data"
-    waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
-    return f"{one.name}: {what}{waiting}"
+    A metadata log that no controller writes any more needs no answer.
+    """
+    assessment, has_data = one.assessment, one.summary.metadata_offset is not None
+    is_over = assessment.log.state is SourceState.OVER
+    if is_over:
+        answers = assessment.sources[DataSource.ZOOKEEPER].answers
+    else:
+        answers = has_data and assessment.log.answers
+    if not answers:
+        waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
+        return f"{one.name}: {'stale' if has_data else 'no'} data{waiting}"
+    stale = [each for each, is_current in assessment.current.items() if is_current is False]
+    if is_over and DataSource.METADATA_LOG in stale:
+        stale.remove(DataSource.METADATA_LOG)
+    whys = [f"{each} is not current: {one.currency.not_current[each]}" for each in stale]
+    return f"{one.name}: {'; '.join(whys)}" if whys else None
