@@ -37,11 +37,13 @@ from migration.values.timestamps import utc_text
 _HEARD_MS: Final = 6_000
 """Three heartbeats, by Kafka's default."""
 _WAY_BACK: Final = (
-    "{action}. Do not start or restart the broker before that: repair or mount the disk, and check"
-    " that its meta.properties and the partition folders are there; an empty disk does not restore"
-    " it. The hazard ends when the directory can be read on its host. If the disk is lost, first"
-    " move its partitions to other brokers, or accept the loss: partitions with one replica are"
-    " lost, the others are copied from their leaders."
+    "{action}. Do not start or restart the broker before that: stop it if it runs, repair or mount"
+    " the disk, and check that its meta.properties and the partition folders are there; an empty"
+    " disk does not restore it. If Kraftgate runs on the broker's host, the hazard may end then."
+    " Otherwise it ends only when the broker has started: before that, check every directory on its"
+    " host with a second person (`kraftgate meta-properties`, and the partition folders). If the"
+    " disk is lost, first move its partitions to other brokers, or accept the loss: partitions with"
+    " one replica are lost, the others are copied from their leaders."
 )
 
 
