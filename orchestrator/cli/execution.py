@@ -56,7 +56,8 @@ def _control(act: Callable[[OperatorRequest], None], summary: str) -> click.Comm
 @click.option(
     "--confirm",
     metavar="CLUSTER",
-    help="The cluster's name, for an irreversible step. Default: a prompt on a terminal.",
+    help="The cluster's name, for an irreversible or destructive step. Default: a prompt on a"
+    " terminal.",
 )
 @_requested
 def approve(request: OperatorRequest, checkpoint: str, confirm: str | None) -> None:

@@ -206,7 +206,7 @@ class ConsoleAddress(Strict):
         listen: The address. Default: this host only. Another address than loopback requires `tls`
             or `insecure: true`.
         insecure: Accept plain HTTP beyond loopback; every page then shows a warning.
-        token_file: File whose first line is the token that approves, pauses, resumes and aborts.
+        token_file: File whose first line is the token that permits every action on the execution.
             Default: a new token at each start.
         hosts: Further names by which browsers reach the console, such as that of a proxy.
     """

@@ -146,7 +146,8 @@ class ActionRequest(Row):
 
     Attributes:
         checkpoint: that the action concerns, unless it concerns the whole execution.
-        confirm: the cluster's name: to approve an irreversible step, to skip, to roll back.
+        confirm: the cluster's name: to approve an irreversible or destructive step, to skip, to
+            roll back.
     """
 
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]

@@ -112,8 +112,8 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
         _running(config, wanted, listener, token) as console,
     ):
         echo(
-            f"kraftgate: console at {console.url}/, the token to approve, pause and abort is"
-            f" in {token.path}",
+            f"kraftgate: console at {console.url}/, the token that permits every action on the"
+            f" execution is in {token.path}",
             err=True,
         )
         if console.insecure:

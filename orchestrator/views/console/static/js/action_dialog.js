@@ -12,7 +12,7 @@ import { useModal } from "./sheet.js";
 
 /** The actions on a checkpoint; the others concern the whole execution. */
 const OF_CHECKPOINT = ["approve", "done", "repeat", "execute", "skip"];
-/** They are confirmed with the cluster's name, as the approval of an irreversible step is. */
+/** They are confirmed with the cluster's name, as the approval of an irreversible or destructive step is. */
 const NAMED = ["abort", "skip", "rollback"];
 
 /** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").ExecutionState, at: object|null) => string[]>} */
