@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from migration.assessment.conditions import Condition
+from migration.assessment.conditions import Condition, DataSource
 from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.api.status import clusters_json
 from orchestrator.audit.opening import open_verified
@@ -31,7 +31,7 @@ from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.conditions import Gate
 from orchestrator.run.identity import followed_ids, require_one_cluster
 from orchestrator.run.job import Follow, check, followed
-from orchestrator.run.probes.probes import poller_for
+from orchestrator.run.probes.probes import disks_poller, poller_for
 from orchestrator.run.publishing import publishing
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import AuditRecorder
@@ -161,7 +161,14 @@ def run(
             each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
             for each in config.clusters
         }
-        gate = Gate(until, timeout)
+        disks = {
+            each.name: stack.enter_context(
+                closing(disks_poller(config.state_dir, each.name, "kraftgate run --until"))
+            )
+            for each in config.clusters
+            if until and DataSource.LOG_DIRS in until.needs and each.brokers is not None
+        }
+        gate = Gate(until, timeout, disks)
         with suppress(KeyboardInterrupt), Stop() as stop:
             follow_and_show(
                 config,

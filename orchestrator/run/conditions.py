@@ -1,13 +1,15 @@
 """Evaluates conditions: several that must hold together over time, and that of `--until`."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 
 from migration.assessment.conditions import (
     SOAK,
     Condition,
+    DataSource,
     Finding,
     Verdict,
     View,
@@ -15,10 +17,12 @@ from migration.assessment.conditions import (
     verdict_of,
 )
 from migration.assessment.conditions.condition import absent
+from migration.observed.probed import Unknown
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.timestamps import is_unbroken
 from orchestrator.errors import GateNotMetError, UnknownIdError
 from orchestrator.run.assessed import Tick
+from orchestrator.run.probes.poller import Poller
 
 
 class JointConditions:
@@ -48,20 +52,33 @@ class JointConditions:
 
 
 class Gate:
-    """A condition that every cluster must satisfy at one tick, within the timeout if any."""
+    """A condition that every cluster must satisfy at one tick, within the timeout if any.
+
+    The log directories are current from the first answer of any broker on, while the others' are
+    those of an earlier run. So they are polled once all clusters satisfy a condition that needs
+    them, and it must hold at a tick that was read after the answers.
+
+    Args:
+        disks: by cluster, polls the log directories of all brokers for this condition.
+        clock_s: the pollers' clock.
+    """
 
     def __init__(
         self,
         condition: Condition | None,
         timeout: timedelta | None,
+        disks: Mapping[str, Poller] = MappingProxyType({}),
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._condition = condition
+        self._disks = disks
         self._clock_s = clock_s
         self._deadline_s = None if timeout is None else clock_s() + timeout.total_seconds()
+        self._since_s: dict[str, float] = {}
+        self._is_polled = not disks
 
     def is_met(self, tick: Tick) -> bool:
-        """Evaluate the condition; without a condition the gate is never met.
+        """Evaluate the condition, without waiting; without a condition the gate is never met.
 
         Raises:
             UnknownIdError: it names a broker or controller that a cluster does not have.
@@ -69,19 +86,46 @@ class Gate:
         """
         if self._condition is None:
             return False
-        unmet = []
+        unmet = {}
         for one in tick.clusters:
             refuse_absent([self._condition], one.assessment.view)
             found = self._condition.judge(one.assessment.view)
             if found.verdict is not Verdict.SATISFIED:
-                waiting = f"({one.assessment.next.headline})"
-                unmet.append(f"{one.name}: {found.reason} {waiting}")
-        if tick.clusters and not unmet:
+                unmet[one.name] = found.reason
+        if unmet or not tick.clusters:
+            self._since_s.clear()
+            self._is_polled = not self._disks
+        elif self._is_polled:
             return True
-        if self._deadline_s is not None and self._clock_s() >= self._deadline_s:
-            why = "; ".join(unmet)
+        else:
+            unmet = self._not_polled()
+            self._is_polled = not unmet  # the next tick is read after the answers
+        if unmet and self._deadline_s is not None and self._clock_s() >= self._deadline_s:
+            why = "; ".join(
+                f"{one.name}: {unmet[one.name]} ({one.assessment.next.headline})"
+                for one in tick.clusters
+                if one.name in unmet
+            )
             raise GateNotMetError(f"{self._condition.text} did not hold in time: {why}")
         return False
+
+    def _not_polled(self) -> dict[str, str]:
+        """Return the clusters whose disks were not polled since it holds, with the reason.
+
+        Polls them in the background; a failed poll is repeated.
+        """
+        missing = {}
+        for name, poller in self._disks.items():
+            since_s = self._since_s.setdefault(name, self._clock_s())
+            poller.store_answers()
+            poller.poll_since(DataSource.LOG_DIRS, since_s)
+            answer = poller.answers.log_dirs
+            if not poller.is_answered(DataSource.LOG_DIRS, since_s):
+                missing[name] = "the log directories are being polled again"
+            elif isinstance(answer, Unknown):
+                missing[name] = answer.why
+                del self._since_s[name]
+        return missing
 
 
 def refuse_absent(conditions: Iterable[Condition], view: View) -> None:

@@ -6,13 +6,18 @@ They include the users' own conditions: commands, and queries of their Prometheu
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding
+from migration.observed.probed import Unknown
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.probes.poller import Poll, Poller
 from orchestrator.run.probes.promql import ask_promql
 from orchestrator.run.probes.shell import ask_shell
 from orchestrator.runbook.model import OwnCondition
+
+_DISKS_S: Final = 15.0
 
 
 def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
@@ -51,6 +56,19 @@ def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[Data
     return {
         source: partial(ask, target, _now_ms) for source, ask in polls.items() if source in needs
     }
+
+
+def disks_poller(state_dir: Path, cluster: str, why: str) -> Poller:
+    """Return the poller that lets the running job poll the log directories of all brokers."""
+    return Poller({DataSource.LOG_DIRS: partial(_poll_disks, state_dir, cluster, why)}, {})
+
+
+def _poll_disks(state_dir: Path, cluster: str, why: str) -> Unknown | None:
+    from streams.log_dirs.poll_requests import poll_disks
+
+    if poll_disks(state_dir, cluster, None, why, _DISKS_S):
+        return None
+    return Unknown("the log directories could not be polled now")
 
 
 def own_polls(

@@ -4,25 +4,35 @@ import io
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
-from migration.assessment.conditions import parse
+from migration.assessment.assess import Journal
+from migration.assessment.conditions import DataSource, parse
 from migration.image.summary import Phase
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
+from migration.observed.probed import Unknown
 from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.cli import run as command
+from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
-from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
+from orchestrator.errors import AuditError, ConfigError, ExitCode, FollowingError, GateNotMetError
 from orchestrator.run import job
+from orchestrator.run.assessed import Tick
 from orchestrator.run.conditions import Gate
-from orchestrator.run.reader import Reader
+from orchestrator.run.probes.poller import Poller
+from orchestrator.run.reader import ClusterRead, Reader
 from orchestrator.views.terminal.live import Stop, TableView, drive
+from streams.log_dirs import poll_requests
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.scenes.night import (
     EVENTS,
@@ -32,16 +42,19 @@ from tests.scenes.night import (
     cluster,
     kraft,
 )
-from tests.support.assessing import tick
+from tests.support.assessing import named, tick
 from tests.support.fake_store import FakeFollowing, FakeStore, write_status
+from tests.support.polling import until
 
 PROD = "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
+FIVE_DAYS_MS = 432_000_000
 
 
-def gate(text: str | None, timeout_s: float | None = None) -> Gate:
+def gate(text: str | None, timeout_s: float | None = None, **disks: Poller) -> Gate:
     return Gate(
         None if text is None else parse(text),
         None if timeout_s is None else timedelta(seconds=timeout_s),
+        disks,
     )
 
 
@@ -111,6 +124,170 @@ def test_a_gate_needs_every_cluster() -> None:
     assert not judged.is_met(tick([], NOW_MS))
     finalized = replace(HYBRID, summary=cluster(Phase.FINALIZED, kraft(1)))
     assert judged.is_met(tick([finalized, done], NOW_MS))
+
+
+def disks_of(broker: int, age_ms: int, error: int = 0) -> BrokerDisks:
+    log_dir = LogDirSeen("/d1", error, None, None, 1, 1, 0, 0, None, None)
+    return BrokerDisks(id=broker, answered_ms=NOW_MS - age_ms, log_dirs=(log_dir,))
+
+
+def with_disks(*disks: BrokerDisks, unread: bool = False) -> ClusterRead:
+    """A cluster whose brokers are in order; `unread`: facts of this run wait in the journal."""
+    done = cluster(Phase.FINALIZED, kraft(1), kraft(3))
+    image = DisksImage(brokers={each.id: each for each in disks})
+    journal = Journal(last=12, read=10, unread_ms=NOW_MS - 500)
+    return replace(
+        HYBRID,
+        summary=replace(done, disks=image),
+        log_dirs=FRESH,
+        journals={DataSource.LOG_DIRS: journal} if unread else {},
+    )
+
+
+OLD = with_disks(disks_of(1, FIVE_DAYS_MS), disks_of(3, FIVE_DAYS_MS), unread=True)
+ONE_IS_OLD = with_disks(disks_of(1, 100), disks_of(3, FIVE_DAYS_MS))
+NOW_ONLINE = with_disks(disks_of(1, 100), disks_of(3, 100))
+NOW_OFFLINE = with_disks(disks_of(1, 100), disks_of(3, 100, STORAGE_ERROR))
+
+
+class Disks:
+    """The polls of a cluster's disks: each ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Semaphore(0)
+        self.let_go = threading.Semaphore(0)
+        self.answer: Unknown | None = None
+        self.poller = Poller({DataSource.LOG_DIRS: self._poll}, {})
+
+    def _poll(self) -> Unknown | None:
+        self.begun.release()
+        self.let_go.acquire()
+        return self.answer
+
+    def close(self) -> None:
+        self.let_go.release(9)
+        self.poller.close()
+
+    def end_poll(self) -> None:
+        """Let the poll end that has begun, and wait until its answer can be stored."""
+        self.let_go.release()
+
+        def is_here() -> bool:
+            self.poller.store_answers()
+            return self.poller.is_answered(DataSource.LOG_DIRS, 0.0)
+
+        until(is_here)
+
+
+@pytest.fixture
+def disks() -> Iterator[Disks]:
+    with closing(Disks()) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "text", ["log_dirs_online(3)", "no_directory_move", "no_hazard(restart, 3)"]
+)
+@pytest.mark.parametrize("known", [OLD, ONE_IS_OLD])
+def test_a_gate_does_not_open_on_disks_of_an_earlier_run(
+    text: str, known: ClusterRead, disks: Disks
+) -> None:
+    """LOG_DIRS are current from the first answer of any broker on."""
+    judged = gate(text, prod=disks.poller)
+    assert not judged.is_met(tick([known], NOW_MS))
+    assert disks.begun.acquire(timeout=60)
+    assert not judged.is_met(tick([known], NOW_MS)), "it does not wait for the answer"
+    at_the_answer = tick([known], NOW_MS)
+    disks.end_poll()
+    assert not judged.is_met(at_the_answer), "it was read before the answer"
+    assert judged.is_met(tick([NOW_ONLINE], NOW_MS))
+    assert not disks.begun.acquire(blocking=False)
+
+
+def test_a_gate_is_held_by_what_the_poll_of_the_disks_found(disks: Disks) -> None:
+    judged = gate("log_dirs_online(3)", prod=disks.poller)
+    for expected, now in ((False, OLD), (False, NOW_OFFLINE)):
+        assert judged.is_met(tick([now], NOW_MS)) is expected
+    disks.end_poll()
+    assert not judged.is_met(tick([NOW_OFFLINE], NOW_MS))
+    assert disks.begun.acquire(timeout=60)
+    repaired = tick([NOW_ONLINE], NOW_MS)
+    assert not judged.is_met(repaired), "the poll began before it held again"
+    assert disks.begun.acquire(timeout=60)
+    disks.end_poll()
+    until(lambda: judged.is_met(repaired))
+
+
+def test_a_poll_of_the_disks_that_failed_holds_the_gate_and_is_repeated(disks: Disks) -> None:
+    judged = gate("log_dirs_online(3)", 0.0, prod=disks.poller)
+    known = tick([NOW_ONLINE], NOW_MS)
+    disks.answer = Unknown("the log directories could not be polled now")
+    with pytest.raises(GateNotMetError, match="prod: the log directories are being polled again"):
+        judged.is_met(known)
+    disks.end_poll()
+    with pytest.raises(GateNotMetError, match="prod: the log directories could not be polled now"):
+        judged.is_met(known)
+    disks.answer = None
+    disks.let_go.release()
+
+    def is_met() -> bool:
+        with suppress(GateNotMetError):
+            return judged.is_met(known)
+        return False
+
+    until(is_met)
+
+
+def test_a_gate_polls_the_disks_of_each_cluster_once_all_satisfy_it(disks: Disks) -> None:
+    with closing(Disks()) as others:
+        judged = gate("log_dirs_online(3)", prod=disks.poller, test=others.poller)
+
+        def both(one: ClusterRead, other: ClusterRead) -> Tick:
+            return tick([one, named(other, "test")], NOW_MS)
+
+        assert not judged.is_met(both(OLD, NOW_OFFLINE))
+        assert not disks.begun.acquire(blocking=False)
+        assert not judged.is_met(both(OLD, OLD))
+        assert others.begun.acquire(timeout=60)
+        disks.end_poll()
+        assert not judged.is_met(both(NOW_ONLINE, OLD))
+        assert not judged.is_met(both(NOW_ONLINE, OLD)), "of the other one there is no answer"
+        others.end_poll()
+        assert not judged.is_met(both(NOW_ONLINE, NOW_ONLINE))
+        assert judged.is_met(both(NOW_ONLINE, NOW_ONLINE))
+
+
+@pytest.mark.parametrize(
+    ("text", "brokers", "polled"),
+    [
+        ("log_dirs_online(3)", "brokers: {bootstrap: 'b1:9092'}\n", True),
+        ("log_dirs_online(3)", "", False),
+        ("finalized", "brokers: {bootstrap: 'b1:9092'}\n", False),
+    ],
+)
+def test_run_polls_the_disks_for_a_condition_on_them(
+    config_file: Path, monkeypatch: pytest.MonkeyPatch, text: str, brokers: str, *, polled: bool
+) -> None:
+    config_file.write_text(f"{config_file.read_text()}{brokers}")
+    asked = threading.Event()
+
+    def poll_disks(
+        state_dir: Path, name: str, broker: int | None, why: str, timeout_s: float
+    ) -> bool:
+        assert (state_dir, name, broker) == (config_file.parent / "state", "prod", None)
+        assert (why, timeout_s) == ("kraftgate run --until", 15.0)
+        asked.set()
+        return True
+
+    def follow(config: object, judged: Gate, *_: object, **__: object) -> None:
+        del config
+        until(lambda: judged.is_met(tick([NOW_ONLINE], NOW_MS)))
+
+    monkeypatch.setattr(poll_requests, "poll_disks", poll_disks)
+    monkeypatch.setattr(command, "follow_and_show", follow)
+    words = ["run", "--until", text, "--config", str(config_file)]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, asked.is_set()) == (ExitCode.DONE, polled), result.output
 
 
 def test_a_query_that_died_ends_it(config_file: Path, store: FakeStore) -> None:
