@@ -21,8 +21,9 @@ from orchestrator.run.probes.probes import needs_of
 from orchestrator.run.reader import ClusterRead
 
 EVERY_S: Final = 0.5
-POLL_S: Final = 15.0
-"""Time limit for polling the disks, and for polling everything else."""
+POLL_S: Final = 12.0
+"""Time limit for polling the disks, and for polling everything else: nothing is evaluated
+meanwhile, and `soak` starts again after `STALE_AFTER_MS` of that."""
 _FIRST_S: Final = 2.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 1.0
@@ -103,6 +104,7 @@ class ConditionWait:
             each.name: _Cluster(each, JointConditions(conditions)) for each in entries
         }
         self._reported: object = None
+        self._assessed_s: float | None = None
 
     def wait(self, timeout_s: float, *, fail_fast: bool) -> WaitResult:
         """Assess until all conditions hold or the timeout is over.
@@ -129,6 +131,7 @@ class ConditionWait:
                 found = self._confirm(min(POLL_S, max(_LEAST_S, left_s)))
 
     def _assess(self) -> Findings:
+        self._assessed_s = self._sources.clock_s()
         return {
             one.name: self._evaluate(self._clusters[one.name], one)
             for one in self._sources.tick(self._sources.now_ms()).clusters
@@ -160,13 +163,21 @@ class ConditionWait:
         needs = needs_of(self._conditions)
         silent: dict[DataSource, str] = {}
         to_poll = needs & _POLLED
+        self._keep_soaking()
         if to_poll and not self._sources.poll_again(entry.name, timeout_s):
             silent.update(dict.fromkeys(to_poll, _NO_ANSWER))
         on_disk = DataSource.LOG_DIRS in needs and entry.brokers is not None
         on_disk = on_disk and self._sources.not_followed() is None
+        self._keep_soaking()
         if on_disk and not self._sources.poll_disks(entry.name, self._broker(), timeout_s):
             silent[DataSource.LOG_DIRS] = _NOT_POLLED
         return silent
+
+    def _keep_soaking(self) -> None:
+        """Evaluate between two polls: `soak` starts again after a gap, which they would be."""
+        now_s = self._sources.clock_s()
+        if self._assessed_s is not None and now_s - self._assessed_s >= EVERY_S:
+            self._assess()
 
     def _broker(self) -> int | None:
         """Return the only broker whose disks the conditions are about; None: all brokers."""

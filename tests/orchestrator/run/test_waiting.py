@@ -23,18 +23,18 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.probed import Unknown
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
 from orchestrator.run.probes.poller import EVERY_S, Poller
 from orchestrator.run.reader import ClusterRead
-from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources
+from orchestrator.run.waiting import POLL_S, ConditionWait, Findings, WaitResult, WaitSources
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft
-from tests.support.assessing import tick
+from tests.support.assessing import named, tick
 
-CONFIG = """cluster: {name: prod}
-controllers: {bootstrap: 'c1:9093'}
-brokers: {bootstrap: 'b1:9092'}
+CLUSTER = """- name: {name}
+  controllers: {{bootstrap: 'c1:9093'}}
+  brokers: {{bootstrap: 'b1:9092'}}
 """
 DONE = cluster(Phase.FINALIZED, kraft(3))
 HELD = cluster(Phase.HYBRID, held(3))
@@ -61,6 +61,8 @@ class Outside:
     polled: int = 0
     status: SourceStatus = FRESH
     journals: Mapping[DataSource, Journal] = field(default_factory=dict)
+    names: Sequence[str] = ("prod",)
+    polls_take_s: float = 0.0
     _count: int = 0
 
     def tick(self, now_ms: int) -> Tick:
@@ -71,7 +73,8 @@ class Outside:
             summary=summary, events=(), status=live, log_dirs=live, journals=self.journals
         )
         polled = self.answers(self.now_s)
-        return tick([one], now_ms, not_followed=self.not_followed, polled=polled)
+        reads = [named(one, each) for each in self.names]
+        return tick(reads, now_ms, not_followed=self.not_followed, polled=polled)
 
     def poll_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
         self.looked.append((name, broker, timeout_s))
@@ -79,14 +82,18 @@ class Outside:
             self.summaries = [self.at_a_look_of_the_disks]
         if not self.looks_work:
             self.now_s += timeout_s
-        return self.looks_work
+        return self.looks_work and self._takes(timeout_s)
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def poll_again(self, *_: object) -> bool:
+    def poll_again(self, _: str, timeout_s: float) -> bool:
         self.polled += 1
-        return True
+        return self._takes(timeout_s)
+
+    def _takes(self, timeout_s: float) -> bool:
+        self.now_s += min(self.polls_take_s, timeout_s)
+        return self.polls_take_s <= timeout_s
 
     def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> WaitResult:
         sources = WaitSources(
@@ -99,7 +106,8 @@ class Outside:
             now_ms=lambda: NOW_MS + int(self.now_s * 1000),
             sleep=self.sleep,
         )
-        entries = parse_config(CONFIG, Path("kraftgate.yaml")).clusters
+        config = "clusters:\n" + "".join(CLUSTER.format(name=each) for each in self.names)
+        entries = parse_config(config, Path("kraftgate.yaml")).clusters
         conditions = [parse(text) for text in texts]
         waiting = ConditionWait(entries, conditions, sources)
         return waiting.wait(timeout_s, fail_fast=fail_fast)
@@ -216,6 +224,39 @@ def test_the_soak_is_counted_while_it_waits() -> None:
     outcome = Outside([HELD, DONE]).wait("finalized", "soak(5s)")
     assert outcome.verdict is Verdict.SATISFIED
     assert outcome.waited_s == 5.5
+
+
+FIVE = tuple(f"c{number}" for number in range(5))
+
+
+@pytest.mark.parametrize(
+    ("names", "polls_take_s"), [(FIVE, 4.0), (("prod",), 8.0), (FIVE[:2], POLL_S)]
+)
+def test_the_soak_lasts_while_everything_is_polled_again(
+    names: Sequence[str], polls_take_s: float
+) -> None:
+    """One cluster after the other, which together takes longer than a soak's longest gap."""
+    counted = replace(with_disks(DONE), under_replicated=0, leaderless=0)
+    outside = Outside([counted], names=names, polls_take_s=polls_take_s)
+    outside.answers = lambda now_s: Polled(
+        topics=TopicsSeen(at_ms=NOW_MS + int(now_s * 1000), partitions=32)
+    )
+    outcome = outside.wait("log_dirs_online(3)", "isr_full", "soak(1m)", timeout_s=300.0)
+    assert (outcome.verdict, outcome.waited_s < 300.0) == (Verdict.SATISFIED, True)
+
+
+def test_a_gap_in_which_nothing_is_evaluated_ends_the_soak() -> None:
+    """As if the host slept in a poll."""
+    outside = Outside([with_disks(DONE)])
+
+    def poll_disks(name: str, broker: int | None, timeout_s: float) -> bool:
+        del name, broker, timeout_s
+        outside.now_s += STALE_AFTER_MS / 1000 + 1
+        return True
+
+    outside.poll_disks = poll_disks  # type: ignore[method-assign]
+    outcome = outside.wait("log_dirs_online(3)", "soak(1m)", timeout_s=300.0)
+    assert outcome.verdict is Verdict.WAITING
 
 
 def test_what_is_asked_for_must_be_answered() -> None:
