@@ -13,15 +13,13 @@ from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource
 from migration.assessment.polled import Polled
-from migration.observed.probed import Unknown
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.probes.poller import Poller
-from orchestrator.run.probes.probes import own_polls, polls_of
+from orchestrator.run.probes.probes import disks_polled, own_polls, polls_of
 from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.model import Runbook
 
-_POLL_S: Final = 15.0
 _MARKS_MAX: Final = 16
 _FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.JMX)
 
@@ -44,7 +42,9 @@ class FactFinder:
         """Return the finder that polls the sources of a runbook's conditions."""
         polls = dict(polls_of(entry, frozenset(DataSource)))
         if entry.brokers is not None:
-            polls[DataSource.LOG_DIRS] = partial(_poll_disks, config, entry.name)
+            polls[DataSource.LOG_DIRS] = partial(
+                disks_polled, config.state_dir, entry.name, "a checkpoint"
+            )
         own = own_polls(runbook.conditions, entry.name)
         return cls(Poller(polls, own, clock_s=time.time))
 
@@ -125,11 +125,3 @@ def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:
         for source in each.needs:
             if source not in _FOLLOWED:
                 yield source, each.name if source is DataSource.EXTERNAL else str(source)
-
-
-def _poll_disks(config: Config, cluster: str) -> Unknown | None:
-    from streams.log_dirs.poll_requests import poll_disks
-
-    if poll_disks(config.state_dir, cluster, None, "a checkpoint", _POLL_S):
-        return None
-    return Unknown("the log directories could not be polled now")

@@ -60,10 +60,11 @@ def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[Data
 
 def disks_poller(state_dir: Path, cluster: str, why: str) -> Poller:
     """Return the poller that lets the running job poll the log directories of all brokers."""
-    return Poller({DataSource.LOG_DIRS: partial(_poll_disks, state_dir, cluster, why)}, {})
+    return Poller({DataSource.LOG_DIRS: partial(disks_polled, state_dir, cluster, why)}, {})
 
 
-def _poll_disks(state_dir: Path, cluster: str, why: str) -> Unknown | None:
+def disks_polled(state_dir: Path, cluster: str, why: str) -> Unknown | None:
+    """Let the running job poll the log directories of all brokers; None: its answers are stored."""
     from streams.log_dirs.poll_requests import poll_disks
 
     if poll_disks(state_dir, cluster, None, why, _DISKS_S):
