@@ -178,7 +178,8 @@ def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> N
 
 def test_a_copy_of_a_log_that_was_not_read_is_no_earlier_attempts() -> None:
     """A log without records is in the phase before the migration only once its end is known."""
-    unread = Currency(not_current={DataSource.METADATA_LOG: "it was not read yet"})
+    why = {DataSource.METADATA_LOG: "it was not read yet"}
+    unread = Currency(not_current=why, log_was_read=False)
     image, _ = observed(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
     assert hazards(summarize("c", image), NOW, unread) == ()
     assert hazards(summarize("c", image), NOW, CURRENT)

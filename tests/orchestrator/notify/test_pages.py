@@ -56,7 +56,7 @@ def test_a_page_has_what_one_looks_for_at_night(page: Path) -> None:
 @pytest.mark.parametrize("page", EVERYTHING, ids=lambda each: each.stem)
 def test_what_a_page_names_exists(page: Path) -> None:
     text = page.read_text("utf-8")
-    for target in re.findall(r"\]\(([^)]+)\)", text):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         assert (FOLDER / target).is_file(), target
     for alert in re.findall(r"Kraftgate[A-Z]\w+", text):
         assert (FOLDER / f"{alert}.md").is_file(), alert
