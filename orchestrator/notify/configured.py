@@ -1,5 +1,6 @@
 """Alertmanager, PagerDuty and webhooks, and the channel of each configured receiver."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -63,18 +64,28 @@ class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
     batch_size: ClassVar[int] = 64
     inhibits: ClassVar[bool] = False
     repeat_ms: ClassVar[int | None] = _REPEAT_MS
+    _ahead_ms: int | None = None
+    """How far the wall clock was ahead of the monotonic clock, at most; None: nothing was sent."""
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
-        until = iso(now_ms + ACTIVE_FOR_MS)
-        body = [
-            {
-                "labels": dict(each.labels()),
-                "annotations": dict(each.annotations(self.runbook_url)),
-                "startsAt": iso(each.active_since_ms),
-                "endsAt": until if each.resolved_ms is None else iso(each.resolved_ms),
-            }
-            for each in notifications
-        ]
+        # Alertmanager resolves an alert whose end has passed by its own clock. So ends go on also
+        # after this host's clock was set back.
+        monotonic_ms = time.monotonic_ns() // 1_000_000
+        ahead_ms = now_ms - monotonic_ms
+        self._ahead_ms = ahead_ms if self._ahead_ms is None else max(self._ahead_ms, ahead_ms)
+        until_ms = monotonic_ms + self._ahead_ms + ACTIVE_FOR_MS
+        body = []
+        for each in notifications:
+            ends_ms = until_ms if each.resolved_ms is None else each.resolved_ms
+            body.append(
+                {
+                    "labels": dict(each.labels()),
+                    "annotations": dict(each.annotations(self.runbook_url)),
+                    # An alert that ends before it starts is rejected.
+                    "startsAt": iso(min(each.active_since_ms, ends_ms)),
+                    "endsAt": iso(ends_ms),
+                }
+            )
         headers, secrets = self._credentials()
         url = f"{self.config.url}/api/v2/alerts"
         return Request(url=url, body=as_json(body), headers=headers, secrets=secrets)

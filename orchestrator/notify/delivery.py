@@ -104,9 +104,9 @@ def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
         elif active is not None or one.alert.labels["cluster"] not in now.clusters:
             after[fingerprint] = one
         elif one.resolution_sent_ms is None:
-            after[fingerprint] = replace(
-                one, resolved_ms=now.at_ms if one.resolved_ms is None else one.resolved_ms
-            )
+            # If the clock was set back, its delay begins again.
+            resolved_ms = now.at_ms if one.resolved_ms is None else min(one.resolved_ms, now.at_ms)
+            after[fingerprint] = replace(one, resolved_ms=resolved_ms)
         elif now.at_ms - one.resolution_sent_ms < FORGET_MS:
             after[fingerprint] = one
     return after
@@ -212,7 +212,9 @@ def _active(
 
 
 def _is_repeat_due(one: Delivery, policy: Policy, now_ms: int) -> bool:
-    return one.unconfirmed or one.last_ms is None or now_ms - one.last_ms >= policy.repeat_ms
+    if one.unconfirmed or one.last_ms is None:
+        return True
+    return not 0 <= now_ms - one.last_ms < policy.repeat_ms  # negative: the clock was set back
 
 
 def _inhibited(now: ActiveAlerts) -> frozenset[str]:

@@ -42,6 +42,28 @@ def test_what_stands_is_told_once_and_again_after_its_time() -> None:
     assert (again.status, again.repeats, again.active_since_ms) == ("firing", 1, 0)
 
 
+def test_what_stands_is_told_again_after_the_clock_was_set_back() -> None:
+    """A receiver that has forgotten it meanwhile, such as a restarted Alertmanager, knows it."""
+    book = told_of(alert(), at_ms=10 * HOUR_MS)
+    now = wanted(8 * HOUR_MS, alert(), since_ms=0)
+    (again,) = due(update(book, now), now, POLICY, 8 * HOUR_MS)
+    assert (again.status, again.repeats) == ("firing", 1)
+    told = mark_delivered(mark_sending(book, [again]), [again], 8 * HOUR_MS)
+    assert due(told, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms - 1) == ()
+    assert len(due(told, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms)) == 1
+
+
+def test_an_end_waits_its_time_once_more_after_the_clock_was_set_back() -> None:
+    """Neither at once, although it may come and go, nor after all that the clock was set back."""
+    book = update(told_of(alert()), wanted(10 * HOUR_MS))
+    at_ms = 8 * HOUR_MS
+    nothing = wanted(at_ms)
+    book = update(book, nothing)
+    assert due(book, nothing, POLICY, at_ms + RESOLVE_AFTER_MS - 1) == ()
+    (over,) = due(book, nothing, POLICY, at_ms + RESOLVE_AFTER_MS)
+    assert (over.status, over.resolved_ms) == ("resolved", at_ms)
+
+
 def test_its_words_may_change_meanwhile() -> None:
     later = wanted(1000, alert(description="Broker 3 waits for longer."), since_ms=0)
     book = update(told_of(alert()), later)

@@ -1,5 +1,6 @@
 """What each kind of receiver is sent, held against its documented shape."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -7,6 +8,7 @@ import jsonschema
 import pytest
 
 from migration.values.severity import Severity
+from migration.values.timestamps import iso
 from orchestrator.notify.channel import Channel
 from orchestrator.notify.configured import ACTIVE_FOR_MS
 from orchestrator.notify.http_post import Undelivered
@@ -156,8 +158,10 @@ def valid(value: Any, schema: Any) -> Any:
     return value
 
 
-def told(to: Channel[Any], receiver: Receiver, *notices: Notification) -> tuple[str, Sent]:
-    said = to.notify(notices, AT_MS)
+def told(
+    to: Channel[Any], receiver: Receiver, *notices: Notification, at_ms: int = AT_MS
+) -> tuple[str, Sent]:
+    said = to.notify(notices, at_ms)
     to.close()
     return said, receiver.sent[-1]
 
@@ -190,6 +194,24 @@ def test_alertmanager_is_told_what_the_rules_tell_it_and_more(tmp_path: Path) ->
     assert ACTIVE_FOR_MS == 3_600_000
     assert (stands["startsAt"], stands["endsAt"]) == (STARTS, "2026-09-21T15:13:20.000Z")
     assert (over["startsAt"], over["endsAt"]) == (STARTS, "2026-09-21T14:13:20.000Z")
+
+
+def test_alertmanager_keeps_what_stands_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    """It resolves an alert that has ended by its own clock, and rejects one that ends too early."""
+    back_ms = AT_MS - 2 * ACTIVE_FOR_MS
+    over = replace(OVER, resolved_ms=back_ms)
+    with receiving(answers(200, b"")) as receiver:
+        to = receivers.channel(tmp_path, receivers.alertmanager(tmp_path, receiver.url))
+        to.notify([FIRING], AT_MS)
+        to.notify([FIRING, over], back_ms)
+        to.close()
+        other = receivers.channel(tmp_path, receivers.alertmanager(tmp_path, receiver.url))
+        told(other, receiver, FIRING, at_ms=back_ms)
+        (before,), (stands, ended), (restarted,) = (each.json for each in receiver.sent)
+    assert stands["endsAt"] >= before["endsAt"]
+    assert stands["startsAt"] == before["startsAt"] == STARTS
+    assert ended["startsAt"] == ended["endsAt"] == iso(back_ms)
+    assert restarted["startsAt"] == restarted["endsAt"] == iso(back_ms + ACTIVE_FOR_MS)
 
 
 def test_alertmanager_takes_a_name_and_a_password(tmp_path: Path) -> None:
