@@ -3,17 +3,22 @@
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from migration.observed.probed import Unknown
 from orchestrator.cli.framework import config_option
 from orchestrator.cli.preflight import preflight
-from orchestrator.config.values import parse_host_port
-from orchestrator.errors import ExecutionError, NoDataError
+from orchestrator.config.load import parse_config
+from orchestrator.config.models import ZookeeperEnsemble
+from orchestrator.config.targets import ensemble_of
+from orchestrator.config.values import Bootstrap, ClusterName, Zookeeper, parse_host_port
+from orchestrator.errors import ConfigError, ExecutionError, NoDataError
 from orchestrator.output.printing import ask, echo
 from orchestrator.output.visible import visible_line
 from orchestrator.runbook.load import load
@@ -21,13 +26,17 @@ from orchestrator.runbook.places import everywhere
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.controllers import ask_addresses as ask_controllers
-from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import BrokerAddresses, ask_addresses
 
 RUNBOOK: Final = "zk-to-kraft-jbod"
 _HOOKS: Final = "hooks.yaml"
 _PLAINTEXT: Final = "PLAINTEXT"
 _CONTROLLERS: Final = "c1:9093,c2:9093,c3:9093"
+_VALUES: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "--zookeeper": TypeAdapter(Zookeeper),
+    "--name": TypeAdapter(ClusterName),
+    "--controllers": TypeAdapter(Bootstrap),
+}
 _CONFIG: Final = """\
 # Written by `kraftgate init`. All keys: kraftgate help configuration
 cluster: {{name: {name}{id}}}
@@ -67,17 +76,31 @@ steps:
 """
 
 
+def _valid(
+    context: click.Context,  # noqa: ARG001  # click's own
+    option: click.Parameter,
+    value: str | None,
+) -> str | None:
+    if value:
+        _require_valid(option.opts[0], value)
+    return value
+
+
 @click.command()
 @config_option
 @click.option(
-    "--zookeeper", metavar="CONNECT", help="The ensemble, such as zk1:2181,zk2:2181/kafka."
+    "--zookeeper",
+    metavar="CONNECT",
+    callback=_valid,
+    help="The ensemble, such as zk1:2181,zk2:2181/kafka.",
 )
 @click.option(
     "--controllers",
     metavar="HOST:PORT,...",
+    callback=_valid,
     help="Where the KRaft controllers will listen, if that is known already.",
 )
-@click.option("--name", metavar="NAME", help="The cluster's name in Kraftgate.")
+@click.option("--name", metavar="NAME", callback=_valid, help="The cluster's name in Kraftgate.")
 @click.pass_context
 def init(
     context: click.Context,
@@ -101,7 +124,8 @@ def init(
         if file.exists():
             raise ExecutionError(f"{file} exists: rename it, or use another directory")
     connect = zookeeper or _asked("ZooKeeper's address (zk1:2181,zk2:2181/chroot)", "--zookeeper")
-    found = ask_addresses(Ensemble(connect=connect, security=Security(key="zookeeper.security")))
+    ensemble = ZookeeperEnsemble.model_validate({"connect": connect})
+    found = ask_addresses(ensemble_of(ensemble))
     if isinstance(found, Unknown):
         raise NoDataError(f"nothing was written: {found.why}")
     if not found.listeners:
@@ -110,7 +134,12 @@ def init(
     planned = controllers or ",".join(_controllers(found))
     if not planned and controllers is None and sys.stdin.isatty():
         planned = ask("Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet")
+        if planned:
+            _require_valid("--controllers", planned)
     text = config_text(named, connect, found, planned or None)
+    # The files that `security` names need not exist yet; preflight reports them.
+    plain = replace(found, listeners={_PLAINTEXT: found.listeners[_protocol(found)]})
+    _require_config(config_text(named, connect, plain, planned or None), config_path)
     _write({config_path: text, hooks: hooks_text(found, planned or None)})
     echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, {_count(found)}")
     echo(f"{hooks}: a line for each step, all commented out")
@@ -126,12 +155,29 @@ def _asked(question: str, option: str) -> str:
     """Ask on the terminal.
 
     Raises:
-        click.UsageError: there is no terminal, or nothing was typed.
+        click.UsageError: there is no terminal, nothing was typed, or it is not valid.
     """
     typed = ask(question).strip() if sys.stdin.isatty() else ""
     if not typed:
         raise click.UsageError(f"add {option}")
+    _require_valid(option, typed)
     return typed
+
+
+def _require_valid(option: str, value: str) -> None:
+    """Raise click.UsageError if the configuration cannot have this value."""
+    try:
+        _VALUES[option].validate_python(value)
+    except ValidationError as error:
+        raise click.UsageError(f"{option}: {error.errors()[0]['ctx']['error']}") from error
+
+
+def _require_config(text: str, path: Path) -> None:
+    """Raise ExecutionError if this text is no configuration."""
+    try:
+        parse_config(text, path)
+    except ConfigError as error:
+        raise ExecutionError(f"nothing was written: {'; '.join(error.problems)}") from error
 
 
 def _controllers(found: BrokerAddresses) -> tuple[str, ...]:
@@ -146,8 +192,7 @@ def _controllers(found: BrokerAddresses) -> tuple[str, ...]:
 
 def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: str | None) -> str:
     """Return the configuration; PLAINTEXT if the brokers offer it, else their first protocol."""
-    offered = list(found.listeners)
-    protocol = _PLAINTEXT if _PLAINTEXT in offered else offered[0]
+    offered, protocol = list(found.listeners), _protocol(found)
     secured = ""
     if protocol != _PLAINTEXT:
         sasl = ", sasl_mechanism: SCRAM-SHA-512, username: kraftgate, password_file: kafka-password"
@@ -169,6 +214,10 @@ def config_text(name: str, zookeeper: str, found: BrokerAddresses, controllers: 
         runbook=RUNBOOK,
         hooks=_HOOKS,
     )
+
+
+def _protocol(found: BrokerAddresses) -> str:
+    return _PLAINTEXT if _PLAINTEXT in found.listeners else next(iter(found.listeners))
 
 
 def hooks_text(found: BrokerAddresses, controllers: str | None) -> str:

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migration.observed.probed import Unknown
 from orchestrator.cli import init as init_module
 from orchestrator.cli.init import config_text, hooks_text
 from orchestrator.cli.program import main
@@ -15,6 +17,7 @@ from orchestrator.config.load import parse_config
 from orchestrator.errors import ExitCode, RunbookError
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
+from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import BrokerAddresses
 
 PLAIN = ("b1:9092", "b2:9092")
@@ -117,6 +120,75 @@ def test_an_ensemble_that_does_not_answer_leaves_no_file(tmp_path: Path) -> None
     done = CliRunner().invoke(main, ["init", "--config", str(file), "--zookeeper", "127.0.0.1:1"])
     assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.NO_DATA, [])
     assert "nothing was written" in done.output
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("--zookeeper", "zk1:abc", "'zk1:abc' has no port from 1 to 65535"),
+        ("--zookeeper", "zk1:2181 zk2", "'zk1:2181 zk2' has no port from 1 to 65535"),
+        ("--zookeeper", ",", "has an empty entry: write host:port"),
+        ("--zookeeper", "zk1:99999999", "'zk1:99999999' has no port from 1 to 65535"),
+        ("--zookeeper", "[::1", "'[::1' is no address: write an IPv6 one like [::1]:9093"),
+        ("--zookeeper", "zk1:2181/", "ends in '/', which is no path: write it like /kafka"),
+        ("--name", "my cluster", "'my cluster' cannot name a cluster: up to 64 letters"),
+        ("--controllers", "c1", "'c1' has no port: write host:port"),
+        ("--controllers", "c1:9093,c1:9093", "names c1:9093 twice: remove one"),
+    ],
+)
+def test_a_value_that_the_configuration_cannot_have_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str, value: str, why: str
+) -> None:
+    """The corrected command would refuse a file that exists."""
+    monkeypatch.delattr(init_module, "ask_addresses")
+    file = tmp_path / "kraftgate.yaml"
+    words = {"--zookeeper": "zk1:2181", "--name": "prod", "--config": str(file), option: value}
+    done = CliRunner().invoke(main, ["init", *(word for pair in words.items() for word in pair)])
+    assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.USAGE, [])
+    assert done.stderr.splitlines()[-1].startswith(f"Error: {option}: {why}")
+
+
+def test_spaces_between_addresses_are_no_part_of_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def ask(ensemble: Ensemble) -> Unknown:
+        asked.append(ensemble.connect)
+        return Unknown("nobody answers")
+
+    monkeypatch.setattr(init_module, "ask_addresses", ask)
+    file = tmp_path / "kraftgate.yaml"
+    given = ["init", "--config", str(file), "--zookeeper", "zk1:2181, [::1]:2182/kafka"]
+    assert CliRunner().invoke(main, given).exit_code == ExitCode.NO_DATA
+    assert asked == ["zk1:2181,[::1]:2182/kafka"]
+
+
+def test_an_address_of_a_broker_that_the_configuration_cannot_have_leaves_no_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(init_module, "ask_addresses", lambda _: found(PLAINTEXT=("b1:0", "b2:9")))
+    file = tmp_path / "kraftgate.yaml"
+    given = ["init", "--config", str(file), "--zookeeper", "zk1:2181", "--name", "prod"]
+    done = CliRunner().invoke(main, given)
+    assert (done.exit_code, list(tmp_path.iterdir())) == (ExitCode.USAGE, [])
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"kraftgate: nothing was written: {file}:5: `brokers.bootstrap`: 'b1:0'")
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_SSL"])
+def test_the_files_of_a_login_need_not_be_there_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, protocol: str
+) -> None:
+    monkeypatch.setattr(init_module, "ask_addresses", lambda _: found(**{protocol: SECURED}))
+    file = tmp_path / "kraftgate.yaml"
+    given = ["init", "--config", str(file), "--zookeeper", "zk1:2181", "--name", "prod"]
+    monkeypatch.setattr(
+        init_module, "preflight", click.Command("preflight", callback=lambda **_: 0)
+    )
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == ExitCode.DONE, done.output
+    assert file.is_file()
 
 
 def test_a_file_that_cannot_be_written_leaves_none(
