@@ -73,7 +73,8 @@ def rollback(request: OperatorRequest) -> None:
         path = rollback_of(loaded.runbook, execution, state.id)
         at.record(
             entries.RollbackBegan(path=path, at=state.id, by=at.by, reason=request.reason),
-            f"rolling back from {state.id} by {path}: kraftgate runbook show has its steps",
+            f"rolling back from {state.id} by {path}: kraftgate runbook show has its steps"
+            f"{_paused(execution)}",
         )
 
 
@@ -108,4 +109,11 @@ def begin(request: OperatorRequest) -> None:
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )
-        at.record(body, f"a new execution of {loaded.runbook.name} begins")
+        at.record(body, f"a new execution of {loaded.runbook.name} begins{_paused(execution)}")
+
+
+def _paused(execution: ExecutionState | None) -> str:
+    """Return what to add to the message of a rollback or a new execution, which ends no pause."""
+    if execution is None or execution.paused is None:
+        return ""
+    return f"; {execution.paused.by.who} paused it: no step begins before kraftgate resume"

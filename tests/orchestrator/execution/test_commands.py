@@ -282,7 +282,10 @@ def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(des
     assert "cannot be taken back" in desk.refused("rollback", *WHY)
     desk.tell(entries.Aborted(by=ANNA, reason="again"))
     desk.begin()
-    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
+    desk.tell(entries.Paused(by=ANNA, reason="until the disk is checked"))
+    done = desk.types("rollback", *WHY)
+    assert done.exit_code == ExitCode.DONE
+    assert "anna paused it: no step begins before kraftgate resume" in done.stdout
     assert desk.walk().path == "back"
     assert (
         "a rollback is already being executed" in desk.refused("rollback", *WHY)
