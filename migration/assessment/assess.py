@@ -24,7 +24,7 @@ from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.next_action import NextAction, next_action
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, waits
-from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
 from migration.values.durations import duration_text
@@ -194,7 +194,11 @@ def assess(snapshot: Snapshot) -> Assessment:
 def _view(snapshot: Snapshot, currency: Currency) -> View:
     execution, polled = snapshot.execution, snapshot.polled
     active = None if execution is None or execution.outcome else execution
-    rolls_back = snapshot.summary.rolls_back or (active is not None and active.path is not None)
+    rolls_back = snapshot.summary.rolls_back or (
+        active is not None
+        and active.path is not None
+        and snapshot.summary.phase not in WITHOUT_ZOOKEEPER
+    )
     return View(
         summary=snapshot.summary,
         now_ms=snapshot.now_ms,

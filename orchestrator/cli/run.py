@@ -129,7 +129,8 @@ def run(
     """Follow the clusters, show them, and execute their runbook, until Ctrl-C.
 
     Shows a live view on a terminal, else prints one line per change. Without --execute it writes
-    nothing to Kafka or ZooKeeper; with it, it also holds a lock in ZooKeeper.
+    nothing to Kafka or ZooKeeper; with it, it also holds a lock in ZooKeeper until the migration is
+    finalized.
 
     \b
     Examples:

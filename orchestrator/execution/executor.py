@@ -38,7 +38,8 @@ from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Step
 
 _SAY_DONE: Final = (
-    "an operator's decision that the step is done, since the gate held before it already: {}"
+    "an operator's decision that the step is done, since the gate held, or was unknown, before"
+    " it: {}"
 )
 _HAND_OVER: Final = "its step, which is shown to be done by hand; to hand it to its hook: {}"
 _POLL_GATE: Final = "a poll of what its gate needs, to know whether it holds before the step"
@@ -183,7 +184,10 @@ class Executor:
             return result
         turn = Turn(text="")
         if at.state.open_before:
-            why = "the gate held before the step, so it does not show that the step is done"
+            why = (
+                "the gate held, or was unknown, before the step, so it does not show that the step"
+                " is done"
+            )
             turn = Turn(text=self._steps.action(at.instance, at.view), why=why, commands=(done,))
         elif not self._has_effect(at.instance, result.findings):
             why = f"step {step.name} is done by hand; the gate shows when it is done"

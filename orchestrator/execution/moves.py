@@ -18,7 +18,6 @@ from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Broker, Maybe, TopicPartition, Unknown
 from migration.values.evidence import bounded, joined
 from orchestrator.audit import AuditLog
-from orchestrator.audit.execution.state import Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.move_entries import (
     Body,
@@ -184,7 +183,7 @@ def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: C
     if execution is None:
         return
     hooks = HookRuns(config.state_dir)
-    started = [each.run for each in execution.checkpoints.values() if each.stage is Stage.RUNNING]
+    started = [each.run for each in execution.checkpoints.values() if each.may_run]
     started += [execution.left_running.run] if execution.left_running is not None else []
     for run in started:
         if run is not None and hooks.runs(run):

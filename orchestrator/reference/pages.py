@@ -71,7 +71,7 @@ rules.
   present; an alerting rule must check it, too.
 - Times are Unix timestamps in seconds: `time() - kraftgate_broker_held_since_timestamp_seconds`
   is the time for which a broker has been held. Times of records are by the controllers' clock,
-  times of `/migration` by ZooKeeper's clock; an age is wrong by as much as the clocks differ.
+  so their age is wrong by as much as the clocks differ.
 - A state is one series for each of its values; the series of the current value is 1:
   `kraftgate_phase{phase="hybrid"} == 1`.
 - `broker` is empty in `kraftgate_hazard` if a hazard does not concern a single broker.

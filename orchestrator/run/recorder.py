@@ -151,7 +151,7 @@ class _ClusterRecorder:
                 self._append(HazardChanged.of(hazard), now_ms)
             self._recorded[which] = severity_and_block
         for which in [each for each in self._active if each not in now]:
-            if not is_hazard_over(view, which[0]):
+            if not is_hazard_over(view, *which):
                 continue
             last = self._active[which]
             ended = run_entries.HazardEnded(

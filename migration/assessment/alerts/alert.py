@@ -123,7 +123,8 @@ def from_hazards(
 
 def is_hazard_resolved(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the hazard of these labels, if absent, has ended."""
-    return is_hazard_over(view, labels["hazard"])
+    broker = labels.get("broker")
+    return is_hazard_over(view, labels["hazard"], int(broker) if broker else None)
 
 
 def _labels(hazard: Hazard) -> Mapping[str, str]:

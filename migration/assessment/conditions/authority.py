@@ -206,20 +206,20 @@ def hazards_not_known(
         found += _comparison_not_known(view)
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
-    if subject in (None, Action.RESTART):
+    if subject in _SHOWN_BY_DIRECTORIES:
         found += tuple(_directories_not_known(view, broker))
     if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
         found += _dual_write_not_known(view)
     return found
 
 
-def is_hazard_over(view: View, kind: str) -> bool:
-    """Return whether an absent hazard of this kind has ended: all data that would show it is known.
+def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
+    """Return whether an absent hazard has ended: all data that would show it is known.
 
     A source that is not configured did not show it. `kind`: may be one that an earlier version
     recorded and this version does not know.
     """
-    return not hazards_not_known(view, kind, sources=sorted(view.configured))
+    return not hazards_not_known(view, kind, broker, sources=sorted(view.configured))
 
 
 def _comparison_not_known(view: View) -> tuple[str, ...]:
@@ -242,6 +242,13 @@ def comparison_not_known(compared: Compared, now_ms: int, what: str) -> str | No
     return None
 
 
+_SHOWN_BY_DIRECTORIES: Final = (
+    None,
+    Action.RESTART,
+    HazardKind.RESTART_LOSES_REPLICAS,
+    HazardKind.BROKER_SHUTS_DOWN,
+    HazardKind.ONE_DIRECTORY_LEFT,
+)
 _SHOWN_BY_ZNODES: Final = (
     None,
     *Action,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from migration.assessment.conditions.authority import (
+    is_log_past,
     is_zookeeper_authoritative,
     not_known,
     zookeeper_of,
@@ -22,6 +23,8 @@ PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 
 
 def _not_seen(view: View, wanted: Phase) -> Finding | None:
+    if wanted is Phase.PRE_MIGRATION and is_log_past(view):
+        return waiting("ZooKeeper shows that there is no KRaft controller")
     if wanted is not Phase.ROLLED_BACK:
         return not_known(view, _LOG)
     # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.

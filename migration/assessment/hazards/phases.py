@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
@@ -86,20 +87,26 @@ def stale_migration_znode(
             yield _about_to_wipe(summary, found, offset)
         return
     nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
-    if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, currency):
+    if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, found, currency):
         yield left_behind(found, f"the metadata log is in phase {summary.phase}")
 
 
-def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
+def _no_quorum_made_it(
+    zookeeper: ZooKeeperImage, found: MigrationZnode, currency: Currency
+) -> bool:
     """Return whether it is known that no running quorum made the copy.
 
     A metadata log without the copy's record proves it, also one whose controllers were stopped
-    since; a log that was not read to its end has no such record either. Otherwise ZooKeeper proves
-    it: a broker in ZooKeeper mode was the last to hold /controller.
+    after the znode had been written; a log that was not read to its end has no such record either.
+    Otherwise ZooKeeper proves it: a broker in ZooKeeper mode was the last to hold /controller.
     """
     held_by = zookeeper.held_by or zookeeper.controller
     ruled_by_broker = held_by is not None and not held_by.is_kraft
-    return currency.log_was_read or ruled_by_broker
+    answered_ms = currency.last_ms.get(DataSource.METADATA_LOG)
+    has_followed = currency.is_current(DataSource.METADATA_LOG) or (
+        answered_ms is not None and found.written_ms <= answered_ms
+    )
+    return (currency.log_was_read and has_followed) or ruled_by_broker
 
 
 def left_behind(found: MigrationZnode, whose: str) -> Hazard:

@@ -73,6 +73,11 @@ class CheckpointState:
     ended_ms: int | None = None
 
     @property
+    def may_run(self) -> bool:
+        """Whether the hook, or processes that it left, may run: nobody has decided about it."""
+        return self.stage is Stage.RUNNING or (self.stage is Stage.ASKS and self.outcome_unknown)
+
+    @property
     def is_behind(self) -> bool:
         return self.stage in BEHIND
 
@@ -194,12 +199,12 @@ def _begin(
 
 
 def _leftover(execution: ExecutionState) -> LeftoverHook | None:
-    """Return the hook that was still running when the execution ended."""
+    """Return the hook that ran, or whose processes may run, when the execution ended."""
     return next(
         (
-            LeftoverHook(checkpoint=each.id, run=str(each.run))
+            LeftoverHook(checkpoint=each.id, run=each.run)
             for each in execution.checkpoints.values()
-            if each.stage is Stage.RUNNING
+            if each.run is not None and each.may_run
         ),
         None,
     )

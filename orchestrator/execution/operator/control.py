@@ -9,6 +9,7 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
 from orchestrator.execution.route import checkpoint_of, step_begun
+from orchestrator.hooks.runs import HookRuns
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 
 
@@ -69,6 +70,11 @@ def rollback(request: OperatorRequest) -> None:
             raise ExecutionError(f"a rollback is already being executed: {execution.path}")
         if state.stage is Stage.RUNNING:
             raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
+        if state.may_run and state.run and HookRuns(at.config.state_dir).runs(state.run):
+            raise ExecutionError(
+                f"processes of the hook of {state.id} run: wait for their end, or decide about the"
+                f" step first (kraftgate decide {state.id})"
+            )
         loaded = runbook_of(at.entry, execution)
         path = rollback_of(loaded.runbook, execution, state.id)
         at.record(

@@ -64,7 +64,8 @@ _ZK_CONTROLLER: Final = CLUSTER.gauge(
     "zookeeper_controller", "Whether a KRaft controller, or a broker, holds /controller.", "holder"
 )
 _ZNODE_WRITTEN: Final = CLUSTER.gauge(
-    "migration_znode_written_timestamp_seconds", "ZooKeeper's time of the last write of /migration."
+    "migration_znode_written_timestamp_seconds",
+    "When /migration was last written: ZooKeeper's time, between the two observations around it.",
 )
 _ZNODE_OFFSET: Final = CLUSTER.gauge(
     "migration_znode_offset", "The metadata offset in /migration; positive once the copy is done."

@@ -108,7 +108,11 @@ def _hazard_changes(before: tuple[Hazard, ...], after: Assessed) -> Iterator[str
         }
         yield f"change=hazard {pairs(fields)}"
     for kind, broker in sorted(was.keys() - now.keys(), key=str):
-        end = {"over": True} if is_hazard_over(after.assessment.view, kind) else {"known": False}
+        end = (
+            {"over": True}
+            if is_hazard_over(after.assessment.view, kind, broker)
+            else {"known": False}
+        )
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 
 

@@ -281,3 +281,19 @@ def test_a_stale_migration_znode_remains_when_the_controllers_are_stopped() -> N
         assert "stale_migration_znode" in {str(each.kind) for each in found.view.hazards}
     behind = replace(FRESH, due_offset=10_000_000, last_reply_ms=NOW_MS - 60_000)
     assert assessed(summary, status=behind).view.hazards == ()
+
+
+@pytest.mark.parametrize("last_reply_ms", [NOW_MS - 60_000, None])
+def test_a_copy_that_is_newer_than_the_log_is_not_stale(last_reply_ms: int | None) -> None:
+    """The controllers made it while none of them answered Kraftgate."""
+    znode = zookeeper(migration=migration(1439, written_ms=NOW_MS - 500), found_at_takeover=-1)
+    znode = replace(znode, held_by=znode.controller)
+    summary = replace(cluster(Phase.PRE_MIGRATION, migrating(1)), zookeeper=znode)
+    assert assessed(summary, status=replace(FRESH, last_reply_ms=last_reply_ms)).view.hazards == ()
+
+
+def test_the_rollback_of_a_runbook_in_kraft_mode_restarts_in_kraft_mode() -> None:
+    summary = failed(cluster(Phase.KRAFT, kraft(1), kraft(2)), 1)
+    found = assessed(summary, replace(EXECUTION, path="to-the-old-disk"))
+    assert found.next.headline.startswith("Replace the disk of broker 1")
+    assert "restart_loses_replicas" not in {str(each.kind) for each in found.hazards}

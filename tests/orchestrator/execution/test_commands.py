@@ -22,6 +22,7 @@ from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.operator.request import RequestContext
+from orchestrator.hooks.runs import HookRuns, Unknown
 from orchestrator.run import reader
 from orchestrator.runbook.load import load, parse
 from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
@@ -357,3 +358,28 @@ def test_a_rollback_is_approved_although_the_controllers_are_gone(
     status = desk.folder / "state/clusters/prod/source.json"
     status.write_text(json.dumps(to_json(gone)), encoding="utf-8")
     assert desk.types("approve", place, *YES).exit_code == ExitCode.DONE
+
+
+def test_a_rollback_does_not_begin_beside_processes_of_a_hook(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.tell(
+        entries.Aborted(by=ANNA, reason="x"),
+        entries.ExecutionBegan(runbook="small", sha256=desk.sha256, by=ANNA, reason="x"),
+        entries.CheckpointEntered(checkpoint="brokers-kraft[1]"),
+        entries.StepStarted(
+            checkpoint="brokers-kraft[1]",
+            run="1",
+            attempt=1,
+            argv=("x",),
+            token=1,
+            open_before=False,
+            facts={},
+        ),
+        entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="nobody knows"),
+    )
+    left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=desk.folder / "none")
+    monkeypatch.setattr(HookRuns, "state", lambda *_: left)
+    assert "processes of the hook of brokers-kraft[1] run" in desk.refused("rollback", *WHY)
+    monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
+    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE

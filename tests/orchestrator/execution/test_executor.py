@@ -1022,3 +1022,17 @@ def test_a_gate_that_was_unknown_before_a_step_does_not_show_that_it_is_done(
         night.settle()
         assert night.place("consumers").stage is Stage.SHOWN
     night.log.close()
+
+
+def test_a_new_execution_waits_for_processes_of_a_hook_of_unknown_end(night: Night) -> None:
+    night.settle()
+    left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
+    night.outside.now = left
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+    night.begin_again()
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+    night.outside.now = replace(left, still_running=())
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started][1:] == [("do", "enter-kraft", "1")]

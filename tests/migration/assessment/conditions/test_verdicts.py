@@ -20,6 +20,8 @@ from migration.assessment.conditions import (
     parse,
     verdict_of,
 )
+from migration.assessment.conditions.authority import is_hazard_over
+from migration.assessment.data_source import FOLLOWED
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
@@ -146,6 +148,7 @@ CASES = (
     Case("phase_is(hybrid)", WAITING, seen(phase=Phase.COPYING)),
     Case("phase_is(hybrid)", VIOLATED, seen(phase=Phase.FINALIZED)),
     Case("phase_is(hybrid)", UNKNOWN, stale(LOG)),
+    Case("phase_is(pre-migration)", WAITING, in_zookeeper_time()),
     Case("copied", SATISFIED, view()),
     Case("copied", SATISFIED, stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED))),
     Case("copied", WAITING, seen(phase=Phase.COPYING)),
@@ -552,3 +555,9 @@ def test_what_is_closed_to_us_does_not_close_the_gate_and_is_named() -> None:
     found = parse("content_equal").judge(closed)
     assert found.verdict is SATISFIED
     assert "not compared, because access is denied: settings of brokers" in found.evidence
+
+
+def test_a_directory_that_can_no_longer_be_described_does_not_end_its_hazard() -> None:
+    now = replace(seen(*BROKERS[:2], HELD, disks=UNDESCRIBED), configured=frozenset(FOLLOWED))
+    assert not is_hazard_over(now, "restart_loses_replicas", 3)
+    assert is_hazard_over(now, "restart_loses_replicas", 2)
