@@ -95,14 +95,20 @@ class TopicWriter:
         """
         self._failed = None
         self._asked(self._producer.begin_transaction)
-        for key, value in records:
-            self._produce(key, value)
+        refused: KafkaException | None = None
+        try:
+            for key, value in records:
+                self._produce(key, value)
+        except KafkaException as error:
+            refused = error
         self._asked(lambda: self._producer.flush(_ANSWER_S_MAX))
         place = TopicPartition(self._topic, 0, number, metadata=position)
         group = self._consumer.consumer_group_metadata()
         self._asked(
             lambda: self._producer.send_offsets_to_transaction([place], group, _ANSWER_S_MAX)
         )
+        if refused is not None:  # the transaction had not failed: this record cannot be written
+            raise self._as_ours(refused) from refused
         self._asked(lambda: self._producer.commit_transaction(_ANSWER_S_MAX))
         if self._failed is not None:
             raise RequestRefused(f"{self._topic} at {self._where}: {self._failed}")

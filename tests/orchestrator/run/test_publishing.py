@@ -18,7 +18,7 @@ from orchestrator.errors import PublishingError
 from orchestrator.run import publishing
 from orchestrator.run.identity import FollowedIds
 from orchestrator.run.publishing import ClusterRecords, Position, Record
-from streams.kafka.errors import ConnectionFailed
+from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.kafka.topic_writer import WriterFenced
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
@@ -162,10 +162,13 @@ def _until(holds: Callable[[], object]) -> None:
     raise AssertionError("not within 60 s")
 
 
+@pytest.mark.parametrize(
+    "failure", [ConnectionFailed("k1:9092: no answer"), NotAuthorized("k1:9092: no answer")]
+)
 def test_a_topic_that_cannot_be_written_is_tried_again_and_named_once(
-    publisher: publishing.Publisher, caplog: pytest.LogCaptureFixture
+    publisher: publishing.Publisher, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _Writer.failures += [ConnectionFailed("k1:9092: no answer")] * 3
+    _Writer.failures += [failure] * 3
     with publisher:
         _until(lambda: len(_Writer.written) == 12 + 18)
         publisher.check()

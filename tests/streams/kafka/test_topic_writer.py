@@ -1,0 +1,92 @@
+"""What librdkafka answers between two records of a transaction; a real topic: test_published."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from streams.kafka import topic_writer
+from streams.kafka.errors import NotAuthorized, RequestRefused
+from streams.kafka.topic_writer import TopicWriter, WriterFenced
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+
+RECORDS = [(b"prod", b"%d" % number) for number in range(5)]
+
+
+class _Consumer:
+    """In place of a consumer group."""
+
+    def __init__(self, _: dict[str, Any]) -> None:
+        """Take the place of a Consumer."""
+
+    def consumer_group_metadata(self) -> None:
+        """Return nothing: `_Producer` ignores it."""
+
+
+class _Producer:
+    """Refuses the third record, then the position; None: it takes the position."""
+
+    def __init__(self, record: int, offsets: int | None) -> None:
+        self._record, self._offsets = record, offsets
+        self.produced: list[bytes] = []
+        self.committed = False
+
+    def begin_transaction(self) -> None:
+        """Accept it."""
+
+    def produce(self, _topic: str, value: bytes, _key: bytes, **_: Callable[..., None]) -> None:
+        if len(self.produced) == 2:
+            raise KafkaException(KafkaError(self._record))
+        self.produced.append(value)
+
+    def poll(self, _: float) -> int:
+        return 0
+
+    def flush(self, _: float) -> int:
+        return 0
+
+    def send_offsets_to_transaction(self, _: list[TopicPartition], *__: object) -> None:
+        if self._offsets is not None:
+            raise KafkaException(KafkaError(self._offsets, txn_requires_abort=True))
+
+    def commit_transaction(self, _: float) -> None:
+        self.committed = True
+
+
+@pytest.mark.parametrize(
+    ("record", "offsets", "raised", "says"),
+    [
+        (
+            KafkaError._STATE,
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            NotAuthorized,
+            "WRITE and DESCRIBE on the topic is needed",
+        ),
+        (
+            KafkaError._STATE,
+            KafkaError.UNKNOWN_TOPIC_OR_PART,
+            RequestRefused,
+            "Unknown topic or partition",
+        ),
+        (KafkaError._FATAL, KafkaError._FENCED, WriterFenced, "another process writes as name"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, None, RequestRefused, "Message size too large"),
+    ],
+)
+def test_a_record_that_is_refused_ends_the_transaction_with_its_cause(
+    record: int,
+    offsets: int | None,
+    raised: type[Exception],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A transaction fails while records are still handed over: produce() names only its state."""
+    producer = _Producer(record, offsets)
+    monkeypatch.setattr(topic_writer, "Producer", lambda _: producer)
+    monkeypatch.setattr(topic_writer, "Consumer", _Consumer)
+    writer = TopicWriter([Endpoint("k1", 9092)], Security(), "kraftgate", "name")
+    with pytest.raises(raised, match=says):
+        writer.write(RECORDS, "position", 5)
+    assert len(producer.produced) == 2
+    assert not producer.committed
