@@ -11,6 +11,7 @@
     |- FollowingError         1 FAILED      the query that follows the clusters ended
     |- PublishingError        1 FAILED      events cannot be published to the configured topic
     |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
+    |  |- AuditLost                         the audit trail was deleted
     |  `- SecretUnknown                     a secret cannot be read, so it cannot be redacted
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  `- LockHeld                          another process has it; the message names it
@@ -108,6 +109,10 @@ class PublishingError(KraftgateError):
 
 class AuditError(KraftgateError):
     """The audit trail cannot be read or written, or was changed."""
+
+
+class AuditLost(AuditError):
+    """The audit trail had entries, and its file does not exist."""
 
 
 class SecretUnknown(AuditError):

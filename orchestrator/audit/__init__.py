@@ -8,6 +8,7 @@ The errors are part of the tree in `orchestrator.errors`:
 
     AuditError            the trail cannot be used or was changed, an entry cannot be stored, or
     |                     another orchestrator took over the cluster
+    |- AuditLost          the trail had entries, and was deleted
     `- SecretUnknown      a secret cannot be read, so it cannot be redacted
     NoDataError           there is no trail yet
 """

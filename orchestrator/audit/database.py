@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.audit.entry import Entry
-from orchestrator.errors import AuditError, NoDataError
+from orchestrator.errors import AuditError, AuditLost, NoDataError
 from streams.state import sqlite
 from streams.state.sqlite import Connection, errors_as, format_of, schema
 
@@ -36,10 +36,17 @@ def connect_readonly(path: Path) -> Connection:
     """Open the file for reading.
 
     Raises:
-        NoDataError: the file does not exist or is still empty.
+        NoDataError: the file does not exist or is still empty, and never had an entry.
+        AuditLost: the file does not exist, and its head says that it had entries.
         AuditError: it cannot be read, or is not an audit trail of this format.
     """
     if not path.is_file():
+        anchor = Anchor(path)
+        kept = anchor.read() or ChainHead()
+        if kept.sequence > 0:
+            raise AuditLost(
+                f"{path} is gone, and {anchor.path} says that it had {kept.sequence} entries"
+            )
         raise NoDataError(
             f"{path} does not exist: the audit trail of this state directory has no entry yet"
         )

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
-from orchestrator.audit.anchor import Anchor
 from orchestrator.audit.execution.entries import RUNBOOKS
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import FollowingError, NoDataError, RunbookError
+from orchestrator.errors import AuditLost, FollowingError, NoDataError, RunbookError
 from orchestrator.run.execution_status import read_for
 from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster
 from orchestrator.runbook.load import load_kept
@@ -95,25 +94,15 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
 
 def _trail(path: Path) -> tuple[VerifyResult | None, list[Entry]]:
     """Return the verification of the trail, and its entries up to the last intact one."""
-    if not path.is_file():
-        return _gone(path), []
     try:
         log = AuditLog.open_readonly(path)
     except NoDataError:
-        return None, []  # it is being created at this moment
+        return None, []
+    except AuditLost as error:
+        return VerifyResult(ok=False, count=0, head=GENESIS, why=str(error)), []
     with log:
         verified = log.verify()
         return verified, log.entries(limit=verified.count)
-
-
-def _gone(path: Path) -> VerifyResult | None:
-    """Return the failed verification of a deleted trail; None: there never was one."""
-    anchor = Anchor(path)
-    head = anchor.read()
-    if head is None:
-        return None
-    why = f"{path} is gone, and {anchor.path} says that it had {head.sequence} entries"
-    return VerifyResult(ok=False, count=0, head=GENESIS, why=why)
 
 
 def _gathered(

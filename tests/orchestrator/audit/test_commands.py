@@ -85,6 +85,18 @@ def test_without_a_log_it_ends_with_4(config: Path, command: str) -> None:
     assert "audit.db does not exist" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["verify"], ["verify", "--head", "00"], ["show"], ["export"]], ids=" ".join
+)
+def test_a_log_that_was_deleted_ends_with_1(config: Path, path: Path, command: list[str]) -> None:
+    for each in path.parent.glob("audit.db*"):
+        each.unlink()
+    result = audit(config, *command)
+    assert result.exit_code == ExitCode.FAILED
+    assert f"audit.head says that it had {ENTRIES} entries" in result.stderr
+    assert "no entry yet" not in result.stderr
+
+
 def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path) -> None:
     with AuditLog.open(path) as log:
         anna = Person(who="anna", login="anna", host="ops1")
