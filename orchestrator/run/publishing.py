@@ -2,7 +2,9 @@
 
 A thread reads the store, so a topic that cannot be written delays nothing. The position is part of
 each transaction (`streams.kafka.topic_writer`): after a crash, or in another process, the next
-writer continues from there. A new state directory is published from its beginning.
+writer continues from there. Kafka deletes a position that was not renewed for
+`offsets.retention.minutes` (7 days): then a copy in the state directory counts. A new state
+directory is published from its beginning.
 """
 
 import json
@@ -14,6 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from migration.metadata.events import Event
 from orchestrator.config.load import Config
 from orchestrator.config.models import Publish
@@ -24,10 +28,12 @@ from orchestrator.run.reader import STORE_FILE
 from streams.kafka.topic_writer import TopicWriter, WriterFenced
 from streams.net.errors import LiveError
 from streams.process.background import BackgroundThread
+from streams.state.files import replace_file
 from streams.state.store import Store, StoreError, StoreNotMade
 
 RECORDS_MAX: Final = 10_000
 """Of one transaction."""
+PUBLISHED_FILE: Final = "published.json"
 _LOOK_S: Final = 0.5
 _AGAIN_S: Final = 10.0
 _STOP_S: Final = 40.0
@@ -58,13 +64,60 @@ class Position:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, text: str | None, store: str) -> Self:
+    def of(cls, text: str, store: str) -> Self:
         """Return the position of a store; the beginning if the text is another one's."""
-        if text is not None:
-            found = cls(**json.loads(text))
-            if found.store == store:
-                return found
-        return cls(store=store)
+        found = cls(**json.loads(text))
+        return found if found.store == store else cls(store=store)
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    cluster_id: str
+    topic: str
+    position: Position
+
+
+class PublishedFile:
+    """The copy of a cluster's position in a topic, for the time after Kafka has deleted its own.
+
+    It is written after each transaction: it is never ahead of Kafka's position, and after a crash
+    it may be one transaction behind it.
+    """
+
+    def __init__(self, path: Path, cluster_id: str, topic: str) -> None:
+        """Prepare it; `cluster_id` is of the topic's cluster."""
+        self._path, self._cluster_id, self._topic = path, cluster_id, topic
+
+    def read(self, store: str) -> Position:
+        """Return the position; the beginning if there is none of this topic and store.
+
+        Raises:
+            StoreError: the file does not contain a position.
+            OSError: it cannot be read.
+        """
+        try:
+            found = _Stored.model_validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return Position(store=store)
+        except ValidationError as error:
+            raise StoreError(
+                f"{self._path} is damaged, and Kafka has deleted its position: restore the file, or"
+                " delete it to publish everything again"
+            ) from error
+        place = (found.cluster_id, found.topic, found.position.store)
+        if place != (self._cluster_id, self._topic, store):
+            return Position(store=store)
+        return found.position
+
+    def write(self, position: Position) -> None:
+        """Store a position that Kafka has, so that it survives a power cut.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        stored = _Stored(cluster_id=self._cluster_id, topic=self._topic, position=position)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path, stored.model_dump_json())
 
 
 def event_record(cluster: str, store: str, sequence: int, event: Event) -> Record:
@@ -166,11 +219,13 @@ class Publisher(BackgroundThread):
         self._bootstrap = endpoints(publish)
         self._security = security_of(publish, "publish.security")
         self._topic = publish.topic
+        self._homes = config.state_dir / "clusters"
         self._followed = followed
         self._records = {
             each.name: ClusterRecords(each.name, config.state_dir) for each in config.clusters
         }
         self._writers: dict[str, tuple[TopicWriter, Position]] = {}
+        self._files: dict[str, PublishedFile] = {}
         self._targets: set[str] = set()
         self._failing: str | None = None
         self._refused: PublishingError | None = None
@@ -236,6 +291,7 @@ class Publisher(BackgroundThread):
                 return
             self._check_target()
             writer.write(found, position.to_text(), position.sequence)
+            self._files[cluster].write(position)
             self._writers[cluster] = writer, position
 
     def _connect(self, cluster: str, store: str) -> tuple[TopicWriter, Position]:
@@ -243,9 +299,14 @@ class Publisher(BackgroundThread):
             self._bootstrap, self._security, self._topic, f"kraftgate-publish-{cluster}"
         )
         self._writers[cluster] = writer, Position(store=store)
-        self._targets.add(writer.cluster_id())
+        cluster_id = writer.cluster_id()
+        self._targets.add(cluster_id)
         self._check_target()
-        position = Position.of(writer.connect(), store)
+        file = PublishedFile(self._homes / cluster / PUBLISHED_FILE, cluster_id, self._topic)
+        text = writer.connect()
+        position = file.read(store) if text is None else Position.of(text, store)
+        file.write(position)  # after a crash it is behind
+        self._files[cluster] = file
         self._writers[cluster] = writer, position
         return writer, position
 

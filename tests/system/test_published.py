@@ -97,8 +97,11 @@ def _wait_published(run: Killed, other: Lab) -> None:
     records = publishing.ClusterRecords(CLUSTER, run.state)
     for _ in polls(120.0):
         store = records.store()
-        position = publishing.Position.of(_position(other), store or "")
-        if store is not None and position.sequence and not records.after(position)[0]:
+        text = _position(other)
+        if store is None or text is None:
+            continue
+        position = publishing.Position.of(text, store)
+        if position.sequence and not records.after(position)[0]:
             return
     raise AssertionError("not published within 120 s")
 

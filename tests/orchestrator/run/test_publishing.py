@@ -110,7 +110,6 @@ def test_a_new_state_directory_is_published_from_its_beginning() -> None:
     text = Position(store="another", sequence=9, files=2, rows=1).to_text()
     assert Position.of(text, QUERY) == Position(store=QUERY)
     assert Position.of(text, "another").sequence == 9
-    assert Position.of(None, QUERY) == Position(store=QUERY)
 
 
 class _Writer:
@@ -119,6 +118,7 @@ class _Writer:
     failures: ClassVar[list[Exception]] = []
     written: ClassVar[list[Record]] = []
     closed: ClassVar[int] = 0
+    position: ClassVar[str | None] = None
 
     def __init__(self, *_: object) -> None:
         """Take the place of a TopicWriter."""
@@ -127,12 +127,13 @@ class _Writer:
         return "other"
 
     def connect(self) -> str | None:
-        return None
+        return self.position
 
-    def write(self, records: list[Record], _position: str, _number: int) -> None:
+    def write(self, records: list[Record], position: str, _number: int) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.written.extend(records)
+        type(self).position = position
 
     def close(self) -> None:
         type(self).closed += 1
@@ -143,12 +144,17 @@ def publisher(state: Path, monkeypatch: pytest.MonkeyPatch) -> publishing.Publis
     for name in ("failures", "written"):
         monkeypatch.setattr(_Writer, name, [])
     monkeypatch.setattr(_Writer, "closed", 0)
+    monkeypatch.setattr(_Writer, "position", None)
     monkeypatch.setattr(publishing, "TopicWriter", _Writer)
     monkeypatch.setattr(publishing, "_LOOK_S", 0.01)
     monkeypatch.setattr(publishing, "_AGAIN_S", 0.01)
+    return _publisher(state)
+
+
+def _publisher(state: Path, topic: str = "kraftgate") -> publishing.Publisher:
     text = (
         f"cluster: {{name: prod}}\nstate_dir: {state}\n"
-        "publish: {bootstrap: 'k1:9092', topic: kraftgate}\n"
+        f"publish: {{bootstrap: 'k1:9092', topic: {topic}}}\n"
     )
     config = parse_config(text, state / "kraftgate.yaml")
     assert config.publish is not None
@@ -254,3 +260,87 @@ def test_a_cluster_that_is_known_to_be_followed_only_later_is_written_no_more(
     with pytest.raises(PublishingError, match=r"a cluster that is followed \(its id is other\)"):
         publisher.check()
     assert len(_Writer.written) == 12 + 18
+
+
+def _published(state: Path) -> Path:
+    return state / "clusters" / "prod" / publishing.PUBLISHED_FILE
+
+
+def test_nothing_is_written_twice_after_kafka_deleted_the_position(
+    publisher: publishing.Publisher, state: Path
+) -> None:
+    """offsets.retention.minutes after its commit; a publisher's last round is at its end."""
+    with publisher:
+        pass
+    assert len(_Writer.written) == 12 + 18
+    for _ in range(2):
+        _Writer.position = None
+        with _publisher(state):
+            pass
+    assert len(_Writer.written) == 12 + 18
+
+
+@pytest.mark.parametrize("other", ["topic", "cluster", "store"])
+def test_the_file_of_another_topic_or_store_is_not_used(
+    publisher: publishing.Publisher, state: Path, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with publisher:
+        pass
+    _Writer.position = None
+    if other == "cluster":
+        monkeypatch.setattr(_Writer, "cluster_id", lambda _: "third")
+    if other == "store":
+        file = _published(state)
+        file.write_text(file.read_text().replace(QUERY, "another"))
+    with _publisher(state, "second" if other == "topic" else "kraftgate"):
+        pass
+    assert len(_Writer.written) == 2 * (12 + 18)
+
+
+def test_an_older_file_counts_only_without_a_position_and_repeats_one_transaction(
+    publisher: publishing.Publisher, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the commit of the last transaction and the file."""
+    files: list[str] = []
+    monkeypatch.setattr(publishing, "RECORDS_MAX", 7)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "replace_file", lambda _, content: files.append(content))
+        with publisher:
+            pass
+    assert len(_Writer.written) == 12 + 18
+    _published(state).write_text(files[-2])
+    with _publisher(state):
+        pass
+    assert len(_Writer.written) == 12 + 18
+    _published(state).write_text(files[-2])
+    _Writer.position = None
+    with _publisher(state):
+        pass
+    assert _Writer.written == [*_Writer.written[: 12 + 18], *_Writer.written[28 : 12 + 18]]
+
+
+def test_a_position_that_cannot_be_copied_is_tried_again_without_a_record_twice(
+    publisher: publishing.Publisher, state: Path
+) -> None:
+    _published(state).parent.mkdir(parents=True)
+    _published(state).mkdir()  # no file can replace it
+    _Writer.position = Position(store=QUERY, sequence=9).to_text()
+    with publisher:
+        _until(lambda: _Writer.closed)
+        assert not _Writer.written
+        _published(state).rmdir()
+        _until(lambda: len(_Writer.written) == 3 + 18)
+
+
+def test_a_damaged_file_holds_only_where_it_is_needed(
+    publisher: publishing.Publisher, state: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = _published(state)
+    file.parent.mkdir(parents=True)
+    file.write_text("{")
+    with publisher:
+        _until(lambda: _Writer.closed)
+        assert not _Writer.written
+        _Writer.position = Position(store=QUERY, sequence=9).to_text()
+        _until(lambda: len(_Writer.written) == 3 + 18)
+    assert "published.json is damaged" in caplog.text
