@@ -167,7 +167,8 @@ def test_moves_from_another_host_say_how_to_end_the_step(
     killed: Path, connect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del killed
-    monkeypatch.setattr("orchestrator.execution.moves.ensemble_of", lambda _: config(connect))
+    place = "orchestrator.execution.locks.cluster_lock.ensemble_of"
+    monkeypatch.setattr(place, lambda _: config(connect))
     (folder := tmp_path / "two").mkdir()
     of: Any = SimpleNamespace(state_dir=folder, name="prod", zookeeper=connect)
     with (
