@@ -60,6 +60,11 @@ def unknowns(of: Iterable[tuple[str, object]]) -> list[str]:
     return [f"{what}: {value.why}" for what, value in of if isinstance(value, Unknown)]
 
 
+def silent_controllers(facts: Facts) -> list[str]:
+    """Return a line with the reason for each controller that does not answer."""
+    return [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+
+
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:
     """Return the failures, then the unknown data, as evidence of one failure."""
     return bad + [f"unknown: {line}" for line in missing]

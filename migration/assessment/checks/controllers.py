@@ -15,6 +15,7 @@ from migration.assessment.checks.check import (
     missing_data,
     needs,
     phase_without_quorum,
+    silent_controllers,
     unknowns,
     worse_first,
 )
@@ -86,7 +87,9 @@ def controller_versions(facts: Facts) -> Finding:
     known = {
         one.endpoint: one.release for one in facts.answering if not isinstance(one.release, Unknown)
     }
-    missing = unknowns((f"the release of {one.endpoint}", one.release) for one in facts.answering)
+    missing = silent_controllers(facts) + unknowns(
+        (f"the release of {one.endpoint}", one.release) for one in facts.answering
+    )
     lines = [f"controller {where}: {dotted(release)}" for where, release in known.items()]
     if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in known.values()):
         fix = f"run the controllers with Kafka {dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
@@ -120,7 +123,9 @@ def migration_enabled(facts: Facts) -> Finding:
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
     wrong = [one.endpoint for one in facts.answering if one.migration_ready is False]
-    missing = unknowns((one.endpoint, one.migration_ready) for one in facts.answering)
+    missing = silent_controllers(facts) + unknowns(
+        (one.endpoint, one.migration_ready) for one in facts.answering
+    )
     if wrong:
         fix = (
             f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
@@ -164,10 +169,14 @@ def inter_broker_listener(facts: Facts) -> Finding:
             " listener.security.protocol.map and its credentials"
         )
         return violated("the controllers cannot reach the brokers", *lines, fix=fix)
-    missing = unknowns((f"the settings of {one.endpoint}", one.settings) for one in facts.answering)
+    silent = silent_controllers(facts)
+    missing = silent + unknowns(
+        (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
+    )
     if missing or not theirs:
         return missing_data(
-            *(missing or ["the brokers' settings"]), fix="grant DESCRIBE_CONFIGS on CLUSTER"
+            *(missing or ["the brokers' settings"]),
+            fix=ASK if silent else "grant DESCRIBE_CONFIGS on CLUSTER",
         )
     return satisfied(next(iter(theirs.values())))
 

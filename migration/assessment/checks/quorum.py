@@ -12,6 +12,7 @@ from migration.assessment.checks.check import (
     missing_data,
     needs,
     phase_without_quorum,
+    silent_controllers,
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
@@ -33,7 +34,7 @@ def quorum_reachable(facts: Facts) -> Finding:
             "the configuration names no controllers: nothing to check yet",
             fix="once they are provisioned, set controllers.bootstrap and run preflight again",
         )
-    silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+    silent = silent_controllers(facts)
     if not facts.answering:
         fix = "provision or start them, and run preflight again before you restart the first broker"
         return warned("no controller answers yet", *silent, fix=fix)

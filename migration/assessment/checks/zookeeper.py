@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.checks.brokers import known_settings
-from migration.assessment.checks.check import REACH_ZOOKEEPER, SEE_ZOOKEEPER, Check, missing_data
+from migration.assessment.checks.check import (
+    REACH_ZOOKEEPER,
+    SEE_ZOOKEEPER,
+    Check,
+    missing_data,
+    silent_controllers,
+    unknowns,
+    worse_first,
+)
+from migration.assessment.checks.quorum import ASK
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.observed.probed import Facts, Unknown
 from migration.values.secret_settings import is_sensitive
@@ -115,13 +124,24 @@ def dynamic_secrets(facts: Facts) -> Finding:
         )
     if not found:
         return skipped("no secret was set dynamically")
-    if any(
-        not isinstance(one.settings, Unknown) and one.settings.get("password.encoder.secret")
+    without = [
+        f"controller {one.endpoint}: no password.encoder.secret"
         for one in facts.answering
-    ):
-        return satisfied(f"{len(found)} encrypted values, and the controllers have the secret")
-    fix = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
-    return warned("dynamic configurations in ZooKeeper have encrypted secrets", *found, fix=fix)
+        if not isinstance(one.settings, Unknown) and not one.settings.get("password.encoder.secret")
+    ]
+    missing = silent_controllers(facts) + unknowns(
+        (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
+    )
+    if without or not facts.answering:
+        return warned(
+            "dynamic configurations in ZooKeeper have encrypted secrets",
+            *worse_first(found + without, missing),
+            fix="give each controller the brokers' password.encoder.secret: the copy decrypts with"
+            " it",
+        )
+    if missing:
+        return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")
+    return satisfied(f"{len(found)} encrypted values, and every controller has the secret")
 
 
 def zookeeper_connect_agrees(facts: Facts) -> Finding:

@@ -23,6 +23,7 @@ from tests.migration.assessment.checks.clusters import (
     meta,
     no_brokers,
     no_zookeeper,
+    one_silent,
     settings,
     topics,
     zookeeper,
@@ -55,7 +56,9 @@ ONE_ID_TWICE = replace(
     WELL,
     brokers=tuple(replace(one, meta=(meta("/d0", one.id, directory_id="a"),)) for one in BROKERS),
 )
-WITH_SECRET = controllers(settings={"password.encoder.secret": "(set)"})
+HAS_SECRET = {"password.encoder.secret": "(set)"}
+SECRETS = zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)})
+WITH_SECRET = replace(SECRETS, controllers=controllers(settings=HAS_SECRET).controllers)
 DENIED = controllers(may_fetch=False, may_describe=False, quorum=None, node_id=WHY, cluster_id=WHY)
 
 CASES = (
@@ -141,11 +144,14 @@ CASES = (
     Case("zookeeper-lock", WELL, SKIPPED, "any client can change its lock"),
     Case("zookeeper-lock", replace(WELL, zookeeper_connect=None), SKIPPED),
     Case("dynamic-secrets", WELL, SKIPPED),
-    Case("dynamic-secrets", zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)}),
-         WARN, "/config/brokers/1: ssl.key.password"),
+    Case("dynamic-secrets", SECRETS, WARN, "/config/brokers/1: ssl.key.password"),
+    Case("dynamic-secrets", replace(SECRETS, controllers=()), WARN, "ssl.key.password"),
+    Case("dynamic-secrets", WITH_SECRET, PASS),
     Case("dynamic-secrets",
-         replace(zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)}),
-                 controllers=WITH_SECRET.controllers), PASS),
+         replace(SECRETS, controllers=controller(settings=HAS_SECRET).controllers), WARN,
+         "controller c3:9093: no password.encoder.secret"),
+    Case("dynamic-secrets", one_silent(SECRETS), WARN, "unknown: c3:9093: refused"),
+    Case("dynamic-secrets", one_silent(WITH_SECRET), UNKNOWN, "c3:9093: refused"),
     Case("dynamic-secrets", no_zookeeper(), UNKNOWN),
     Case("dynamic-secrets", zookeeper(closed=(("/config/brokers", "refused"),)), UNKNOWN,
          "/config/brokers: refused"),
@@ -274,6 +280,7 @@ CASES = (
     Case("migration-enabled-everywhere", WELL, PASS, "on no broker yet"),
     Case("migration-enabled-everywhere", controller(migration_ready=False), FAIL, "c1:9093"),
     Case("migration-enabled-everywhere", controller(migration_ready=WHY), UNKNOWN),
+    Case("migration-enabled-everywhere", one_silent(WELL), UNKNOWN, "c3:9093: refused"),
     Case("migration-enabled-everywhere", settings(zookeeper_metadata_migration_enable="true"), WARN,
          "broker 1: not yet"),
     Case("migration-enabled-everywhere",
@@ -289,11 +296,13 @@ CASES = (
     Case("controller-versions", controller(release=(4, 0)), FAIL, "c1:9093: 4.0"),
     Case("controller-versions", controllers(release=(3, 8)), WARN, "brokers: 3.9"),
     Case("controller-versions", controller(release=WHY), UNKNOWN),
+    Case("controller-versions", one_silent(WELL), UNKNOWN, "c3:9093: refused"),
     Case("controller-versions", EARLY, SKIPPED),
     Case("inter-broker-listener", WELL, PASS, "PLAINTEXT"),
     Case("inter-broker-listener", all_settings(inter_broker_listener_name="INTERNAL"), FAIL,
          "controller c1:9093: PLAINTEXT"),
     Case("inter-broker-listener", controller(settings=WHY), UNKNOWN),
+    Case("inter-broker-listener", one_silent(WELL), UNKNOWN, "c3:9093: refused"),
     Case("inter-broker-listener", EARLY, SKIPPED),
     Case("authorizer-agrees", WELL, SKIPPED),
     Case("authorizer-agrees", all_settings(authorizer_class_name="a.B"), FAIL, "c1:9093: none"),

@@ -140,6 +140,13 @@ def controllers(**fields: Any) -> Facts:
     return replace(WELL, controllers=tuple(replace(one, **fields) for one in CONTROLLERS))
 
 
+def one_silent(facts: Facts) -> Facts:
+    """The last controller does not answer."""
+    *rest, last = facts.controllers
+    silent = Controller(endpoint=last.endpoint, unreachable="refused")
+    return replace(facts, controllers=(*rest, silent))
+
+
 def all_settings(**values: str) -> Facts:
     """Every broker has other settings."""
     given = {**SETTINGS, **_dotted(values)}

@@ -24,6 +24,7 @@ from tests.migration.assessment.checks.clusters import (
     controllers,
     no_brokers,
     no_zookeeper,
+    one_silent,
     topics,
 )
 
@@ -69,6 +70,7 @@ def test_every_check_is_tried_in_every_way(check: Check) -> None:
         controller(may_fetch=WHY),
         controller(cluster_id=WHY),
         controller(settings=WHY),
+        one_silent(WELL),
     ],
 )
 def test_whatever_is_not_known_closes_the_gate(facts: Facts) -> None:
