@@ -123,7 +123,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
     else:
         _print(config, active, states)
     now_ms = _now_ms()
-    old = [name for name, now in found.items() if now_ms - (now.at_ms or 0) > _WRITTEN_MS_MAX]
+    old = [name for name, now in found.items() if abs(now_ms - (now.at_ms or 0)) > _WRITTEN_MS_MAX]
     if old:
         raise NoDataError(f"{', '.join(old)}: no `kraftgate run` assesses alerts now")
 

@@ -127,13 +127,15 @@ def test_who_was_told_of_what_is_listed(
     assert found["alerts"][0]["runbook_url"] == f"{receivers.PAGES}/{NAME}.md"
 
 
+@pytest.mark.parametrize("later_ms", [60_000, -3_600_000])
 def test_what_nobody_judges_now_is_listed_and_ends_with_4(
-    config_file: Path, store: FakeStore, monkeypatch: pytest.MonkeyPatch
+    config_file: Path, store: FakeStore, monkeypatch: pytest.MonkeyPatch, later_ms: int
 ) -> None:
+    """Also after the clock was set back: the file is of the future then."""
     del store
     config = load_config(config_file)
     AlertFiles(config).keep(stalled().alerts)
-    monkeypatch.setattr("time.time_ns", lambda: (NOW_MS + 60_000) * 1_000_000)
+    monkeypatch.setattr("time.time_ns", lambda: (NOW_MS + later_ms) * 1_000_000)
     done = alerts("list", config_file)
     assert done.exit_code == ExitCode.NO_DATA
     assert NAME in done.stdout
