@@ -117,6 +117,12 @@ def test_a_query_is_of_the_cluster_that_is_chosen(asked: Asked) -> None:
         assert "cluster" in labels or name.startswith(own)
 
 
+@pytest.mark.parametrize("asked", EVERY, ids=lambda asked: asked.where)
+def test_without_data_a_query_has_no_result(asked: Asked) -> None:
+    """A literal would be shown as a value while Kraftgate is down."""
+    assert "vector(0)" not in asked.expr
+
+
 def test_what_is_most_asked_for_is_shown() -> None:
     """By the metrics that must be on it; which others are left out is a choice."""
     shown = {name for asked in EVERY for name in metrics_in(asked.expr)}
