@@ -28,7 +28,8 @@ Events of /api/stream; each but `beat` has an id, and data of one line of JSON:
              first tick if there was none before
     change   `Change`: the changes since the previous event. An absent key did not change; rows are
              complete
-    beat     `Beat`: every 5 s; after 15 s without any event the data is stale: show that, reconnect
+    beat     `Beat`: after the first `state`, and every 5 s; after 15 s without any event the data
+             is stale: show that, reconnect
     end      `Beat`: kraftgate ends and closes the connection. Show that; reconnect slowly
 Changes come at most every 100 ms. A slow reader gets them merged; one that does not read for 20 s
 is disconnected. More than 64 streams, or 48 without the token: 503 `too_many`.

@@ -61,7 +61,7 @@ async def _chunks(hub: Hub) -> AsyncIterator[bytes]:
 async def _frames(hub: Hub) -> AsyncIterator[bytes]:
     known = hub.version
     yield _frame("state", hub.since(0), hub.id())
-    beat_s = anyio.current_time() + BEAT_S
+    beat_s = anyio.current_time()  # at once: the state has the time of its last change
     while not hub.closed:
         with anyio.move_on_at(beat_s):
             await hub.news(known)

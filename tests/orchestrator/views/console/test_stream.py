@@ -1,5 +1,6 @@
 """The stream: everything first, then only what changed, and an end that comes at once."""
 
+import asyncio
 import errno
 import json
 import select
@@ -12,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from orchestrator.views.console.feed import event_stream
+from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.web import server
 from orchestrator.views.console.web.serving import READERS_MAX, READERS_RESERVED
 from tests.orchestrator.views.console import sample
@@ -104,8 +106,32 @@ def test_a_beat_comes_when_nothing_else_does(start: Start, monkeypatch: pytest.M
     monkeypatch.setattr(event_stream, "BEAT_S", 0.05)
     served = start()
     with watching(served) as page:
-        page.next()
+        page.next("beat")  # it follows the state
         assert page.next("beat").data["looked_ms"] == served.world.at.now_ms
+
+
+class Ending(Hub):
+    """A hub that has no news and then ends."""
+
+    async def news(self, version: int) -> None:
+        del version
+        self.close()
+
+
+def test_the_present_time_follows_the_first_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state has the time of its last change, which a page must not show as the present."""
+    at_ms = 1_795_311_000_000
+    monkeypatch.setattr(event_stream, "now_ms", lambda: at_ms)
+    hub = Ending({"prod": True}, {}, 1, 0)
+    hub.take(at_ms - 600_000, [])
+
+    async def read() -> list[list[str]]:
+        return [frame.decode().splitlines() async for frame in event_stream._frames(hub)]
+
+    frames = asyncio.run(read())
+    assert [each[0] for each in frames] == ["event: state", "event: beat", "event: end"]
+    beat = json.loads(frames[1][1].removeprefix("data: "))
+    assert beat == {"at_ms": at_ms, "looked_ms": at_ms - 600_000}
 
 
 def test_a_page_too_many_is_refused(start: Start) -> None:
@@ -216,7 +242,7 @@ def test_the_end_is_told_and_everything_closes(
         served.end()
         assert ended.wait(TIMEOUT_S)
     tab.join()
-    assert told == ["state", "end"]
+    assert [each for each in told if each != "beat"] == ["state", "end"]
     assert not [each for each in threading.enumerate() if each.name.startswith("console")]
     with pytest.raises(ConnectionRefusedError), socket.create_connection(served.console.at, 5):
         pass
