@@ -144,6 +144,14 @@ class Happening(Shape):
     weight: Weight
 
 
+class Absences(Shape):
+    """What an empty list of the report means: there was none, or whether there was is unknown."""
+
+    hazards: str | None = Field(description="null: the list is not empty.")
+    losses: str | None = Field(description="null: the list is not empty.")
+    unseen: str | None = Field(description="null: the list is not empty.")
+
+
 class ClusterReport(Shape):
     """One cluster."""
 
@@ -164,6 +172,7 @@ class ClusterReport(Shape):
     alerts: tuple[AlertAccount, ...]
     losses: tuple[LossAccount, ...]
     unseen: tuple[UnseenAccount, ...]
+    absences: Absences = Field(description="The sentences for the empty ones of these lists.")
     runs: tuple[RunAccount, ...]
     limits: tuple[str, ...] = Field(description="What the sources cannot show in this cluster.")
     happened: tuple[Happening, ...]

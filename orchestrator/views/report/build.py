@@ -13,7 +13,13 @@ from migration.metadata.versions import name_of
 from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
 from orchestrator.api.report.brokers import Series
-from orchestrator.api.report.report import AuditAccount, ClusterReport, Report, Window
+from orchestrator.api.report.report import (
+    Absences,
+    AuditAccount,
+    ClusterReport,
+    Report,
+    Window,
+)
 from orchestrator.audit import Entry
 from orchestrator.audit.run_spans import periods
 from orchestrator.run.assessed import snapshot_of
@@ -77,6 +83,8 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
+    losses = tuple(spans.losses(events))
+    unseen = tuple(source_gaps.gaps(events, kept, phases, until_ms))
     report = ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,
@@ -93,16 +101,21 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         replicas=_series(found, window, until_ms),
         hazards=tuple(hazards),
         alerts=tuple(spans.alerts(kept, until_ms)),
-        losses=tuple(spans.losses(events)),
-        unseen=tuple(source_gaps.gaps(events, kept, phases, until_ms)),
+        losses=losses,
+        unseen=unseen,
+        absences=Absences(
+            hazards=None if hazards else summary.no_hazard(audit, kept),
+            losses=None if losses else summary.no_loss(disks_followed=now.disks is not None),
+            unseen=None if unseen else summary.no_gap(audit, kept),
+        ),
         runs=tuple(spans.runs(kept, until_ms)),
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, recorded)),
         attempts=attempts_of(phases, accounts, until_ms),
     )
-    sentences = summary.sentences(report, disks_followed=now.disks is not None)
+    sentences = tuple(summary.sentences(report))
     attention = (*summary.attention(report, audit), *found.unreadable)
-    return report.model_copy(update={"summary": tuple(sentences), "attention": attention})
+    return report.model_copy(update={"summary": sentences, "attention": attention})
 
 
 def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:

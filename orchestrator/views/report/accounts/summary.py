@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from migration.image.summary import Phase
-from orchestrator.api.report.brokers import BrokerAccount, Incarnation
+from orchestrator.api.report.brokers import BrokerAccount, Exposure
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.report import (
     AlertAccount,
@@ -17,6 +17,7 @@ from orchestrator.api.report.report import (
     UnseenAccount,
 )
 from orchestrator.audit.execution.entries import HOW_ENDED
+from orchestrator.audit.run_spans import Periods
 from orchestrator.views.report.times import at, count, lasting, listed
 
 _ENDINGS: Final = {
@@ -26,13 +27,14 @@ _ENDINGS: Final = {
 }
 
 
-def sentences(report: ClusterReport, *, disks_followed: bool) -> Iterator[str]:
+def sentences(report: ClusterReport) -> Iterator[str]:
     """Yield the summary of a report."""
     yield _outcome(report)
     yield from _of_attempts(report.attempts)
     yield from (_execution(each, len(report.walks)) for each in report.walks)
     yield from _of_brokers(report.brokers)
-    yield from _of_hazards(report.hazards, report.losses, disks_followed=disks_followed)
+    yield report.absences.losses or _losses(report.losses)
+    yield report.absences.hazards or _hazards(report.hazards)
     yield from _of_alerts(report.alerts)
     yield from _of_decisions(report.decisions)
     yield from _of_sources(report.unseen)
@@ -97,6 +99,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
     still = sorted({id_ for id_, held in holds if held.ended_at is None})
+    unseen = sorted({b.id for b, i in kraft if i.registered_at is None})
     if holds:
         spent = sorted(held.duration_ms or 0 for _, held in holds)
         held_ids = sorted({id_ for id_, _ in holds})
@@ -109,19 +112,23 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
             f"{who} had to be held after a registration in KRaft mode, {times}{each}, until every"
             " replica had a known directory."
         )
-    elif kraft:
+    elif kraft and not unseen:
         yield "No broker had to be held: every replica had a known directory at once."
     if still:
         yield f"Still held: {listed(still)}."
-    yield from _exposed(kraft)
-
-
-def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str]:
     exposed = [(b.id, each) for b, i in kraft for each in i.exposed]
-    if not exposed:
-        if kraft:
-            yield "Kafka unfenced none of them early."
-        return
+    if exposed:
+        yield _exposed(exposed)
+    elif kraft and not unseen:
+        yield "Kafka unfenced none of them early."
+    if unseen:
+        yield (
+            "Holds and early unfencing before a snapshot was read are unknown: it had the"
+            f" registration of {count(len(unseen), 'broker')} ({listed(unseen)})."
+        )
+
+
+def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:
     ids = sorted({id_ for id_, _ in exposed})
     id_, longest = max(exposed, key=lambda pair: pair[1].duration_ms or 0)
     spent = lasting(longest.duration_ms or 0)
@@ -129,36 +136,63 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
     who = f"broker {id_} early: it"
     if len(ids) > 1:
         who = f"{len(ids)} brokers early ({listed(ids)}), the longest of them broker {id_}: it"
-    yield (
+    return (
         f"Kafka unfenced {who} served for {spent}{still} while {longest.pending} of its replicas"
         " had no known directory."
     )
 
 
-def _of_hazards(
-    hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
-) -> Iterator[str]:
-    if losses:
-        partitions = len({(each.topic, each.partition) for each in losses})
-        records = sum(each.records for each in losses)
-        yield (
-            f"Acknowledged records were lost: {records} of {count(partitions, 'partition')};"
-            " see Losses."
-        )
-    elif disks_followed:
-        yield "No loss of acknowledged records was detected."
-    else:
-        yield "It is unknown whether records were lost: the log directories were not followed."
-    if not hazards:
-        yield "No hazard was active."
-        return
+def _losses(losses: Sequence[LossAccount]) -> str:
+    partitions = len({(each.topic, each.partition) for each in losses})
+    records = sum(each.records for each in losses)
+    return (
+        f"Acknowledged records were lost: {records} of {count(partitions, 'partition')};"
+        " see Losses."
+    )
+
+
+def _hazards(hazards: Sequence[HazardAccount]) -> str:
     named = _named(each.hazard for each in hazards)
     critical = sum(each.severity == "critical" for each in hazards)
     active = sum(each.ended_at is None for each in hazards)
-    yield (
+    return (
         f"{count(len(hazards), 'hazard')} occurred, {critical or 'none'} critical,"
         f" {active or 'none'} active at the end: {named}."
     )
+
+
+def no_loss(*, disks_followed: bool) -> str:
+    """Return what it means that no loss is known."""
+    if disks_followed:
+        return "No loss of acknowledged records was detected."
+    return "It is unknown whether records were lost: the log directories were not followed."
+
+
+def no_hazard(audit: AuditAccount | None, found: Periods) -> str:
+    """Return what it means that no hazard is known."""
+    why = _unrecorded(audit, found)
+    if why is None:
+        return "No hazard was active."
+    return f"It is unknown whether a hazard was active: {why}."
+
+
+def no_gap(audit: AuditAccount | None, found: Periods) -> str:
+    """Return what it means that no gap is known."""
+    why = _unrecorded(audit, found)
+    if why is None:
+        return "Every followed source was current all the time."
+    return f"It is unknown whether every source was current: {why}."
+
+
+def _unrecorded(audit: AuditAccount | None, found: Periods) -> str | None:
+    """Return why the audit trail cannot show that nothing happened; None: it can."""
+    if audit is None:
+        return "there is no audit trail"
+    if not audit.intact:
+        return "the audit trail was changed"
+    if not found.runs:
+        return "an older kraftgate run followed, or none"
+    return None if found.sources else "no source was ever current"
 
 
 def _of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:

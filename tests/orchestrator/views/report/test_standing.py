@@ -1,13 +1,17 @@
 """Hazards, losses and blind times that the night has not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from migration.image.summary import Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase
+from migration.observed.log_dirs import DisksImage
 from orchestrator.api.report.report import ClusterReport, HazardAccount
+from orchestrator.audit import AUDIT_FILE
 from orchestrator.audit import run_entries as chronicle
-from tests.orchestrator.views.report.making import Made, T
+from orchestrator.views.report.formats.text import html_text, markdown_text
+from tests.orchestrator.views.report.making import Made, T, now
 from tests.orchestrator.views.report.night import follow, hazard, made_ms, registered
 from tests.orchestrator.views.report.reporting import report_of
 from tests.scenes.night import cluster, held, kraft
@@ -148,3 +152,99 @@ def test_a_run_that_goes_on_has_no_end(made: Made) -> None:
     made.status("source.json", 50_000)
     (run,) = told(made).runs
     assert (run.ended_at, run.duration_ms, run.killed) == (None, 900_000, False)
+
+
+NO_HAZARD = "No hazard was active."
+NO_LOSS = "No loss of acknowledged records was detected."
+NO_GAP = "Every followed source was current all the time."
+NO_HOLD = (
+    "No broker had to be held: every replica had a known directory at once.",
+    "Kafka unfenced none of them early.",
+)
+
+
+def watched(made: Made) -> None:
+    """A run that recorded, whose source was current."""
+    made.say(0, follow(1))
+    made.say(1_000, chronicle.SourceSeen(source="metadata_log"))
+
+
+def with_disks(*brokers: BrokerSummary) -> ClusterSummary:
+    return replace(cluster(Phase.DUAL_WRITE, *brokers), disks=DisksImage())
+
+
+def told_in_each_format(made: Made, *sentences: str) -> None:
+    """The same sentences are in the sections of each format."""
+    report = report_of(made)
+    absences = report.clusters[0].absences
+    assert (absences.hazards, absences.losses, absences.unseen) == sentences
+    for text in (markdown_text(report), html_text(report)):
+        for known in {NO_HAZARD, NO_LOSS, NO_GAP} - set(sentences):
+            assert known not in text
+        for sentence in sentences:
+            assert sentence in text.replace("\\", "")
+
+
+def test_what_was_watched_and_not_seen_was_not_there(made: Made) -> None:
+    watched(made)
+    registered(made, 10_000, 1, 645, pending=0)
+    made.summary = with_disks(now(1, 645))
+    report = told(made)
+    told_in_each_format(made, NO_HAZARD, NO_LOSS, NO_GAP)
+    assert {NO_HAZARD, NO_LOSS, *NO_HOLD} <= set(report.summary)
+
+
+def test_without_followed_disks_losses_are_unknown(made: Made) -> None:
+    watched(made)
+    made.summary = replace(with_disks(kraft(1)), disks=None)
+    report = told(made)
+    unknown = "It is unknown whether records were lost: the log directories were not followed."
+    told_in_each_format(made, NO_HAZARD, unknown, NO_GAP)
+    assert unknown in report.summary
+
+
+def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None:
+    made.summary = with_disks(kraft(1))
+    report = told(made)
+    hazards = "It is unknown whether a hazard was active: there is no audit trail."
+    gaps = "It is unknown whether every source was current: there is no audit trail."
+    told_in_each_format(made, hazards, NO_LOSS, gaps)
+    assert hazards in report.summary
+
+
+@pytest.mark.parametrize(
+    ("recorded", "why"),
+    [
+        (chronicle.SourceSeen(source="zookeeper"), "an older kraftgate run followed, or none"),
+        (follow(1), "no source was ever current"),
+    ],
+)
+def test_a_trail_that_watched_nothing_proves_nothing(
+    made: Made, recorded: chronicle.Body, why: str
+) -> None:
+    made.say(0, recorded)
+    absences = told(made).absences
+    assert absences.hazards == f"It is unknown whether a hazard was active: {why}."
+    assert absences.unseen == f"It is unknown whether every source was current: {why}."
+
+
+def test_a_changed_trail_proves_nothing(made: Made) -> None:
+    watched(made)
+    trail = made.state / AUDIT_FILE
+    trail.write_bytes(trail.read_bytes().replace(b"ops1", b"ops2"))
+    absences = told(made).absences
+    assert absences.hazards == (
+        "It is unknown whether a hazard was active: the audit trail was changed."
+    )
+
+
+def test_holds_before_the_first_read_snapshot_are_unknown(made: Made) -> None:
+    watched(made)
+    made.summary = cluster(Phase.DUAL_WRITE, kraft(1, registered_ms=None), now(2, 700))
+    registered(made, 10_000, 2, 700, pending=0)
+    report = told(made)
+    assert not {*NO_HOLD} & {*report.summary}
+    assert (
+        "Holds and early unfencing before a snapshot was read are unknown: it had the registration"
+        " of 1 broker (1)."
+    ) in report.summary
