@@ -15,7 +15,7 @@ from typing import Final
 
 from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
 from migration.moves.verify import Progress, Verified, on_disk
-from migration.observed.probed import Broker, Maybe, TopicPartition, Unknown
+from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from migration.values.evidence import bounded, joined
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -113,7 +113,7 @@ class Plan:
 
     Attributes:
         targets: the directory of each replica to move, by broker.
-        throttles: bytes per second while a broker moves replicas; brokers without one keep theirs.
+        throttles: bytes per second while a broker moves replicas; without one it keeps what it has.
     """
 
     file: Path
@@ -347,19 +347,24 @@ class MoveRun:
     def _throttle(self, moving: Iterable[int]) -> None:
         """Set the throttles of the plan, and restore what an earlier run left on brokers at rest.
 
+        A broker without a throttle in the plan keeps that of the earlier run while it moves
+        replicas: the command that resumes a run does not name it.
+
         Raises:
             LiveError: a throttle cannot be read or set.
             _Ended: a broker does not apply it.
         """
-        wanted = {
-            id_: str(self._plan.throttles[id_]) for id_ in moving if id_ in self._plan.throttles
-        }
+        planned = {id_: str(rate) for id_, rate in self._plan.throttles.items()}
+        rates = {id_: earlier.value for id_, earlier in self._throttled.items()} | planned
+        wanted = {id_: rates[id_] for id_ in moving if id_ in rates}
         for id_ in self._to_restore(wanted):
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
             now = self._requests.throttle(id_)
             earlier = self._throttled.get(id_)
             if now.effective == value and (earlier is None or earlier.value == value):
+                continue
+            if id_ not in planned and self._is_from_another_client(id_, now.own):
                 continue
             is_ours = earlier is not None and now.own == earlier.value
             previous = earlier.previous if earlier is not None and is_ours else now.own
@@ -376,19 +381,13 @@ class MoveRun:
                     raise _Ended("interrupted")
 
     def _to_restore(self, moving: Collection[int]) -> list[int]:
-        """Return the brokers whose throttle can go: all of the plan but `moving`, others at rest.
+        """Return the brokers whose throttle can go: all but `moving` that copy no replica now.
 
         An interrupted plan goes on under its throttle, and a broker that is down holds up no other.
         """
-        others = self._throttled.keys() - self._plan.targets.keys()
+        others = self._throttled.keys() - set(moving)
         answers = self._requests.log_dirs(others) if others else {}
-        at_rest = {
-            id_
-            for id_, one in answers.items()
-            if not isinstance(one.log_dirs, Unknown)
-            and not any(each.futures for each in one.log_dirs)
-        }
-        return sorted((self._throttled.keys() - others - set(moving)) | at_rest)
+        return sorted(id_ for id_, one in answers.items() if _is_without_copies(one.log_dirs))
 
     def _restore(self, broker: int) -> None:
         """Set the throttle of a broker to what it was, unless another client has changed it.
@@ -401,13 +400,18 @@ class MoveRun:
         """
         ours = self._throttled[broker]
         own = self._requests.throttle(broker).own
-        kept = own not in (ours.value, ours.previous)
+        kept = self._is_from_another_client(broker, own)
         self._held.require_lock()
         if not kept:
             self._requests.set_throttle(broker, ours.previous)
         value = own if kept else ours.previous
         self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
         del self._throttled[broker]
+
+    def _is_from_another_client(self, broker: int, own: str | None) -> bool:
+        """Return whether another client set `own`, the throttle that a broker has."""
+        ours = self._throttled[broker]
+        return own not in (ours.value, ours.previous)
 
     def _record_begin(self, command: Command) -> None:
         began = MoveBegan(
@@ -433,23 +437,20 @@ class MoveRun:
             KraftgateError: of this kind, if a replica or a throttle is left.
         """
         found = tuple(found)
-        busy = {id_ for id_, at in run.started if (id_, at) not in run.failed}
         moving = {
-            each.broker
-            for each in found
-            if each.progress is Progress.MOVING
-            or (each.progress is Progress.UNKNOWN and each.broker in busy)
+            each.broker for each in found if each.progress in (Progress.MOVING, Progress.UNKNOWN)
         }
         done = [each for each in found if each.progress is _COMPLETED]
         if command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
         left = [_left(each, run) for each in found if each not in done]
-        for id_ in self._to_restore(moving):
+        at_rest = self._to_restore(moving)
+        for id_ in at_rest:
             try:
                 self._restore(id_)
             except LiveError as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
-        kept = sorted(self._throttled.keys() & moving)
+        kept = sorted((self._throttled.keys() & self._plan.targets.keys()) - set(at_rest))
         why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
         ended = MoveEnded(
             command=command, done=len(done), left=len(left), why=bounded([*why, *left])
@@ -488,6 +489,14 @@ def _by_broker(found: Iterable[Verified], progress: Progress) -> Mapping[int, li
         if each.progress is progress:
             rows[each.broker].append(each)
     return rows
+
+
+def _is_without_copies(log_dirs: Maybe[tuple[LogDir, ...]]) -> bool:
+    """Return whether a broker copies no replica; it copies none whose source is not online."""
+    if isinstance(log_dirs, Unknown):
+        return False
+    online = {at for one in log_dirs if not one.error for at in one.replicas}
+    return online.isdisjoint(at for one in log_dirs for at in one.futures)
 
 
 def _is_at_rest(each: Verified) -> bool:

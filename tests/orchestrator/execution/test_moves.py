@@ -5,6 +5,7 @@ KIP-113, "Initiate replica movement ..." and "Broker Config" (the throttle).
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -367,6 +368,74 @@ def test_another_plan_leaves_the_throttle_of_a_broker_that_still_moves(
     machine.kafka.dead = set()
     machine.cancel(plan({1: ("t-0",)}))
     assert machine.kafka.own == {1: BEFORE, 2: None}
+
+
+@pytest.mark.parametrize("polls", [0, 1])
+def test_a_resumed_run_keeps_the_throttle_of_the_interrupted_one(
+    machine: Machine, polls: int
+) -> None:
+    """The command that the interrupted run prints has no --throttle."""
+    one = plan({1: ("t-0", "t-1")})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="broker 1 keeps the throttle"):
+        machine.apply(one, at_once=1, polls_max=polls)
+    machine.kafka.stuck = False
+    real = machine.kafka._go_on
+
+    def go_on() -> None:
+        assert not machine.kafka.copies or machine.kafka.own[1] == OURS
+        real()
+
+    machine.kafka._go_on = go_on  # type: ignore[method-assign]
+    machine.apply(replace(one, throttles={}), at_once=1)
+    assert machine.kafka.unthrottled == []
+    machine.require_clean()
+
+
+def test_a_resumed_run_leaves_the_throttle_that_another_client_set(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",)}), polls_max=1)
+    machine.kafka.stuck = False
+    machine.kafka.own[1] = "10"
+    machine.apply(plan({1: ("t-0",)}, throttled=False))
+    assert machine.kafka.own[1] == "10"
+    assert machine.kinds.count("move_throttled") == 1
+    assert not left_throttled(machine.log.entries("prod"))
+
+
+@pytest.mark.parametrize("then", ["apply", "cancel"])
+def test_another_plan_of_a_broker_leaves_its_throttle_while_it_moves(
+    machine: Machine, then: str
+) -> None:
+    other = plan({1: ("t-1",)})
+    machine.apply(other)
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",)}), polls_max=1)
+    with pytest.raises(MoveError, match=r"1 of 1 .* broker 1 keeps the throttle"):
+        getattr(machine, then)(other)
+    assert machine.kafka.own[1] == OURS
+    assert machine.kafka.copies.keys() == {(1, at("t-0"))}
+    _arrive(machine.kafka, 1)
+    getattr(machine, then)(other)
+    machine.require_clean()
+
+
+def test_a_cancellation_leaves_the_throttle_of_a_broker_that_restarts(machine: Machine) -> None:
+    """KIP-113, "Handle failure that happens ...": the broker finds the future replica again."""
+    one = plan({1: ("t-0",)})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(one, polls_max=1)
+    machine.kafka.dead = {1}
+    with pytest.raises(NoDataError, match=r"b1 refused.* broker 1 keeps the throttle"):
+        machine.cancel(one)
+    assert machine.kafka.own[1] == OURS
+    assert machine.kafka.copies
+    machine.kafka.dead = set()
+    machine.cancel(one)
+    machine.require_clean()
 
 
 def _arrive(kafka: Kafka, broker: int) -> None:
