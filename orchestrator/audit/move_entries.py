@@ -1,7 +1,7 @@
 """The audit entries of `kraftgate move apply` and `move cancel`, and the throttles they left."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -105,12 +105,30 @@ class MoveEnded(Body, kind=EntryKind.MOVE_ENDED):
         return {"reason": "".join(f"; {each}" for each in self.why)}
 
 
-def left_throttled(found: Iterable[Entry]) -> Mapping[int, MoveThrottled]:
+class LeftThrottle(NamedTuple):
+    """A throttle that was, or may have been, set and not yet restored.
+
+    Attributes:
+        last: the last change.
+        values: what all changes were to set; the last one may not have reached Kafka.
+    """
+
+    last: MoveThrottled
+    values: frozenset[str]
+
+
+def after_change(left: LeftThrottle | None, change: MoveThrottled) -> LeftThrottle:
+    """Return the throttle that a change leaves; `left`: the one that it found."""
+    earlier = frozenset[str]() if left is None else left.values
+    return LeftThrottle(change, earlier | {change.value})
+
+
+def left_throttled(found: Iterable[Entry]) -> Mapping[int, LeftThrottle]:
     """Return the throttles that were, or may have been, set and not yet restored, by broker."""
-    left: dict[int, MoveThrottled] = {}
+    left: dict[int, LeftThrottle] = {}
     for _, body in Body.read(found):
         if isinstance(body, MoveThrottled):
-            left[body.broker] = body
+            left[body.broker] = after_change(left.get(body.broker), body)
         elif isinstance(body, MoveUnthrottled):
             left.pop(body.broker, None)
     return left

@@ -28,6 +28,7 @@ from orchestrator.audit.move_entries import (
     MoveThrottled,
     MoveUnthrottled,
     Sent,
+    after_change,
     left_throttled,
 )
 from orchestrator.config.load import Config
@@ -355,23 +356,23 @@ class MoveRun:
             _Ended: a broker does not apply it.
         """
         planned = {id_: str(rate) for id_, rate in self._plan.throttles.items()}
-        rates = {id_: earlier.value for id_, earlier in self._throttled.items()} | planned
+        rates = {id_: left.last.value for id_, left in self._throttled.items()} | planned
         wanted = {id_: rates[id_] for id_ in moving if id_ in rates}
         for id_ in self._to_restore(wanted):
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
             now = self._requests.throttle(id_)
-            earlier = self._throttled.get(id_)
-            if now.effective == value and (earlier is None or earlier.value == value):
+            left = self._throttled.get(id_)
+            if now.effective == value and (left is None or left.last.value == value):
                 continue
             if id_ not in planned and self._is_from_another_client(id_, now.own):
                 continue
-            is_ours = earlier is not None and now.own == earlier.value
-            previous = earlier.previous if earlier is not None and is_ours else now.own
+            is_ours = left is not None and now.own in left.values
+            previous = left.last.previous if left is not None and is_ours else now.own
             intent = MoveThrottled(broker=id_, previous=previous, value=value)
             self._held.require_lock()
             self._held.record(intent)
-            self._throttled[id_] = intent
+            self._throttled[id_] = after_change(left, intent)
             self._requests.set_throttle(id_, value)
             deadline_s = time.monotonic() + _THROTTLED_S_MAX
             while self._requests.throttle(id_).effective != value:
@@ -398,20 +399,20 @@ class MoveRun:
         Raises:
             LiveError: it cannot be read or set.
         """
-        ours = self._throttled[broker]
+        previous = self._throttled[broker].last.previous
         own = self._requests.throttle(broker).own
         kept = self._is_from_another_client(broker, own)
         self._held.require_lock()
         if not kept:
-            self._requests.set_throttle(broker, ours.previous)
-        value = own if kept else ours.previous
+            self._requests.set_throttle(broker, previous)
+        value = own if kept else previous
         self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
         del self._throttled[broker]
 
     def _is_from_another_client(self, broker: int, own: str | None) -> bool:
         """Return whether another client set `own`, the throttle that a broker has."""
-        ours = self._throttled[broker]
-        return own not in (ours.value, ours.previous)
+        left = self._throttled[broker]
+        return own not in {*left.values, left.last.previous}
 
     def _record_begin(self, command: Command) -> None:
         began = MoveBegan(

@@ -19,7 +19,7 @@ from orchestrator.audit.move_entries import Body, left_throttled
 from orchestrator.errors import HazardError, LockHeld, MoveError, NoDataError
 from orchestrator.execution import moves as module
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
-from streams.kafka.errors import ConnectionFailed, NotAuthorized
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle
 from streams.net.security import Security
 from streams.probe.brokers import ABSENT, with_absent
@@ -456,6 +456,32 @@ def test_a_throttle_that_another_client_changed_stays(machine: Machine) -> None:
     assert machine.kafka.own == {1: "999", 2: None}
     kept = [e.body["kept"] for e in machine.log.entries("prod") if e.kind == "move_unthrottled"]
     assert sorted(map(str, kept)) == ["False", "True"]
+
+
+@pytest.mark.parametrize("then", ["apply", "cancel"])
+@pytest.mark.parametrize("error", [Kill(), RequestRefused("b1 disconnected")])
+def test_a_throttle_that_was_not_replaced_is_restored(
+    machine: Machine, error: BaseException, then: str
+) -> None:
+    """The trail has the new value, and the broker the first one."""
+    one = plan({1: ("t-0",)})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(one, polls_max=1)
+    real = machine.kafka.set_throttle
+
+    def set_throttle(broker: int, value: str | None) -> None:
+        if value == "60":
+            raise error
+        real(broker, value)
+
+    machine.kafka.set_throttle = set_throttle  # type: ignore[method-assign]
+    with pytest.raises((Kill, MoveError)):
+        machine.apply(replace(one, throttles={1: 60}), polls_max=1)
+    assert machine.kafka.own[1] == OURS
+    machine.kafka.stuck = False
+    getattr(machine, then)(one)
+    machine.require_clean()
 
 
 def test_without_a_throttle_none_is_read_or_set(machine: Machine) -> None:
