@@ -5,7 +5,7 @@ kill, the brokers' directories say what is left, and the trail which throttles m
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from migration.moves.steps import STRIKES_MAX, Measured, Moving, Step, measured, next_step
+from migration.moves.steps import (
+    STRIKES_MAX,
+    Measured,
+    Moving,
+    Replica,
+    Step,
+    measured,
+    next_step,
+)
 from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from migration.values.evidence import bounded, joined
@@ -260,6 +268,9 @@ class MoveRun:
     def cancel(self) -> None:
         """Assign the current directory of each replica that moves again, so that it stays there.
 
+        To a replica that arrived before its request, the request is a move back to its source: it
+        gets the directory in which it arrived.
+
         Raises:
             NoDataError: a broker does not answer.
             MoveError: a move cannot be cancelled, or a throttle cannot be restored.
@@ -269,21 +280,28 @@ class MoveRun:
         self._record_begin("cancel")
         found = self._poll()
         run = Moving()
-        for broker, moves in _by_broker(found, Progress.MOVING).items():
-            here = {each.at: each.path for each in moves if each.path is not None}
-            run = self._ask(run, broker, moves, here)
-            if self._unsent[broker]:
-                run = run.refused({(broker, at): "the broker does not answer" for at in here})
+        kept: dict[Replica, str] = {}
         for _ in range(_CANCELLED_POLLS_MAX):
+            for broker in sorted({each.broker for each in found if _is_own_move(each, run, kept)}):
+                run = self._keep(run, broker, kept)
             found = self._poll()
-            open_ = _by_broker(found, Progress.MOVING)
-            if all((id_, each.at) in run.failed for id_, moves in open_.items() for each in moves):
-                break
-            if self._wait(_POLL_S):
+            if not any(_is_own_move(each, run, kept) for each in found) or self._wait(_POLL_S):
                 break
         silent = [each.why or "" for each in found if each.progress is Progress.UNKNOWN]
         kind = NoDataError if silent else MoveError
         self._end("cancel", run, found, kind, list(dict.fromkeys(silent)))
+
+    def _keep(self, run: Moving, broker: int, kept: dict[Replica, str]) -> Moving:
+        """Assign to the replicas of a broker that move the directories that they have now.
+
+        They are added to `kept`, the directories that this cancellation assigned.
+        """
+        moves = [each for each in self._poll((broker,)) if _is_own_move(each, run, kept)]
+        here = {each.at: each.path for each in moves if each.path is not None}
+        if not here:
+            return run
+        kept.update({(broker, at): path for at, path in here.items()})
+        return self._ask(run, broker, moves, here)
 
     def _polled(
         self, run: Moving, at_once: int, show: Callable[[Measured, Step], None] | None = None
@@ -295,8 +313,10 @@ class MoveRun:
             show(measured(found, brokers), step)
         return run, found, step
 
-    def _poll(self) -> tuple[Verified, ...]:
-        return _found(self._plan, self._requests.log_dirs(self._plan.targets.keys()))
+    def _poll(self, brokers: Collection[int] | None = None) -> tuple[Verified, ...]:
+        """Return how far the moves of some brokers are; None: of all brokers of the plan."""
+        asked = self._plan.targets.keys() if brokers is None else brokers
+        return _found(self._plan, self._requests.log_dirs(asked))
 
     def _pause(self, step: Step) -> None:
         """Wait until the next poll.
@@ -479,17 +499,19 @@ class _Ended(Exception):
 def _found(plan: Plan, brokers: Mapping[int, Broker]) -> tuple[Verified, ...]:
     return tuple(
         each
-        for id_, targets in sorted(plan.targets.items())
-        for each in on_disk(id_, targets, brokers[id_].log_dirs)
+        for id_, one in sorted(brokers.items())
+        for each in on_disk(id_, plan.targets[id_], one.log_dirs)
     )
 
 
-def _by_broker(found: Iterable[Verified], progress: Progress) -> Mapping[int, list[Verified]]:
-    rows: defaultdict[int, list[Verified]] = defaultdict(list)
-    for each in found:
-        if each.progress is progress:
-            rows[each.broker].append(each)
-    return rows
+def _is_own_move(each: Verified, run: Moving, kept: Mapping[Replica, str]) -> bool:
+    """Return whether a cancellation has to end a move: one of the plan, or one that it began.
+
+    A move that the broker refuses to end is left; `kept`: the directories that it assigned.
+    """
+    at = (each.broker, each.at)
+    is_back = each.path == each.target and each.future is not None and each.future == kept.get(at)
+    return (each.progress is Progress.MOVING or is_back) and at not in run.failed
 
 
 def _is_without_copies(log_dirs: Maybe[tuple[LogDir, ...]]) -> bool:

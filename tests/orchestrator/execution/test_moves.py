@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from migration.moves.steps import Measured, Step
+from migration.moves.steps import STRIKES_MAX, Measured, Step
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from orchestrator.audit import AuditLog
 from orchestrator.audit.move_entries import Body, left_throttled
@@ -623,6 +623,65 @@ def test_a_cancellation_leaves_another_clients_move(machine: Machine) -> None:
     with pytest.raises(MoveError, match="moving elsewhere"):
         machine.cancel()
     assert machine.kafka.copies[1, at("t-0")] == (D2, 1)
+
+
+@pytest.mark.parametrize("arrivals", [1, 2])
+def test_a_replica_that_arrives_before_its_cancellation_is_not_moved_back(
+    machine: Machine, arrivals: int
+) -> None:
+    """KIP-113, "Initiate replica movement ...": it asks for a move to its earlier directory."""
+    one = plan({1: ("t-0",)})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(one, polls_max=1)
+    real, requests = machine.kafka.alter, 0
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        nonlocal requests
+        requests += 1
+        if requests <= arrivals:
+            _arrive(machine.kafka, 1)
+        return real(broker, targets)
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    machine.cancel(one)
+    assert requests == arrivals + 1
+    assert machine.kafka.unthrottled == []
+    machine.require_clean()
+
+
+def test_a_cancellation_assigns_where_a_replica_is_right_before_its_request(
+    machine: Machine,
+) -> None:
+    """A replica that arrived during the request to another broker stays in its target."""
+    one = plan({1: ("t-0",), 2: ("t-0",)})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(one, polls_max=1)
+    machine.kafka.sent.clear()
+    real = machine.kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        _arrive(machine.kafka, 2)
+        return real(broker, targets)
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    machine.cancel(one)
+    assert machine.kafka.sent == [(1, "t-0", D0)]
+    machine.require_clean()
+
+
+def test_a_cancellation_that_does_not_arrive_is_repeated_a_few_times(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    machine.kafka.copies[1, at("t-0")] = (D1, 1)
+    machine.kafka.alter = lambda *_: Unknown("b1 timed out")  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="t-0 on broker 1: b1 timed out"):
+        machine.cancel()
+    assert machine.kinds.count("move_sent") == STRIKES_MAX
 
 
 def test_a_cancellation_that_is_refused_says_so(machine: Machine) -> None:
