@@ -81,6 +81,7 @@ class Counts:
             out. Every shard counts all of them.
         unread: the first of those: path and reason.
         closed: those of `topics`, `brokers` and `quotas` that Kraftgate may not read in ZooKeeper.
+        brokers: for the disks: the brokers that it includes; the disks of others were not read.
     """
 
     compared: int = 0
@@ -90,6 +91,7 @@ class Counts:
     unreadable: int = 0
     unread: tuple[tuple[str, str], ...] = ()
     closed: tuple[str, ...] = ()
+    brokers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,7 @@ def confirm(
     if whole:
         closed = seen.closed if isinstance(seen, ZkContentSeen) else ()
         after = replace(after, whole_ms=seen.seen_ms, compared=compared, closed=closed)
+    paths = seen.paths if isinstance(seen, DiskContentSeen) else ()
     kinds: dict[str, int] = {}
     named = []
     for each in sorted(after.lasting):
@@ -196,5 +199,6 @@ def confirm(
         unreadable=len(after.unread),
         unread=tuple(sorted(after.unread.items())[:NAMED_MAX]),
         closed=after.closed,
+        brokers=tuple(sorted({broker for broker, _ in paths})),
     )
     return result, after

@@ -135,6 +135,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         unreadable=max(part.unreadable for part in parts),
         unread=tuple(sorted({each for part in parts for each in part.unread})),
         closed=tuple(sorted({each for part in parts for each in part.closed})),
+        brokers=tuple(sorted({each for part in parts for each in part.brokers})),
         misplaced=misplaced,
         unnamed=tuple(sorted((each, count) for each, count in unnamed.items() if count)),
         identities=identities,

@@ -21,7 +21,7 @@ from migration.image.summary import (
     Mode,
     Phase,
 )
-from migration.observed.log_dirs import BrokerDisks, is_undescribed
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_undescribed
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.durations import duration_text
@@ -296,6 +296,20 @@ def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
     for each in view.failed:
         if each.broker is None and asked & {*each.among}:
             yield f"which broker a log directory failed on: not described since: {ids(each.among)}"
+
+
+def undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
+    """Yield the reasons why a broker's log directories are not known now; none: they are."""
+    if disks is None or disks.answered_ms is None:
+        yield f"broker {broker} has not described its log directories yet"
+    elif disks.unreachable is not None:
+        yield f"broker {broker} does not describe its log directories: {disks.unreachable}"
+    else:
+        if not disks.log_dirs:
+            yield f"broker {broker} reports no log directory"
+        for each in disks.log_dirs:
+            if each.error not in (0, STORAGE_ERROR):
+                yield f"broker {broker}: {each.path} has error code {each.error}"
 
 
 def _is_down_while_pending(broker: BrokerSummary | None, disks: BrokerDisks) -> bool:

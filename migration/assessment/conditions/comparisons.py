@@ -2,18 +2,27 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import comparison_not_known, count, unread
+from migration.assessment.conditions.authority import (
+    comparison_not_known,
+    count,
+    ids,
+    undescribed,
+    unread,
+)
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
-from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
+from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
+from migration.image.known_ids import member_brokers
 
 _CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _DISKS: Final = DataSource.LOG_DIRS
+_ANSWER_MS: Final = 20_000
+"""A comparison may include an answer of this age: two intervals of `LogDirsConfig`."""
 
 
 def _content_equal(view: View) -> Finding:
@@ -21,7 +30,26 @@ def _content_equal(view: View) -> Finding:
 
 
 def _disks_agree(view: View) -> Finding:
-    return _equal(view, view.summary.places, "the content of the disks")
+    """Report differences at once; agreement needs each broker, as it runs now."""
+    places = view.summary.places
+    found = _equal(view, places, "the content of the disks")
+    if found.verdict is not Verdict.SATISFIED:
+        return found
+    described = view.summary.disks.brokers if view.summary.disks is not None else {}
+    members = sorted(member_brokers(view.summary))
+    silent = [line for each in members for line in undescribed(each, described.get(each))]
+    if silent:
+        return unknown(silent[0], *silent)
+    since_ms = (places.at_ms or 0) - _ANSWER_MS
+    registered = {each.id: each.registered_ms or 0 for each in view.summary.brokers}
+    left_out = [
+        each for each in members if each not in places.brokers or registered.get(each, 0) > since_ms
+    ]
+    if left_out:
+        return waiting(
+            f"the last comparison has no answer of {ids(left_out)} since the last registration"
+        )
+    return found
 
 
 def _equal(view: View, compared: Compared, what: str) -> Finding:
@@ -61,7 +89,8 @@ KINDS: Final = (
     ),
     Kind(
         name="disks_agree",
-        explains="The last comparison of the disks with the metadata log found no difference.",
+        explains="The last comparison of the disks with the metadata log found no difference, and"
+        " includes each broker since its last registration.",
         requires=(_LOG, _DISKS),
         rule=_disks_agree,
     ),

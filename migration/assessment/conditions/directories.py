@@ -11,6 +11,7 @@ from migration.assessment.conditions.authority import (
     ids,
     is_log_current,
     not_known,
+    undescribed,
 )
 from migration.assessment.conditions.kind import BROKER, COUNT, Kind
 from migration.assessment.conditions.view import View
@@ -18,7 +19,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
-from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, name
+from migration.observed.log_dirs import BrokerDisks, name
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
@@ -102,7 +103,7 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
         return stale
     if not asked:
         return waiting("no broker is known yet")
-    silent = [line for each in asked for line in _undescribed(each, described.get(each))]
+    silent = [line for each in asked for line in undescribed(each, described.get(each))]
     if silent:
         return unknown(silent[0], *silent)
     paths = [
@@ -121,19 +122,6 @@ def _bad(view: View, id_: int) -> Iterator[str]:
     broker = broker_of(view, id_)
     if broker is not None:
         yield from _gone(broker)
-
-
-def _undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
-    if disks is None or disks.answered_ms is None:
-        yield f"broker {broker} has not described its log directories yet"
-    elif disks.unreachable is not None:
-        yield f"broker {broker} does not describe its log directories: {disks.unreachable}"
-    else:
-        if not disks.log_dirs:
-            yield f"broker {broker} reports no log directory"
-        for each in disks.log_dirs:
-            if each.error not in (0, STORAGE_ERROR):
-                yield f"broker {broker}: {each.path} has error code {each.error}"
 
 
 def _no_directory_move(view: View, broker: int | None = None) -> Finding:
@@ -160,7 +148,7 @@ def _no_directory_move(view: View, broker: int | None = None) -> Finding:
         line
         for each in asked
         if not _is_down(view, known.get(each), described.get(each))
-        for line in _undescribed(each, described.get(each))
+        for line in undescribed(each, described.get(each))
     ]
     if silent:
         return unknown(silent[0], *silent)

@@ -329,6 +329,17 @@ def test_a_comparison_counts_when_every_shard_has_sent_its_part() -> None:
     assert (state.last.at_ms, state.last.compared, state.parts) == (1, 2, {})
 
 
+def test_a_comparison_of_the_disks_names_the_brokers_that_it_includes() -> None:
+    kept = Comparisons()
+    without_1 = disks(1, whole=(2,))._replace(paths=((2, "/2/b"),))
+    parts = [(n, against_disks(logged(), numbers(), kept, without_1)) for n in (0, 1)]
+    state, _ = take(Comparing(), parts, 2, Source.LOG_DIRS)
+    assert state.last.brokers == (2,)
+    parts = [(n, against_disks(logged(), numbers(), kept, disks(2, IN_A, ON_2))) for n in (0, 1)]
+    state, _ = take(state, parts, 2, Source.LOG_DIRS)
+    assert state.last.brokers == (1, 2)
+
+
 def test_parts_of_an_older_comparison_are_dropped() -> None:
     state, _ = take(Comparing(), [(0, part(1)), (1, part(2))], 2, Source.ZOOKEEPER)
     assert list(state.parts) == [1]

@@ -136,7 +136,7 @@ def quorum(*lags_ms: int | None, **changes: object) -> QuorumSeen:
     return replace(well, **changes)  # type: ignore[arg-type]
 
 
-COMPARED = Compared(at_ms=NOW - 20_000, compared=96)
+COMPARED = Compared(at_ms=NOW - 20_000, compared=96, brokers=(1, 2, 3))
 DIFFERENT = replace(
     COMPARED,
     differing=1,
