@@ -118,7 +118,8 @@ class Last:
     """The result of the last comparison of a kind.
 
     Attributes:
-        found: for each difference, since which `seen_ms` each comparison has found it.
+        found: for each difference, since which `seen_ms` each comparison has found it; begins
+            again once the clock was set back.
         lasting: the confirmed differences.
         whole_ms: the `seen_ms` of the last full comparison.
         compared: number of partitions or replicas that it found on both sides.
@@ -167,11 +168,14 @@ def confirm(
         unread: Path and reason of znodes that cannot be parsed.
         lasts_ms: The minimum time between two readings that confirm a difference; 0: none.
     """
-    since = {each: before.found.get(each, seen.seen_ms) for each in found}
+    # After the clock was set back the number is ahead of it, and so are earlier times: the time of
+    # a difference begins again, and the end of a reading counts as its beginning.
+    began_ms = min(seen.comparison, seen.seen_ms)
+    since = {each: min(before.found.get(each, seen.seen_ms), seen.seen_ms) for each in found}
     lasting = frozenset(
         each
         for each in since.keys() & before.found.keys()
-        if each in before.lasting or lasts_ms == 0 or seen.comparison - since[each] >= lasts_ms
+        if each in before.lasting or lasts_ms == 0 or began_ms - since[each] >= lasts_ms
     )
     if unseen is not None:
         since, lasting = {**unseen.found, **since}, lasting | unseen.lasting

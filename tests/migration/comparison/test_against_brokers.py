@@ -57,6 +57,18 @@ def test_brokers_against_their_znodes(
     assert (first.named, soon.named, later.named) == ((), (), found)
 
 
+def test_the_time_of_a_difference_begins_again_after_the_clock_was_set_back() -> None:
+    at_ms, back_ms = 36_000_000, 32_400_000
+    steps = [(at_ms, at_ms), (at_ms + 1, back_ms), (at_ms + 2, back_ms + 1000)]
+    steps += [(at_ms + 3, back_ms + LASTS_MS - 1), (at_ms + 4, back_ms + LASTS_MS)]
+    kept, lasting = Last(), []
+    for comparison, seen_ms in steps:
+        seen = ZkContentRead(seen_ms, comparison, 9, 0, 0, ())
+        found, kept = against_brokers({1: registered(Mode.MIGRATING)}, kept, seen)
+        lasting.append(sum(found.lasting.values()))
+    assert lasting == [0, 0, 0, 0, 1]
+
+
 def test_a_broker_that_changes_its_mode_does_not_differ() -> None:
     migrating, kraft = registered(Mode.MIGRATING), registered(Mode.KRAFT)
     kept, lasting = Last(), []

@@ -28,6 +28,30 @@ def test_a_difference_counts_when_two_readings_ten_seconds_apart_found_it() -> N
     assert lasting((0, 5), (LASTS_MS + 5, LASTS_MS + 6), (7, 8)) == [0, 1, 1]
 
 
+HOUR_MS = 3_600_000
+
+
+def test_the_time_of_a_difference_begins_again_after_the_clock_was_set_back() -> None:
+    """The number of a comparison does not decrease then, and is ahead of the clock."""
+    at_ms = 10 * HOUR_MS
+    back_ms = at_ms - HOUR_MS
+
+    def lasting(*readings: tuple[int, int, int]) -> list[int]:
+        kept = Comparisons()
+        found = []
+        for comparison, seen_ms, leader in readings:
+            seen = ZkContentSeen(seen_ms, comparison, 0, (zk_topic(leader=leader),), ())
+            result = against_zookeeper(logged(), {}, kept, seen)
+            found.append(sum(result.lasting.values()))
+        return found
+
+    known = (at_ms, at_ms + 100, 2)
+    later = [(at_ms + 1, back_ms, 2), (at_ms + 2, back_ms + LASTS_MS, 2)]
+    assert lasting(known, *later) == [0, 0, 1]
+    new = [(at_ms + 1, back_ms, 2), (at_ms + 2, back_ms + 1000, 2)]
+    assert lasting((at_ms, at_ms + 100, 1), *new) == [0, 0, 0]
+
+
 U = bytes([8] * 16)
 TWO = {
     ID: Topic("t", {0: Replicas((1,), (0,), 1, (1,))}),
