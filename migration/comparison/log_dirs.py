@@ -1,6 +1,6 @@
 """Compares one shard with the logs of its topics on the disks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from migration.comparison.differences import (
     NAMED_MAX,
@@ -48,14 +48,7 @@ def against_disks(
                 there.add((partition, broker))
                 directory = replicas.directories[replicas.brokers.index(broker)]
                 groups.setdefault((broker, path, directory), []).append(subject)
-    whole = frozenset(seen.whole)
-    for topic_id, known in topics.items():
-        there = on_disk.get(topic_id, set())
-        for partition, replicas in known.partitions.items():
-            for broker in replicas.brokers:
-                if broker in whole and (partition, broker) not in there:
-                    subject = f"{known.name}-{partition}"
-                    found[Difference("missing", subject, "absent", "present", broker)] = None
+    found.update(dict.fromkeys(_missing(topics, on_disk, seen)))
     found.update(dict.fromkeys(_not_looked_at(before.disks.lasting, seen, topics)))
     placed = tuple(
         Placed(broker, path, ids[directory], len(subjects), tuple(sorted(subjects)[:NAMED_MAX]))
@@ -65,20 +58,46 @@ def against_disks(
     return result
 
 
+def _missing(
+    topics: Mapping[bytes, Topic],
+    on_disk: Mapping[bytes, Collection[tuple[int, int]]],
+    seen: DiskContentSeen,
+) -> Iterator[Difference]:
+    """Return the replicas that are in no directory, as far as their logs can be compared.
+
+    The logs of a topic without an id are in the shard of its name, where they are stray.
+    """
+    whole, without_id = frozenset(seen.whole), frozenset(seen.without_id)
+    for topic_id, topic in topics.items():
+        if topic.name in without_id:
+            continue
+        there = on_disk.get(topic_id, ())
+        for partition, replicas in topic.partitions.items():
+            for broker in replicas.brokers:
+                if broker in whole and (partition, broker) not in there:
+                    subject = f"{topic.name}-{partition}"
+                    yield Difference("missing", subject, "absent", "present", broker)
+
+
 def _not_looked_at(
     lasting: frozenset[Difference], seen: DiskContentSeen, topics: Mapping[bytes, Topic]
 ) -> Iterator[Difference]:
-    """Return the differences that remain until their broker, or directory, can be read again.
+    """Return the differences that remain until their subject can be read again.
+
+    That is a broker, a directory, or a topic: the logs of a topic without an id are not compared.
 
     A difference is dropped if the metadata log contradicts it now: before the copy the metadata log
     has no topics, and every log on a disk is unknown to it.
     """
     readable, whole = frozenset(seen.paths), frozenset(seen.whole)
+    without_id = frozenset(seen.without_id)
     left = [
         each
         for each in lasting
         if not (
-            each.broker in whole if each.kind == "missing" else (each.broker, each.path) in readable
+            each.broker in whole and each.subject.rpartition("-")[0] not in without_id
+            if each.kind == "missing"
+            else (each.broker, each.path) in readable
         )
     ]
     if not left:

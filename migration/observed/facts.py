@@ -320,6 +320,8 @@ class DiskContentSeen(NamedTuple):
         comparison: when the comparison began, in ms; identifies it.
         paths: (broker, path) of each directory that could be read, the same in each shard.
         whole: brokers of which all directories could be read.
+        without_id: names of the topics on the disks for which METADATA has no id, the same in each
+            shard: the metadata log may have them, in any shard.
     """
 
     seen_ms: int
@@ -328,6 +330,7 @@ class DiskContentSeen(NamedTuple):
     paths: tuple[tuple[int, str], ...]
     whole: tuple[int, ...]
     topics: tuple[TopicOnDisk, ...]
+    without_id: tuple[str, ...] = ()
 
 
 class JmxNodes(NamedTuple):

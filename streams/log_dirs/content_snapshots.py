@@ -32,7 +32,7 @@ _FRESH_INTERVALS: Final = 2.0
 
 METADATA_LOG: Final = "__cluster_metadata"
 NO_ID: Final = bytes(16)
-"""The id of a topic for which METADATA has no id."""
+"""The id of a topic for which METADATA has no id, as without DESCRIBE on the topic."""
 
 TopicIds: TypeAlias = Mapping[str, bytes]
 """By topic name; 16 bytes each."""
@@ -182,6 +182,7 @@ def contents(
         replicas = tuple(sorted(topics[name]))
         places[place_of(topic_id, name)].append(TopicOnDisk(topic_id, name, replicas))
     whole = tuple(each.broker for each in known if each.whole)
+    without_id = tuple(name for name in sorted(topics) if topic_ids.get(name, NO_ID) == NO_ID)
     return tuple(
         DiskContentSeen(
             seen_ms=now_ms,
@@ -190,6 +191,7 @@ def contents(
             paths=paths,
             whole=whole,
             topics=tuple(places[place]),
+            without_id=without_id,
         )
         for place, number in enumerate(shard_numbers(cluster))
     )

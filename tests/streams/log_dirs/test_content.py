@@ -4,15 +4,25 @@ import zlib
 from collections import Counter
 from random import Random
 
+import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from migration.comparison.differences import Comparisons
+from migration.comparison.log_dirs import against_disks
 from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
 from migration.shard.placement import SHARDS, shard_numbers
 from streams.kafka.broker_values import ReplicaPlace
-from streams.log_dirs.content_snapshots import NO_ID, BrokerContent, contents, topic_ids_of
+from streams.log_dirs.content_snapshots import (
+    NO_ID,
+    BrokerContent,
+    contents,
+    place_of,
+    topic_ids_of,
+)
 from streams.state.fact_codec import pack, unpack
+from tests.migration.comparison.test_comparison import ID, Topic, logged, numbers
 from tests.streams.log_dirs.world import A, B, place
 
 IDS = {"t": bytes(15) + b"\x25", "u": bytes(15) + b"\x07"}
@@ -26,7 +36,7 @@ def by_shard(facts: tuple[DiskContentSeen, ...]) -> dict[int, DiskContentSeen]:
 def test_every_shard_gets_a_fact_of_the_same_comparison() -> None:
     facts = contents("c", [], {}, 7000)
     assert [each.shard for each in facts] == list(shard_numbers("c"))
-    assert {each[:2] + each[3:] for each in facts} == {(7000, 7000, (), (), ())}
+    assert {each[:2] + each[3:] for each in facts} == {(7000, 7000, (), (), (), ())}
 
 
 def test_a_topic_is_in_the_shard_of_its_id() -> None:
@@ -45,6 +55,43 @@ def test_a_topic_without_an_id_is_in_the_shard_of_its_name() -> None:
     facts = by_shard(contents("c", [WELL], {"u": IDS["u"]}, 7000))
     number = shard_numbers("c")[zlib.crc32(b"t") % SHARDS]
     assert [each.name for each in facts[number].topics if each.topic_id == NO_ID] == ["t"]
+
+
+def lasting(*snapshots: tuple[DiskContentSeen, ...]) -> dict[str, int]:
+    """Compare the topic `t` of the metadata log with the snapshots; return what lasts."""
+    here, nothing = place_of(ID, "t"), dict[bytes, Topic]()
+    kept, found = [Comparisons() for _ in range(SHARDS)], Counter[str]()
+    for facts in snapshots:
+        found.clear()
+        for number, fact in enumerate(facts):
+            topics = logged() if number == here else nothing
+            found.update(against_disks(topics, numbers(), kept[number], fact).lasting)
+    return found
+
+
+def test_a_topic_that_metadata_does_not_list_is_not_missing() -> None:
+    """METADATA lists no topic without DESCRIBE on it; DescribeLogDirs has its replicas."""
+    brokers = [BrokerContent(each, {A: (place(0),)}, whole=True) for each in (1, 2)]
+    told = contents("c", brokers, {}, 7000)
+    assert {each.without_id for each in told} == {("t",)}
+    assert lasting(told, told) == {"stray": 2}
+
+
+def test_a_replica_that_was_missing_remains_so_while_metadata_does_not_list_its_topic() -> None:
+    one = BrokerContent(1, {A: (place(0),)}, whole=True)
+    other = BrokerContent(2, {A: ()}, whole=True)
+    listed = contents("c", [one, other], {"t": ID}, 7000)
+    unlisted = contents("c", [one, other], {}, 8000)
+    assert lasting(listed, listed, unlisted) == {"missing": 1}
+    assert lasting(listed, unlisted, unlisted) == {"stray": 1}
+    whole = contents("c", [one, other._replace(log_dirs={A: (place(0),)})], {"t": ID}, 9000)
+    assert lasting(listed, listed, unlisted, whole) == {}
+
+
+def test_a_fact_of_an_earlier_version_names_no_topic_without_an_id() -> None:
+    fact = contents("c", [WELL], IDS, 7000)[0]
+    packed = msgpack.packb(("DiskContentSeen", tuple(fact)[:-1]))
+    assert unpack(packed) == fact
 
 
 def test_the_metadata_log_is_no_topic() -> None:
@@ -110,6 +157,8 @@ def test_each_readable_replica_is_in_one_shard_and_no_other_is(
             )
             assert last % SHARDS == place_
         assert fact.whole == tuple(sorted(each.broker for each in brokers if each.whole))
+        without_id = (each for each in names if ids.get(each, NO_ID) == NO_ID)
+        assert fact.without_id == tuple(sorted(without_id))
         assert unpack(pack(fact)) == fact
     order.shuffle(brokers)
     assert contents("c", brokers, ids, 7000) == facts
