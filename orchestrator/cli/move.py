@@ -444,11 +444,11 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
 
 def _require_no_throttle(asked: _Asked, file: Path) -> None:
     """Raise GateNotMetError if a run, which goes on or was killed, has its throttle in force."""
-    path = asked.config.state_dir / AUDIT_FILE
-    if not path.exists():
+    try:
+        with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
+            left = left_throttled(log.entries(asked.entry.name))
+    except NoDataError:  # nothing was ever recorded
         return
-    with AuditLog.open_readonly(path) as log:
-        left = left_throttled(log.entries(asked.entry.name))
     if left:
         ids = ", ".join(map(str, sorted(left)))
         raise GateNotMetError(

@@ -100,8 +100,8 @@ def test_a_part_of_it(served: Served) -> None:
 
 def test_nothing_is_there_before_anything_was(start: Start) -> None:
     served = start()
-    (served.world.config.state_dir / "audit.db").unlink()
-    (served.world.config.state_dir / "store.db").unlink()
+    for file in ("audit.db", "audit.head", "store.db"):
+        (served.world.config.state_dir / file).unlink()
     assert get(served, f"{PROD}/timeline", "Timeline")["total"] == 0
     assert get(served, f"{PROD}/events", "EventPage") == {"events": [], "next": None}
     with client(served) as http:
