@@ -23,10 +23,11 @@ PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 
 
 def _not_seen(view: View, wanted: Phase) -> Finding | None:
-    if wanted is Phase.PRE_MIGRATION and is_log_past(view):
-        return waiting("ZooKeeper shows that there is no KRaft controller")
     if wanted is not Phase.ROLLED_BACK:
-        return not_known(view, _LOG)
+        stale = not_known(view, _LOG)
+        if stale is not None and wanted is Phase.PRE_MIGRATION and is_log_past(view):
+            return waiting("ZooKeeper shows that there is no KRaft controller")
+        return stale
     # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.
     if view.summary.phase is Phase.ROLLED_BACK and is_zookeeper_authoritative(view):
         return None
