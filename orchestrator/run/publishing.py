@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from migration.metadata.events import Event
 from orchestrator.config.load import Config
@@ -65,8 +65,18 @@ class Position:
 
     @classmethod
     def of(cls, text: str, store: str) -> Self:
-        """Return the position of a store; the beginning if the text is another one's."""
-        found = cls(**json.loads(text))
+        """Return the position of a store; the beginning if the text is another one's.
+
+        Raises:
+            StoreError: Kraftgate did not write the text.
+        """
+        try:
+            found = TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
+            raise StoreError(
+                "the position in the topic's cluster was not written by Kraftgate: delete the group"
+                " kraftgate-publish-NAME of this cluster there, if nothing else uses it"
+            ) from error
         return found if found.store == store else cls(store=store)
 
 

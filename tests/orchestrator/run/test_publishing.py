@@ -21,7 +21,7 @@ from orchestrator.run.publishing import ClusterRecords, Position, Record
 from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.kafka.topic_writer import WriterFenced
 from streams.spark.transition_files import write_transitions
-from streams.state.store import BatchResult, Store, TransitionFile
+from streams.state.store import BatchResult, Store, StoreError, TransitionFile
 from tests.support.polling import PATIENCE_S, polls
 
 QUERY = "3f8a2d6e"
@@ -110,6 +110,9 @@ def test_a_new_state_directory_is_published_from_its_beginning() -> None:
     text = Position(store="another", sequence=9, files=2, rows=1).to_text()
     assert Position.of(text, QUERY) == Position(store=QUERY)
     assert Position.of(text, "another").sequence == 9
+    for foreign in ("", "7", '{"sequence": 1}', '{"store": 1}'):
+        with pytest.raises(StoreError, match="was not written by Kraftgate"):
+            Position.of(foreign, QUERY)
 
 
 class _Writer:
