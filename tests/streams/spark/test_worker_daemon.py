@@ -11,6 +11,7 @@ import pytest
 from streams.spark.query import replay
 from streams.spark.session import session
 from tests.support.logs import values, write_segment
+from tests.support.processes import command_of
 
 pytestmark = pytest.mark.spark
 
@@ -41,7 +42,7 @@ def test_a_worker_imports_nothing_large_and_its_daemon_has_one_thread(tmp_path: 
 
 def test_nobody_searches_for_other_data_sources() -> None:
     """The daemon that Spark starts for each kind of worker stays."""
-    children = psutil.Process().children(recursive=True)
-    daemons = [each.cmdline()[-1] for each in children if "daemon" in " ".join(each.cmdline())]
+    commands = map(command_of, psutil.Process().children(recursive=True))
+    daemons = [each[-1] for each in commands if "daemon" in " ".join(each)]
     assert "pyspark.sql.worker.create_data_source" in daemons
     assert "pyspark.sql.worker.lookup_data_sources" not in daemons
