@@ -316,8 +316,11 @@ class Executor:
         While processes of its hook run, it is not done: they may change the broker again.
         """
         state = at.state
-        runs = state.run is not None and self._steps.left_running(state.run)
-        may_be_done = state.outcome_unknown and not state.open_before and not runs
+        may_be_done = (
+            state.outcome_unknown
+            and not state.open_before
+            and not (state.run is not None and self._steps.left_running(state.run))
+        )
         if may_be_done and self._evaluate(at, "opens_when").holds:
             return self._pass(at.instance.id, "opened", at.facts)
         return self._asks(at)

@@ -1,5 +1,6 @@
 """Conditions on the comparisons of the metadata log with ZooKeeper and with the disks."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.conditions.authority import (
@@ -16,6 +17,7 @@ from migration.assessment.finding import Finding, Verdict, satisfied, unknown, v
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
 from migration.image.known_ids import member_brokers
+from migration.observed.log_dirs import BrokerDisks, is_bad
 
 _CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
 _LOG: Final = DataSource.METADATA_LOG
@@ -37,9 +39,9 @@ def _disks_agree(view: View) -> Finding:
         return found
     described = view.summary.disks.brokers if view.summary.disks is not None else {}
     members = sorted(member_brokers(view.summary))
-    silent = [line for each in members for line in undescribed(each, described.get(each))]
-    if silent:
-        return unknown(silent[0], *silent)
+    unseen = [line for each in members for line in _not_read(each, described.get(each))]
+    if unseen:
+        return unknown(unseen[0], *unseen)
     since_ms = (places.at_ms or 0) - _ANSWER_MS
     registered = {each.id: each.registered_ms or 0 for each in view.summary.brokers}
     left_out = [
@@ -50,6 +52,13 @@ def _disks_agree(view: View) -> Finding:
             f"the last comparison has no answer of {ids(left_out)} since the last registration"
         )
     return found
+
+
+def _not_read(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
+    yield from undescribed(broker, disks)
+    for each in disks.log_dirs if disks is not None else ():
+        if is_bad(each):
+            yield f"broker {broker}: {each.path} is not readable, so its logs are not compared"
 
 
 def _equal(view: View, compared: Compared, what: str) -> Finding:

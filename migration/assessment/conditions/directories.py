@@ -19,7 +19,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
-from migration.observed.log_dirs import BrokerDisks, name
+from migration.observed.log_dirs import BrokerDisks, is_bad, name
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS
@@ -148,13 +148,19 @@ def _no_directory_move(view: View, broker: int | None = None) -> Finding:
         line
         for each in asked
         if not _is_down(view, known.get(each), described.get(each))
-        for line in undescribed(each, described.get(each))
+        for line in (*undescribed(each, described.get(each)), *_all_bad(each, described.get(each)))
     ]
     if silent:
         return unknown(silent[0], *silent)
     if not asked:
         return waiting("no broker is known yet")
     return satisfied(f"no replica moves between log directories, of {ids(asked)}")
+
+
+def _all_bad(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
+    """Yield that a broker describes no usable directory: its answer shows no moves either."""
+    if disks is not None and disks.log_dirs and all(map(is_bad, disks.log_dirs)):
+        yield f"broker {broker} reports no usable log directory"
 
 
 def _is_down(view: View, broker: BrokerSummary | None, disks: BrokerDisks | None) -> bool:
