@@ -42,26 +42,26 @@ def test_what_stands_is_told_once_and_again_after_its_time() -> None:
     assert (again.status, again.repeats, again.active_since_ms) == ("firing", 1, 0)
 
 
-def test_what_stands_is_told_again_after_the_clock_was_set_back() -> None:
+def test_an_active_alert_is_repeated_after_the_clock_was_set_back() -> None:
     """A receiver that has forgotten it meanwhile, such as a restarted Alertmanager, knows it."""
-    book = told_of(alert(), at_ms=10 * HOUR_MS)
+    deliveries = told_of(alert(), at_ms=10 * HOUR_MS)
     now = wanted(8 * HOUR_MS, alert(), since_ms=0)
-    (again,) = due(update(book, now), now, POLICY, 8 * HOUR_MS)
+    (again,) = due(update(deliveries, now), now, POLICY, 8 * HOUR_MS)
     assert (again.status, again.repeats) == ("firing", 1)
-    told = mark_delivered(mark_sending(book, [again]), [again], 8 * HOUR_MS)
-    assert due(told, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms - 1) == ()
-    assert len(due(told, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms)) == 1
+    sent = mark_delivered(mark_sending(deliveries, [again]), [again], 8 * HOUR_MS)
+    assert due(sent, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms - 1) == ()
+    assert len(due(sent, now, POLICY, 8 * HOUR_MS + POLICY.repeat_ms)) == 1
 
 
-def test_an_end_waits_its_time_once_more_after_the_clock_was_set_back() -> None:
-    """Neither at once, although it may come and go, nor after all that the clock was set back."""
-    book = update(told_of(alert()), wanted(10 * HOUR_MS))
+def test_the_delay_of_a_resolution_begins_again_after_the_clock_was_set_back() -> None:
+    """It is not sent at once, since the alert may flap, nor after the length of the set-back."""
+    deliveries = update(told_of(alert()), wanted(10 * HOUR_MS))
     at_ms = 8 * HOUR_MS
     nothing = wanted(at_ms)
-    book = update(book, nothing)
-    assert due(book, nothing, POLICY, at_ms + RESOLVE_AFTER_MS - 1) == ()
-    (over,) = due(book, nothing, POLICY, at_ms + RESOLVE_AFTER_MS)
-    assert (over.status, over.resolved_ms) == ("resolved", at_ms)
+    deliveries = update(deliveries, nothing)
+    assert due(deliveries, nothing, POLICY, at_ms + RESOLVE_AFTER_MS - 1) == ()
+    (resolved,) = due(deliveries, nothing, POLICY, at_ms + RESOLVE_AFTER_MS)
+    assert (resolved.status, resolved.resolved_ms) == ("resolved", at_ms)
 
 
 def test_its_words_may_change_meanwhile() -> None:

@@ -196,7 +196,7 @@ def test_alertmanager_is_told_what_the_rules_tell_it_and_more(tmp_path: Path) ->
     assert (over["startsAt"], over["endsAt"]) == (STARTS, "2026-09-21T14:13:20.000Z")
 
 
-def test_alertmanager_keeps_what_stands_after_the_clock_was_set_back(tmp_path: Path) -> None:
+def test_alertmanager_keeps_active_alerts_after_the_clock_was_set_back(tmp_path: Path) -> None:
     """It resolves an alert that has ended by its own clock, and rejects one that ends too early."""
     back_ms = AT_MS - 2 * ACTIVE_FOR_MS
     over = replace(OVER, resolved_ms=back_ms)
@@ -207,9 +207,9 @@ def test_alertmanager_keeps_what_stands_after_the_clock_was_set_back(tmp_path: P
         to.close()
         other = receivers.channel(tmp_path, receivers.alertmanager(tmp_path, receiver.url))
         told(other, receiver, FIRING, at_ms=back_ms)
-        (before,), (stands, ended), (restarted,) = (each.json for each in receiver.sent)
-    assert stands["endsAt"] >= before["endsAt"]
-    assert stands["startsAt"] == before["startsAt"] == STARTS
+        (before,), (active, ended), (restarted,) = (each.json for each in receiver.sent)
+    assert active["endsAt"] >= before["endsAt"]
+    assert active["startsAt"] == before["startsAt"] == STARTS
     assert ended["startsAt"] == ended["endsAt"] == iso(back_ms)
     assert restarted["startsAt"] == restarted["endsAt"] == iso(back_ms + ACTIVE_FOR_MS)
 

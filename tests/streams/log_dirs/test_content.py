@@ -72,9 +72,9 @@ def lasting(*snapshots: tuple[DiskContentSeen, ...]) -> dict[str, int]:
 def test_a_topic_that_metadata_does_not_list_is_not_missing() -> None:
     """METADATA lists no topic without DESCRIBE on it; DescribeLogDirs has its replicas."""
     brokers = [BrokerContent(each, {A: (place(0),)}, whole=True) for each in (1, 2)]
-    told = contents("c", brokers, {}, 7000)
-    assert {each.without_id for each in told} == {("t",)}
-    assert lasting(told, told) == {"stray": 2}
+    facts = contents("c", brokers, {}, 7000)
+    assert {each.without_id for each in facts} == {("t",)}
+    assert lasting(facts, facts) == {"stray": 2}
 
 
 def test_a_replica_that_was_missing_remains_so_while_metadata_does_not_list_its_topic() -> None:

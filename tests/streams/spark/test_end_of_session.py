@@ -1,6 +1,6 @@
 """The end of a session: no process of Spark writes to the state directory after it.
 
-A Python process stands for the JVM, and its child for the sources' process.
+A Python process takes the place of the JVM, and its child that of the sources' process.
 """
 
 import json
@@ -42,7 +42,7 @@ sys.exit(started.wait())
 
 
 def context(jvm: int, process: object, stop: Callable[[], object]) -> SimpleNamespace:
-    """Return what stands for Spark's context, with the parts that the end of a session uses."""
+    """Return a fake of Spark's context, with the parts that the end of a session uses."""
     handle = SimpleNamespace(current=lambda: SimpleNamespace(pid=lambda: jvm))
     java = SimpleNamespace(lang=SimpleNamespace(ProcessHandle=handle))
     gateway = SimpleNamespace(jvm=SimpleNamespace(java=java), proc=process)
@@ -50,7 +50,7 @@ def context(jvm: int, process: object, stop: Callable[[], object]) -> SimpleName
 
 
 def clock(pause: Callable[[], None]) -> SimpleNamespace:
-    """Return a clock that stands still, and calls `pause` between two looks at the processes."""
+    """Return a clock that does not advance; it calls `pause` between two polls."""
     return SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda _: pause())
 
 

@@ -114,8 +114,8 @@ def test_the_facts_of_different_sources_are_applied_by_time(tmp_path: Path) -> N
     ]
     with Store.open(tmp_path / "store.db") as store:
         StoreSink(store, lambda: 1_000)(_batch(*rows), 0)
-        told = [(str(each.kind), each.seen_ms) for _, each in store.events("c")]
-    assert told == [("jmx_unreachable", 900), ("zookeeper_seen", 1_000), ("zookeeper_blind", 500)]
+        stored = [(str(each.kind), each.seen_ms) for _, each in store.events("c")]
+    assert stored == [("jmx_unreachable", 900), ("zookeeper_seen", 1_000), ("zookeeper_blind", 500)]
 
 
 @examples(60, suppress=[HealthCheck.too_slow])

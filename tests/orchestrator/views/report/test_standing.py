@@ -173,7 +173,7 @@ def with_disks(*brokers: BrokerSummary) -> ClusterSummary:
     return replace(cluster(Phase.DUAL_WRITE, *brokers), disks=DisksImage())
 
 
-def told_in_each_format(made: Made, *sentences: str) -> None:
+def require_in_each_format(made: Made, *sentences: str) -> None:
     """The same sentences are in the sections of each format."""
     report = report_of(made)
     absences = report.clusters[0].absences
@@ -190,7 +190,7 @@ def test_what_was_watched_and_not_seen_was_not_there(made: Made) -> None:
     registered(made, 10_000, 1, 645, pending=0)
     made.summary = with_disks(now(1, 645))
     report = told(made)
-    told_in_each_format(made, NO_HAZARD, NO_LOSS, NO_GAP)
+    require_in_each_format(made, NO_HAZARD, NO_LOSS, NO_GAP)
     assert {NO_HAZARD, NO_LOSS, *NO_HOLD} <= set(report.summary)
 
 
@@ -199,7 +199,7 @@ def test_without_followed_disks_losses_are_unknown(made: Made) -> None:
     made.summary = replace(with_disks(kraft(1)), disks=None)
     report = told(made)
     unknown = "It is unknown whether records were lost: the log directories were not followed."
-    told_in_each_format(made, NO_HAZARD, unknown, NO_GAP)
+    require_in_each_format(made, NO_HAZARD, unknown, NO_GAP)
     assert unknown in report.summary
 
 
@@ -208,7 +208,7 @@ def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None
     report = told(made)
     hazards = "It is unknown whether a hazard was active: there is no audit trail."
     gaps = "It is unknown whether every source was current: there is no audit trail."
-    told_in_each_format(made, hazards, NO_LOSS, gaps)
+    require_in_each_format(made, hazards, NO_LOSS, gaps)
     assert hazards in report.summary
 
 
