@@ -46,6 +46,9 @@ _JAVA: Final = (
     # workers on a small machine (shared/spark-facts: 404 -> 270 ms a batch together).
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    # Nothing is collected before the young generation is full, so an idle job touches all of it.
+    # Its default depends on the host's memory: 126 MB of 24 GB.
+    "-Xmn64m",
     "-Xss4m",
     "-Xshare:auto",
     "-Xlog:disable",

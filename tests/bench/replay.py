@@ -3,11 +3,13 @@
 Before anything is timed, the records are counted on both sides (lines that kafka-dump-log prints;
 records that `streams.wire` reads, and the last metadata offset that `replay` names) and the
 replay's answer is held against the generator's oracle, broker by broker. The tool runs as its own
-script runs it (kafka-run-class.sh: 256 MB of heap, G1), its output to /dev/null.
+script runs it (kafka-run-class.sh: 256 MB of heap, G1), its output to /dev/null. An empty job
+(`tests.bench.empty_job`) shows what of the start is Spark's own.
 """
 
 import json
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,7 @@ _DUMP_JVM: Final = ("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis
                     "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true")  # fmt: skip
 _SMALLEST: Final = Shape(partitions=1, brokers=3, directories=1)
 """Its replay is little more than the start of Spark."""
+_EMPTY_JOB: Final = (sys.executable, "-m", "tests.bench.empty_job")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +96,19 @@ def run(shape: Shape, home: Path, kraftgate: Path, runs: int) -> list[Figure]:
         _agree(name, log, kraftgate, home)
     ours: dict[str, list[Cost]] = {name: [] for name in logs}
     theirs: list[Cost] = []
+    empty: list[Cost] = []
     for number in range(1, runs + 1):
         for name, log in logs.items():
             ours[name].append(measured(_replay(kraftgate, log), log=home / "replay.log"))
             if name == "full":
                 theirs.append(measured(dump_command(log.file), log=home / "dump.log"))
-        told = ", ".join(f"{name} {costs[-1].wall_s:.2f} s" for name, costs in ours.items())
-        say(f"a: run {number}: replay {told}; kafka-dump-log {theirs[-1].wall_s:.2f} s")
-    return _figures(ours, theirs, logs["full"].expected["records"])
+        empty.append(measured(_EMPTY_JOB, log=home / "empty.log"))
+        told = ", ".join(
+            f"{name} {costs[-1].wall_s:.2f} s"
+            for name, costs in {**ours, "empty job": empty, "kafka-dump-log": theirs}.items()
+        )
+        say(f"a: run {number}: {told}")
+    return _figures(ours, theirs, empty, logs["full"].expected["records"])
 
 
 def _made(shape: Shape, folder: Path) -> _Log:
@@ -136,7 +144,9 @@ def _agree(name: str, log: _Log, kraftgate: Path, home: Path) -> None:
         )
 
 
-def _figures(ours: dict[str, list[Cost]], theirs: Sequence[Cost], records: int) -> list[Figure]:
+def _figures(
+    ours: dict[str, list[Cost]], theirs: Sequence[Cost], empty: Sequence[Cost], records: int
+) -> list[Figure]:
     full, small, least = (ours[name] for name in ("full", "tenth", "least"))
 
     def figure(name: str, unit: str, values: Sequence[float], **judged: Any) -> Figure:
@@ -167,6 +177,8 @@ def _figures(ours: dict[str, list[Cost]], theirs: Sequence[Cost], records: int) 
         ),
         figure("replay, RSS (shared pages more than once)", "MB", [each.rss_mb for each in full]),
         figure("replay of the least log: the start", "s", [each.wall_s for each in least]),
+        figure("an empty job: the start of Spark", "s", [each.wall_s for each in empty]),
+        figure("an empty job, PSS of all processes", "MB", [each.pss_mb for each in empty]),
         figure("replay of a tenth", "s", small_wall),
         figure("growth from a tenth", "s", wall, compared_with=small_wall, bound=GROWTH_MAX),
         figure("growth, CPU without the start", "s", net, compared_with=small_net),
