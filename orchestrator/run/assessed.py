@@ -248,11 +248,24 @@ def _execution(execution: ExecutionStatus) -> Execution:
     )
 
 
-def urgency(broker: BrokerSummary) -> int:
+def is_in_order(broker: BrokerSummary, *, has_failed: bool) -> bool:
+    """Return whether a broker needs no attention; one that has not migrated yet needs none.
+
+    `has_failed`: it has a failed log directory.
+    """
+    return all(_calm(broker, has_failed))
+
+
+def urgency(broker: BrokerSummary, *, has_failed: bool) -> int:
     """Return the rank of a broker by its need of attention.
 
-    0 first: held, offline replicas, fenced, not yet in KRaft mode, the rest.
+    0 first: held, unreachable replicas, a failed directory, fenced, not yet in KRaft mode, the
+    rest.
     """
-    offline = broker.replicas[ReplicaState.OFFLINE]
-    calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
+    calm = (*_calm(broker, has_failed), broker.mode is Mode.KRAFT)
     return sum(each << place for place, each in enumerate(reversed(calm)))
+
+
+def _calm(broker: BrokerSummary, has_failed: bool) -> tuple[bool, ...]:
+    unreachable = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+    return not broker.held, not unreachable, not has_failed, not broker.fenced

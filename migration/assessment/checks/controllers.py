@@ -31,6 +31,8 @@ from migration.metadata.versions import (
 )
 from migration.observed.probed import Facts, Unknown
 
+_GRANT: Final = "grant DESCRIBE_CONFIGS on CLUSTER"
+
 
 @needs(phase_without_quorum)
 def metadata_version(facts: Facts) -> Finding:
@@ -169,16 +171,20 @@ def inter_broker_listener(facts: Facts) -> Finding:
             " listener.security.protocol.map and its credentials"
         )
         return violated("the controllers cannot reach the brokers", *lines, fix=fix)
+    if (unknown := _settings_unknown(facts)) is not None:
+        return unknown
+    if not theirs:
+        return missing_data("the brokers' settings", fix=_GRANT)
+    return satisfied(next(iter(theirs.values())))
+
+
+def _settings_unknown(facts: Facts) -> Finding | None:
+    """Return that a controller's settings are not known; None: those of all are."""
     silent = silent_controllers(facts)
     missing = silent + unknowns(
         (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
     )
-    if missing or not theirs:
-        return missing_data(
-            *(missing or ["the brokers' settings"]),
-            fix=ASK if silent else "grant DESCRIBE_CONFIGS on CLUSTER",
-        )
-    return satisfied(next(iter(theirs.values())))
+    return missing_data(*missing, fix=ASK if silent else _GRANT) if missing else None
 
 
 def _listener(settings: Mapping[str, str]) -> str:
@@ -213,7 +219,7 @@ def authorizer_agrees(facts: Facts) -> Finding:
         return violated(
             "the controllers do not check ACLs, but the brokers do", *(bare + lines), fix=fix
         )
-    return satisfied("brokers and controllers have an authorizer")
+    return _settings_unknown(facts) or satisfied("brokers and controllers have an authorizer")
 
 
 CHECKS: Final = (

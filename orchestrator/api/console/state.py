@@ -97,6 +97,7 @@ class BrokerState(BrokerRow):
         eta: of a held broker.
         last_progress_ms: when a replica of a held broker last got a directory; before the first,
             when it registered.
+        in_order: it needs no attention; one that has not migrated yet needs none.
         urgency: 0 is the most urgent; the terminal's order is by (urgency, id).
     """
 
@@ -108,6 +109,7 @@ class BrokerState(BrokerRow):
     total: int | None
     eta: EtaState | None
     last_progress_ms: Moment | None
+    in_order: bool
     urgency: int
 
 

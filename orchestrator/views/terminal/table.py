@@ -131,7 +131,9 @@ def _brokers(assessment: Assessment, width: int) -> Block:
     def draw(count: int) -> list[RenderableType]:
         whole = count > len(brokers)
         rows = len(brokers) if whole else max(0, count - 2)
-        by_urgency = sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
+        failed = assessment.failed_by_broker
+        ranked = {each.id: urgency(each, has_failed=each.id in failed) for each in brokers}
+        by_urgency = sorted(brokers, key=lambda broker: (ranked[broker.id], broker.id))
         shown = sorted(by_urgency[:rows], key=lambda broker: broker.id)
         parts: list[RenderableType] = []
         if shown:

@@ -117,11 +117,12 @@ class StateBuilder:
 
     def _broker_facts(
         self, one: Assessed
-    ) -> Iterator[tuple[int, tuple[BrokerSummary, bool, int | None, Estimated | None, bool]]]:
+    ) -> Iterator[tuple[int, tuple[BrokerSummary, bool, int | None, Estimated | None, bool, bool]]]:
         counts, stalled = one.assessment.counts, one.assessment.stalled
+        failed = one.assessment.failed_by_broker
         for each in one.summary.brokers:
             disks, eta = one.summary.replicas_on_disk(each.id), self._estimates.of(each)
-            yield each.id, (each, counts(each), disks, eta, each.id in stalled)
+            yield each.id, (each, counts(each), disks, eta, each.id in stalled, each.id in failed)
 
 
 def _disk_facts(

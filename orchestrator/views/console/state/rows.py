@@ -32,7 +32,7 @@ from orchestrator.api.rows import (
 )
 from orchestrator.audit.execution.state import BEHIND, TURNED_BACK, Stage
 from orchestrator.execution.route import checkpoints
-from orchestrator.run.assessed import Assessed, urgency
+from orchestrator.run.assessed import Assessed, is_in_order, urgency
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
@@ -100,8 +100,12 @@ def broker_state(
     replicas_on_disk: int | None,
     eta: Estimated | None,
     stalled: bool,
+    has_failed: bool,
 ) -> BrokerState:
-    """Return the page's row of one broker; `eta`: for a held broker."""
+    """Return the page's row of one broker.
+
+    `eta`: for a held broker; `has_failed`: it has a failed log directory.
+    """
     row = broker_row(broker, replicas_known=replicas_known, replicas_on_disk=replicas_on_disk)
     known = replicas_known
     return BrokerState.from_facts(
@@ -115,7 +119,8 @@ def broker_state(
         under_replicated=row.under_replicated if known else None,
         eta=eta_state(eta),
         last_progress_ms=broker.last_progress_ms if broker.held else None,
-        urgency=urgency(broker),
+        in_order=is_in_order(broker, has_failed=has_failed),
+        urgency=urgency(broker, has_failed=has_failed),
     )
 
 

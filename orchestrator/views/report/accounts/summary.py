@@ -164,7 +164,10 @@ def _hazards(hazards: Sequence[HazardAccount]) -> str:
 def no_loss(*, disks_followed: bool) -> str:
     """Return what it means that no loss is known."""
     if disks_followed:
-        return "No loss of acknowledged records was detected."
+        return (
+            "No loss of acknowledged records was detected. A loss of records that were written"
+            " after the last poll of the disks is not detected."
+        )
     return "It is unknown whether records were lost: the log directories were not followed."
 
 

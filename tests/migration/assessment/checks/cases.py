@@ -312,6 +312,17 @@ CASES = (
          replace(all_settings(authorizer_class_name="a.B"),
                  controllers=controllers(settings={"authorizer.class.name": "c.D"}).controllers),
          PASS),
+    Case("authorizer-agrees",
+         replace(all_settings(authorizer_class_name="a.B"),
+                 controllers=one_silent(
+                     controllers(settings={"authorizer.class.name": "c.D"})).controllers),
+         UNKNOWN, "c3:9093: refused"),
+    Case("authorizer-agrees",
+         replace(all_settings(authorizer_class_name="a.B"),
+                 controllers=(
+                     *controllers(settings={"authorizer.class.name": "c.D"}).controllers[:2],
+                     *controller(settings=WHY).controllers[:1])),
+         UNKNOWN, "the settings of"),
     Case("quorum-redundancy", WELL, PASS),
     Case("quorum-redundancy", EARLY, SKIPPED),
     Case("quorum-redundancy", controllers(quorum=None), UNKNOWN),

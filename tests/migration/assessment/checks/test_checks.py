@@ -31,7 +31,7 @@ from tests.migration.assessment.checks.clusters import (
 BY_ID = {check.id: check for check in CHECKS}
 NEVER_FAIL = {"brokers-reachable", "broker-rights", "zookeeper-lock"}
 """What these find out is that something is not known, or how Kraftgate itself is configured."""
-NEVER_UNKNOWN = {"authorizer-agrees", "directory-ids", "zookeeper-lock"}
+NEVER_UNKNOWN = {"directory-ids", "zookeeper-lock"}
 """Without data they have nothing to say: the data's own check says that it is missing."""
 
 

@@ -100,7 +100,15 @@ def test_a_row_per_broker() -> None:
     assert (pending["pending"], pending["total"], pending["held"]) == (12, 64, True)
     assert pending["is_unfenced_early"]
     assert pending["last_progress_ms"] == NOW_MS - 4_000
-    assert [each["urgency"] for each in (done, moving, pending)] == [15, 14, 7]
+    assert [each["urgency"] for each in (done, moving, pending)] == [31, 30, 15]
+    assert [each["in_order"] for each in (done, moving, pending)] == [True, True, False]
+
+
+def test_a_broker_with_a_failed_directory_is_not_in_order() -> None:
+    failed = disks(2, directory("/d1"), directory("/d2", error=56))
+    rows = state_of(night(disks=all_disks(failed)))["brokers"]
+    assert [each["in_order"] for each in rows] == [True, False, False]
+    assert [each["urgency"] for each in rows] == [31, 26, 15]
 
 
 def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:

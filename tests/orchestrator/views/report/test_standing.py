@@ -155,7 +155,10 @@ def test_a_run_that_goes_on_has_no_end(made: Made) -> None:
 
 
 NO_HAZARD = "No hazard was active."
-NO_LOSS = "No loss of acknowledged records was detected."
+NO_LOSS = (
+    "No loss of acknowledged records was detected. A loss of records that were written after the"
+    " last poll of the disks is not detected."
+)
 NO_GAP = "Every followed source was current all the time."
 NO_HOLD = (
     "No broker had to be held: every replica had a known directory at once.",

@@ -28,9 +28,9 @@ export function needsOperator(next) {
   return next.need === "wrong" || next.need === "your_turn";
 }
 
-/** Whether the broker needs attention; one that has not migrated yet does not. @param {BrokerRow} row */
+/** Whether the broker needs attention. @param {BrokerRow} row */
 export function isUnsettled(row) {
-  return row.held || isFenced(row) || lacking(row) > 0;
+  return !row.in_order;
 }
 
 const KEYS = {

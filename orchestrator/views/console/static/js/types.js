@@ -66,6 +66,7 @@
  * @property {number|null} total
  * @property {EtaState|null} eta
  * @property {number|null} last_progress_ms
+ * @property {boolean} in_order
  * @property {number} urgency
  */
 
