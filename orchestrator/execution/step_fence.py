@@ -2,8 +2,8 @@
 
 The running step is recorded where every orchestrator of the cluster can read it
 (`ClusterLock.begin`). The state directory of the orchestrator that began the step has the hook's
-outcome. An orchestrator with another state directory does not have it, so there an operator
-decides: `kraftgate decide CHECKPOINT --ended`.
+outcome. An orchestrator with another state directory, or with a copy of that one from before the
+step, does not have it, so there an operator decides: `kraftgate decide CHECKPOINT --ended`.
 """
 
 import time
@@ -15,7 +15,7 @@ from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.hooks.runs import Hook, HookRuns, Running, Unknown
+from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, RunState, Unknown
 
 
 class StepFence:
@@ -37,7 +37,11 @@ class StepFence:
     def begin(
         self, checkpoint: str, run: str, hook: Hook, *, has_zookeeper: bool
     ) -> Held | NotHeld:
-        """Check the lock and record the step; its hook may be started only if the lock is held."""
+        """Check the lock and record the step; its hook may be started only if the lock is held.
+
+        Raises:
+            HookError: the run cannot be prepared; nothing was recorded.
+        """
         since_ms = time.time_ns() // 1_000_000
         step = RunningStep(
             checkpoint=checkpoint,
@@ -47,6 +51,7 @@ class StepFence:
             since_ms=since_ms,
             ends_ms=since_ms + round((hook.timeout_s + hook.patience_s) * 1000),
         )
+        self._runs.prepare(run, step.model_dump())
         return self._lock.begin(step, has_zookeeper=has_zookeeper)
 
     def settle(self, execution: ExecutionState, *, has_zookeeper: bool) -> None:
@@ -64,7 +69,7 @@ class StepFence:
             return None
         if self._has_ended(step, execution):
             return f"ZooKeeper, to remove the record of {step.words()}: it has ended"
-        if self._home.has(step):
+        if self._state(step, execution) is not None:
             return f"the end of {step.words()}"
         if execution.elsewhere != step:
             self._record(entries.StepElsewhere(step=step))
@@ -83,12 +88,20 @@ class StepFence:
     def _has_ended(self, step: RunningStep, execution: ExecutionState) -> bool:
         if step == execution.decided_elsewhere:
             return True
-        if not self._home.has(step):
-            return False
-        found = self._runs.state(step.run)
+        found = self._state(step, execution)
         if isinstance(found, Unknown):
             return not _is_open(step, execution)
-        return not isinstance(found, Running)
+        return isinstance(found, NotStarted | Ended)
+
+    def _state(self, step: RunningStep, execution: ExecutionState) -> RunState | None:
+        """Return the state of the hook; None: it is not known here.
+
+        The outcome of an unknown run is an operator's decision in the trail, which may have been
+        restored from before the step.
+        """
+        found = _own_state(self._runs, self._home, step)
+        restored = isinstance(found, Unknown) and execution.last_run != step.run
+        return None if restored else found
 
 
 def end_own(lock: ClusterLock, runs: HookRuns, home: Home) -> None:
@@ -98,19 +111,28 @@ def end_own(lock: ClusterLock, runs: HookRuns, home: Home) -> None:
         HookError: the state of the hook cannot be read.
     """
     step = lock.running(has_zookeeper=True)
-    if step is None or not home.has(step):
-        return
-    if not isinstance(runs.state(step.run), Running | Unknown):
+    if step is not None and isinstance(_own_state(runs, home, step), NotStarted | Ended):
         lock.end(step)
 
 
 def decision(step: RunningStep) -> str:
     """Return the text of the decision that an operator must make."""
     return (
-        f"a decision: {step.words()}, was begun by another orchestrator, and only there is it known"
-        " whether its hook still runs. Look at that host, or start kraftgate run there; when the"
-        f" hook has ended: {step.end_command}"
+        f"a decision: {step.words()}, was begun by another orchestrator, or before this state"
+        " directory was restored, and it is not known here whether its hook still runs. Check that"
+        " host, or start kraftgate run with the state directory that began the step; when the hook"
+        f" has ended: {step.end_command}"
     )
+
+
+def _own_state(runs: HookRuns, home: Home, step: RunningStep) -> RunState | None:
+    """Return the state of the hook; None: another state directory began the step.
+
+    A copy of the state directory has the same home, but not the run of a later step.
+    """
+    if not home.has(step) or not runs.is_prepared(step.run, step.model_dump()):
+        return None
+    return runs.state(step.run)
 
 
 def _is_open(step: RunningStep, execution: ExecutionState) -> bool:

@@ -96,7 +96,11 @@ class Steps:
             )
             return None
         open_before, attempt = is_open(), state.attempts + 1
-        held = self._step_fence.begin(instance.id, run, hook, has_zookeeper=_has_zookeeper(view))
+        has_zookeeper = _has_zookeeper(view)
+        try:
+            held = self._step_fence.begin(instance.id, run, hook, has_zookeeper=has_zookeeper)
+        except HookError as error:
+            return f"the hook of {instance.id}: {error}"
         if isinstance(held, NotHeld):
             if execution.lock_lost != held.why:
                 self._record(entries.LockLost(reason=held.why))

@@ -1,5 +1,6 @@
 """Writes and reads the files of one run of a hook, which has its own directory.
 
+step.json         the step that the run is for; written before the step is recorded elsewhere
 lock              locked while the supervisor is alive
 spec.json         the command to run, without secrets
 started.json      written before the command starts; without it, nothing was done
@@ -22,6 +23,7 @@ import psutil
 from orchestrator.errors import HookError
 from streams.state.files import replace_file
 
+STEP: Final = "step.json"
 LOCK: Final = "lock"
 SPEC: Final = "spec.json"
 STARTED: Final = "started.json"

@@ -101,6 +101,31 @@ class HookRuns:
     def __init__(self, state_dir: Path) -> None:
         self._directory = state_dir / HOOKS
 
+    def prepare(self, run_id: str, step: Mapping[str, Any]) -> None:
+        """Store, so that it survives a power cut, for which step a run will be started.
+
+        Raises:
+            HookError: it cannot be stored; nothing was done.
+        """
+        directory = self._of(run_id)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            files.write_json(directory / files.STEP, step)
+            sync_directory(self._directory)
+        except OSError as error:
+            raise HookError(f"the run {run_id} cannot be prepared: {error}") from error
+
+    def is_prepared(self, run_id: str, step: Mapping[str, Any]) -> bool:
+        """Return whether a run is here, and for this very step; a copy made before it has none.
+
+        Raises:
+            HookError: its files cannot be read.
+        """
+        directory = self._of(run_id)
+        found = files.read_json(directory / files.STEP)
+        # A run that an earlier release began has no such file.
+        return directory.exists() if found is None else found == step
+
     def start(self, run_id: str, hook: Hook) -> None:
         """Start a command under a supervisor; when this returns, it runs or has already ended.
 

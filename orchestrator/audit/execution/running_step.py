@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from migration.values.timestamps import utc_text
 from orchestrator.output.visible import visible_line
+from streams.state.files import replace_file, sync_directory
 
 _ID_FILE: Final = "home.id"
 _MS_MAX: Final = 253_402_300_799_000
@@ -89,16 +90,21 @@ class Home:
     def of(cls, state_dir: Path) -> "Home":
         """Return the home with its id, created at first use; a copy on another host is another one.
 
+        A file that a power cut emptied is replaced.
+
         Raises:
             OSError: it cannot be read or written.
         """
         file = state_dir / _ID_FILE
+        if file.exists() and file.stat().st_size == 0:
+            file.unlink(missing_ok=True)
         if not file.exists():
             fresh = file.with_name(f"{_ID_FILE}.{os.getpid()}.tmp")
-            fresh.write_text(uuid.uuid4().hex, "ascii")
+            replace_file(fresh, uuid.uuid4().hex)
             with suppress(FileExistsError):
                 os.link(fresh, file)
             fresh.unlink()
+            sync_directory(state_dir)
         return cls(host=socket.gethostname(), id=file.read_text("ascii").strip())
 
     def has(self, step: RunningStep) -> bool:

@@ -109,6 +109,7 @@ class ExecutionState:
         lock_lost: why no step may begin; None: the lock is held, or none is needed. A new execution
             inherits it.
         left_running: a hook of an earlier execution whose end is not in the trail.
+        last_run: the last run of a hook in the trail, also of an earlier execution.
         elsewhere: a step that another orchestrator began, whose end is not known here.
         decided_elsewhere: the last such step that ended by an operator's decision.
         unexpected: changes in the cluster that no step made, newest last.
@@ -127,6 +128,7 @@ class ExecutionState:
     execute: bool = False
     lock_lost: str | None = None
     left_running: LeftoverHook | None = None
+    last_run: str | None = None
     elsewhere: RunningStep | None = None
     decided_elsewhere: RunningStep | None = None
     unexpected: tuple[tuple[int, str], ...] = ()
@@ -193,6 +195,7 @@ def _begin(
         paused=before.paused,
         lock_lost=before.lock_lost,
         left_running=before.left_running or _leftover(before),
+        last_run=before.last_run,
         elsewhere=before.elsewhere,
         decided_elsewhere=before.decided_elsewhere,
     )
@@ -242,8 +245,11 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
             return replace(execution, left_running=None)
         case entries.OfCheckpoint():
             checkpoint = _advance(execution.checkpoint(body.checkpoint), at_ms, body)
+            run = body.run if isinstance(body, entries.StepStarted) else execution.last_run
             return replace(
-                execution, checkpoints={**execution.checkpoints, checkpoint.id: checkpoint}
+                execution,
+                checkpoints={**execution.checkpoints, checkpoint.id: checkpoint},
+                last_run=run,
             )
     return execution
 

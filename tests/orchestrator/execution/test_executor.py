@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,7 @@ class Outside(HookRuns, ClusterLock):
         self.by_hook = frozenset({"enter-kraft", "finalize", "leave-kraft"})
         self.started: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
         self.now: RunState = Running(started_ms=NOW_MS)
+        self.prepared: dict[str, Mapping[str, Any]] = {}
         self.lost: str | None = None
         self.token = 1
         self.recorded: RunningStep | None = None
@@ -141,6 +143,12 @@ class Outside(HookRuns, ClusterLock):
     def start(self, run_id: str, hook: Hook) -> None:
         self.started.append((run_id, hook.argv, hook.environment))
         self.now = Running(started_ms=NOW_MS)
+
+    def prepare(self, run_id: str, step: Mapping[str, Any]) -> None:
+        self.prepared[run_id] = step
+
+    def is_prepared(self, run_id: str, step: Mapping[str, Any]) -> bool:
+        return self.prepared.get(run_id) == step
 
     def state(self, run_id: str) -> RunState:
         assert self.now == NotStarted() or run_id == self.started[-1][0]
@@ -547,7 +555,9 @@ def test_a_person_decides_that_the_hook_of_another_orchestrator_has_ended(night:
 
 def test_a_step_recorded_and_never_started_is_begun_by_the_next_orchestrator(night: Night) -> None:
     """It was killed between the record and the trail's entry."""
-    night.outside.recorded = ELSEWHERE.model_copy(update={"host": HOME.host, "home": HOME.id})
+    step = ELSEWHERE.model_copy(update={"host": HOME.host, "home": HOME.id})
+    night.outside.recorded = step
+    night.outside.prepare(step.run, step.model_dump())
     night.outside.now = NotStarted()
     night.settle()
     assert len(night.outside.started) == 1

@@ -193,11 +193,3 @@ def test_the_same_state_directory_finds_the_end_itself(
         killed.touch()
         until(lambda: one.waits() is None)
         assert one.told == []
-
-
-def test_a_copy_of_the_state_directory_is_another_home(tmp_path: Path) -> None:
-    first = Home.of(tmp_path)
-    assert Home.of(tmp_path) == first
-    other = tmp_path / "other"
-    other.mkdir()
-    assert Home.of(other) != first
