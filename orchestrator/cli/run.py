@@ -199,7 +199,6 @@ def follow_and_show(
     reader.follow_from_here()
     echo("kraftgate: starting; Ctrl-C ends it", err=True)
     alert_files = AlertFiles(config)
-    assessor = Assessor(config, reader)
     last: Tick | None = None
     # A wrong runbook stops before Spark starts.
     with (
@@ -214,6 +213,7 @@ def follow_and_show(
     ):
         stop.take_signals()
 
+        assessor = Assessor(config, reader, log)
         reader.execution = conductor.execution
         assessor.polled = lambda name: polled(name).merged(conductor.polled(name))
 
@@ -227,8 +227,8 @@ def follow_and_show(
             conductor.tick(now)
             last = now
             alerts.polled()
+            alert_files.keep(now.alerts)  # before anything else has them: a power cut may follow
             alerts.submit(now)
-            alert_files.keep(now.alerts)
             recorder.tick(now)
             if console is not None:
                 console.tick(now)

@@ -1,17 +1,20 @@
 """Stores the alert states of each cluster in `clusters/NAME/alerts.json`, next to the store.
 
 `kraftgate run` writes the files; `status` and the next run read them. Active alerts stay active
-until current data resolves them; pending alerts continue if the gap between the runs is short.
+until current data resolves them; pending alerts continue if the gap between the runs is short. The
+next run reads the active alerts from the audit trail if the file was lost.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
+from migration.assessment.alerts import Alert, AlertState, AlertStates
+from orchestrator.audit import Entry
+from orchestrator.audit.run_spans import AlertSpan, periods
 from orchestrator.config.load import Config
 from streams.state.files import replace_file
 
@@ -81,7 +84,7 @@ class AlertFile:
                 return
         whole = _Stored(standings=_StoredStates.model_validate(now))
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(self._path, whole.model_dump_json(by_alias=True), durable=False)
+        replace_file(self._path, whole.model_dump_json(by_alias=True))
         self._last = now
 
 
@@ -90,15 +93,35 @@ def file_of(config: Config, cluster: str) -> Path:
     return config.state_dir / "clusters" / cluster / ALERTS_FILE
 
 
-def read(path: Path) -> AlertStates:
-    """Return the stored states; none if the file is missing or has another format."""
+def read(path: Path, entries: Callable[[], Iterable[Entry]] = tuple) -> AlertStates:
+    """Return the stored states; if there are none, the active alerts of the audit trail.
+
+    Args:
+        path: of the file, which may be missing or have another format.
+        entries: returns the cluster's entries of the audit trail.
+    """
     try:
         stored = _Stored.model_validate_json(path.read_bytes()).standings
     except (FileNotFoundError, ValidationError):
-        return NO_ALERTS
+        began = map(_began, periods(entries()).active_alerts())
+        return AlertStates(all={each.alert.fingerprint: each for each in began})
     return AlertStates(
         at_ms=stored.at_ms,
         all={fingerprint: AlertState(**dict(each)) for fingerprint, each in stored.all.items()},
+    )
+
+
+def _began(span: AlertSpan) -> AlertState:
+    """Return an alert that the audit trail has as active; it may have been resolved since."""
+    alert = Alert(
+        name=span.alert.alert,
+        labels=span.alert.labels,
+        summary=span.alert.summary,
+        description=span.alert.description,
+        since_ms=span.alert.since_ms,
+    )
+    return AlertState(
+        alert=alert, found_ms=span.began_ms, active_since_ms=span.began_ms, is_known=False
     )
 
 

@@ -6,6 +6,7 @@ Every consumer formats the assessments of a `Tick`, and none evaluates again.
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.assess import Assessment, Snapshot, assess
@@ -19,6 +20,7 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus, behind
+from orchestrator.audit import AuditLog
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file
@@ -148,13 +150,16 @@ class Assessor:
             `kraftgate run` is running); None: one is running, or that is unknown.
     """
 
-    def __init__(self, config: Config, reader: Reader) -> None:
-        """Read the stored alert states of every cluster."""
+    def __init__(self, config: Config, reader: Reader, log: AuditLog | None = None) -> None:
+        """Read the stored alert states of every cluster; from `log` if their file was lost."""
         self._config = config
         self._options = shlex.join(config.option)
         self._reader = reader
         self._alerts = {
-            each.name: alert_file.read(alert_file.file_of(config, each.name))
+            each.name: alert_file.read(
+                alert_file.file_of(config, each.name),
+                tuple if log is None else partial(log.entries, each.name),
+            )
             for each in config.clusters
         }
         self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED

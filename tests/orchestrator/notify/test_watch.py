@@ -10,13 +10,17 @@ from click.testing import CliRunner
 
 from migration.assessment.alerts import NO_ALERTS
 from migration.image.summary import Phase
+from migration.observed.source_status import SourceStatus
+from orchestrator.audit import AuditLog
 from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import Config, load_config
+from orchestrator.notify.notifier import Notifier
 from orchestrator.run import alert_file
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.reader import Reader
+from orchestrator.run.recorder import AuditRecorder
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
 from tests.scenes.night import FRESH, HYBRID, NOW_MS, cluster, held
@@ -33,8 +37,8 @@ def stalled(at_ms: int = 0) -> Tick:
     return tick([replace(HYBRID, summary=STALLED, status=status)], NOW_MS + at_ms)
 
 
-def assessor(config: Config) -> Assessor:
-    return Assessor(config, Reader(config, newest=1))
+def assessor(config: Config, log: AuditLog | None = None) -> Assessor:
+    return Assessor(config, Reader(config, newest=1), log)
 
 
 def status(config_file: Path) -> dict[str, Any]:
@@ -55,6 +59,51 @@ def test_the_next_run_begins_with_the_alerts_that_are_active(
     assert [each.alert.name for each in one.assessment.alerts.active()] == [NAME]
     (again,) = assessor(config).tick(NOW_MS).clusters
     assert again.assessment.snapshot.alerts == one.assessment.alerts
+
+
+@pytest.mark.parametrize("left", [b"", None])
+def test_the_next_run_does_not_resolve_the_alerts_of_a_lost_file(
+    config_file: Path, store: FakeStore, left: bytes | None
+) -> None:
+    """A power cut emptied it, and no source answers yet."""
+    config = load_config(config_file)
+    store.summaries["prod"] = STALLED
+    file = alert_file.file_of(config, "prod")
+    with AuditLog.open(config.state_dir / "audit.db") as log:
+        first = assessor(config, log).tick(NOW_MS)
+        AlertFiles(config).keep(first.alerts)
+        AuditRecorder(config, log).tick(first)
+        file.unlink() if left is None else file.write_bytes(left)
+        silent = SourceStatus(observed_ms=NOW_MS + 70_000, waiting="no controller reachable")
+        write_status(config.state_dir, "prod", silent)
+        again, recorder = assessor(config, log), AuditRecorder(config, log)
+        for at_ms in (NOW_MS + 70_000, NOW_MS + 140_000):
+            tick = again.tick(at_ms)
+            recorder.tick(tick)
+            (one,) = tick.alerts["prod"].active()
+            (before,) = first.alerts["prod"].active()
+            assert one.alert.fingerprint == before.alert.fingerprint
+            assert (one.active_since_ms, one.is_known) == (before.active_since_ms, False)
+        assert "alert_ended" not in {each.kind for each in log.entries("prod")}
+
+
+def test_alerts_are_kept_before_a_receiver_gets_them(
+    config_file: Path, store: FakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load_config(config_file)
+    store.summaries["prod"] = STALLED
+    kept: list[bool] = []
+
+    def submit(_: Notifier, now: Tick) -> None:
+        file = alert_file.read(alert_file.file_of(config, "prod"))
+        kept.append(file.active() == now.alerts["prod"].active())
+
+    monkeypatch.setattr(Notifier, "submit", submit)
+    with Stop() as stop:
+        query = FakeFollowing(lambda _: stop.set())
+        follow_and_show(config, gate(None), stop, query.follow)
+    assert kept
+    assert kept[0]
 
 
 def test_what_cannot_be_kept_is_said_and_stops_nothing(
