@@ -7,6 +7,7 @@ writer continues from there. Kafka deletes a position that was not renewed for
 directory is published from its beginning.
 """
 
+import hashlib
 import json
 import logging
 import time
@@ -53,12 +54,14 @@ class Position:
         sequence: of the last event.
         files: the number of files of transitions that were published whole.
         rows: the number of rows that were published of the next file.
+        last: a digest of the last event and file; None: an earlier release wrote the position.
     """
 
     store: str
     sequence: int = 0
     files: int = 0
     rows: int = 0
+    last: str | None = None
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
@@ -195,7 +198,36 @@ class ClusterRecords:
                 files[position.files], position, RECORDS_MAX - len(found)
             )
             found += more
-        return found, position
+        return found, replace(position, last=self._last(position)) if found else position
+
+    def check(self, position: Position) -> None:
+        """Check that the store has the last published event and file.
+
+        Raises:
+            StoreError: it is from before them, or has others; or it cannot be read.
+        """
+        last = self._last(position)
+        if last is None or position.last not in (None, last):
+            raise StoreError(
+                f"the last event or file that was published of {self._cluster} is not in the"
+                " store: the state directory was restored from a backup. Delete the group"
+                f" kraftgate-publish-{self._cluster} in the topic's cluster to publish what follows"
+                f" {PUBLISHED_FILE}; delete that file too to publish everything again"
+            )
+
+    def _last(self, position: Position) -> str | None:
+        """Return the digest of the last event and file; None: the store does not have them."""
+        started = position.files + bool(position.rows)
+        with Store.open_readonly(self._state_dir / STORE_FILE) as store:
+            events = dict(store.events(self._cluster, position.sequence - 1, 1))
+            files = store.transition_files(self._cluster)[:started]
+        event = events.get(position.sequence)
+        if len(files) < started or (event is None and position.sequence):
+            return None
+        named = [each.path for each in files[-1:]]
+        if event is not None:
+            named += [event.kind, str(event.offset), str(event.seen_ms)]
+        return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
 
     def _transitions(
         self, path: str, position: Position, count_max: int
@@ -315,6 +347,7 @@ class Publisher(BackgroundThread):
         file = PublishedFile(self._homes / cluster / PUBLISHED_FILE, cluster_id, self._topic)
         text = writer.connect()
         position = file.read(store) if text is None else Position.of(text, store)
+        self._records[cluster].check(position)
         file.write(position)  # after a crash it is behind
         self._files[cluster] = file
         self._writers[cluster] = writer, position

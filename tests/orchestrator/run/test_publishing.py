@@ -1,6 +1,7 @@
 """The records of a store, cut into transactions anywhere, are all of them and each once."""
 
 import json
+import shutil
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -347,3 +348,71 @@ def test_a_damaged_file_holds_only_where_it_is_needed(
         _Writer.position = Position(store=QUERY, sequence=9).to_text()
         _until(lambda: len(_Writer.written) == 3 + 18)
     assert "published.json is damaged" in caplog.text
+
+
+def _observe(state: Path, kind: str, seen_ms: int) -> None:
+    """Commit four events more, and the file of transitions that every history has there."""
+    with Store.open(state / "store.db") as store:
+        result = BatchResult(
+            cluster="prod",
+            image=ClusterImage(),
+            summary=summarize("prod", ClusterImage()),
+            brokers=(),
+            gone=(),
+            place={"kraft_metadata": 3},
+            events=[
+                Event(offset=None, timestamp_ms=None, kind=f"{kind}-{n}", seen_ms=seen_ms)
+                for n in range(4)
+            ],
+            files=[_transitions(state, 40, 3)],
+        )
+        store.commit(3, [result], now_ms=8)
+
+
+@pytest.mark.parametrize("observed", ["nothing", "the same number of events"])
+def test_what_a_restored_store_observes_is_published_after_a_decision(
+    publisher: publishing.Publisher,
+    state: Path,
+    observed: str,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The position in Kafka is of events that the backup does not have, or has others for."""
+    backup = tmp_path_factory.mktemp("backup") / "state"
+    with publisher:
+        _until(lambda: _published(state).exists() and len(_Writer.written) == 12 + 18)
+    shutil.copytree(state, backup)
+    _observe(state, "lost", 5)
+    with _publisher(state):
+        _until(lambda: len(_Writer.written) == 16 + 21)
+    if observed != "nothing":
+        _observe(backup, "new", 6)
+    with _publisher(backup):
+        _until(lambda: "not published: the last event or file that was published" in caplog.text)
+        assert "Delete the group kraftgate-publish-prod" in caplog.text
+        assert len(_Writer.written) == 16 + 21
+        if observed == "nothing":
+            _observe(backup, "new", 6)
+        _Writer.position = None  # the group was deleted
+        _until(lambda: len(_Writer.written) == 16 + 21 + 4 + 3)
+    kinds = [json.loads(value).get("kind") for _, value in _Writer.written[-7:]]
+    assert kinds[:4] == [f"new-{n}" for n in range(4)]
+
+
+def test_a_position_of_an_earlier_release_counts_unless_the_store_ends_before_it(
+    state: Path,
+) -> None:
+    records = ClusterRecords("prod", state)
+    for position in (
+        Position(store=QUERY),
+        Position(store=QUERY, sequence=12, files=3),
+        Position(store=QUERY, sequence=12, files=2, rows=4),
+    ):
+        records.check(position)
+    for position in (
+        Position(store=QUERY, sequence=13, files=3),
+        Position(store=QUERY, sequence=12, files=4),
+        Position(store=QUERY, sequence=12, files=3, rows=1),
+    ):
+        with pytest.raises(StoreError, match="is not in the store"):
+            records.check(position)
