@@ -42,7 +42,7 @@ class Batch:
     Attributes:
         log: the metadata log of the batch. If it differs from the image's, the batch is empty and
             the image steps to that log.
-        start: offset of the first record that the batch may contain.
+        start: the offset after the end of the cluster's previous batch, also of a snapshot.
         end: the last record of the batch.
         records: cluster-wide records and their admission, in metadata order; all records of a
             snapshot have the offset `end`.
@@ -66,20 +66,19 @@ def advance(image: ClusterImage, batch: Batch) -> tuple[ClusterImage, tuple[Even
     """Return the next image, and the events of the batch in metadata order.
 
     Raises:
-        BatchOutOfOrder: the batch starts before the image's end, or is not of its log.
+        BatchOutOfOrder: the batch does not start after the image's end, or is not of its log.
     """
-    if batch.log != image.log:
-        if batch.log != image.log + 1 or batch.records:
-            raise BatchOutOfOrder(
-                f"the batch is of metadata log number {batch.log}, the image of {image.log}"
-            )
-        return _next_log(image, batch.log, batch.end.timestamp_ms)
-    at = image.provenance
-    if at is not None and not batch.snapshot and batch.start <= at.offset:
+    if batch.log != image.log and (batch.log != image.log + 1 or batch.records):
         raise BatchOutOfOrder(
-            f"the batch starts at metadata offset {batch.start}, "
-            f"the image already holds up to {at.offset}"
+            f"the batch is of metadata log number {batch.log}, the image of {image.log}"
         )
+    at = image.provenance
+    if at is not None and batch.start != at.offset + 1:
+        raise BatchOutOfOrder(
+            f"the batch starts at metadata offset {batch.start}, the image ends at {at.offset}"
+        )
+    if batch.log != image.log:
+        return _next_log(image, batch.log, batch.end.timestamp_ms)
     step = _Step(image, batch)
     if batch.snapshot:
         step.load_snapshot()

@@ -39,6 +39,12 @@ def query_id(checkpoint: Path) -> str | None:
         raise DamagedCheckpoint(file) from error
 
 
+def last_batch(checkpoint: Path) -> int:
+    """Return the number of the last batch that Spark committed; -1: none."""
+    commits = (checkpoint / "commits").glob("[0-9]*")
+    return max((int(each.name) for each in commits if each.name.isdecimal()), default=-1)
+
+
 def join_sources(checkpoint: Path, sources: Sequence[str]) -> None:
     """Convert the offsets of an earlier release, which had a data source for each source.
 

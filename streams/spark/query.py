@@ -31,6 +31,7 @@ from streams.spark.checkpoint import (
     DamagedCheckpoint,
     ForeignCheckpoint,
     join_sources,
+    last_batch,
     query_id,
 )
 from streams.spark.data_source import KraftgateDataSource, source_name
@@ -38,9 +39,9 @@ from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
-from streams.spark.sink import RequestPoll, StoreSink
+from streams.spark.sink import ONE_MOMENT, RequestPoll, StoreSink
 from streams.state.source_status import STATUS_FILE, now_ms
-from streams.state.store import Store
+from streams.state.store import Store, StoreError
 
 _LOG: Final = logging.getLogger(__name__)
 _JVM_GONE: Final = (
@@ -261,21 +262,34 @@ def _start(
         .foreachBatch(StoreSink(store, now_ms, request_poll))
     )
     try:
-        known = query_id(checkpoint)
-    except DamagedCheckpoint as error:
+        check_store(store, checkpoint)
+    except (DamagedCheckpoint, StoreError) as error:
         held.close()
         raise JobFailed(str(error)) from error
-    if known is not None:
-        store.claim(known)
-    elif store.clusters():
-        held.close()
-        raise JobFailed(
-            f"{state_dir} holds a store but no Spark checkpoint: "
-            "restore both from one moment, or remove the state directory to start afresh"
-        )
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
     store.claim(str(query.id))
     return Job(query, held)
+
+
+def check_store(store: Store, checkpoint: Path) -> None:
+    """Check that store and checkpoint are of one run.
+
+    Raises:
+        StoreError: they are not, or one of them is missing.
+        DamagedCheckpoint: the checkpoint's query cannot be read.
+    """
+    known = query_id(checkpoint)
+    if known is None:
+        if store.clusters():
+            raise StoreError(
+                f"{checkpoint.parent} has a store but no Spark checkpoint: {ONE_MOMENT}"
+            )
+        return
+    # The first batch may be empty, and end before the store is bound to the query. Each later one
+    # has rows, or is of a later start, which binds the store before.
+    if store.query() is None and not store.clusters() and last_batch(checkpoint) > 0:
+        raise StoreError(f"{checkpoint.parent} has a Spark checkpoint but no store: {ONE_MOMENT}")
+    store.claim(known)
 
 
 def _cause(error: Exception) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, Row
 
-from migration.image.advance import Batch, advance
+from migration.image.advance import Batch, BatchOutOfOrder, advance
 from migration.image.cluster import ClusterImage, Provenance, summarize
 from migration.image.observe import compare, observe
 from migration.image.summary import ClusterSummary
@@ -29,6 +29,9 @@ from streams.state.store import BatchResult, Store, StoreError, TransitionFile
 
 RequestPoll = Callable[[str, int | None, str], None]
 """Requests a poll of a broker's disks: cluster, broker (None: all), why."""
+ONE_MOMENT: Final = (
+    "restore store and checkpoint from one moment, or remove the state directory to start afresh"
+)
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
 _NEEDS_POLL: Final = frozenset(
     {
@@ -46,12 +49,13 @@ _NEEDS_POLL: Final = frozenset(
 
 @dataclass(slots=True)
 class _Collected:
-    """One cluster's rows of a batch."""
+    """One cluster's rows of a batch; `begins`: the number of the first fact of each source."""
 
     chunks: list[tuple[int, ClusterChunk]] = field(default_factory=list)
     reports: dict[int, ShardReport] = field(default_factory=dict)
     files: list[TransitionFile] = field(default_factory=list)
     facts: list[tuple[int, FactRange]] = field(default_factory=list)
+    begins: dict[str, int] = field(default_factory=dict)
 
     def place(self) -> dict[str, int]:
         """Return this batch's end position in each source: the same one when it is repeated."""
@@ -136,8 +140,12 @@ class StoreSink:
         known = self._images.get(cluster)
         image = known[0] if known else self._store.image(cluster)
         before = known[1] if known else summarize(cluster, image)
+        self._check_follows(cluster, collected)
         batch = collected.batch()
-        after_image, events = (image, ()) if batch is None else advance(image, batch)
+        try:
+            after_image, events = (image, ()) if batch is None else advance(image, batch)
+        except BatchOutOfOrder as error:
+            raise StoreError(f"cluster {cluster}: {error}: {ONE_MOMENT}") from error
         facts = collected.observations()
         after_image, seen = observe(after_image, facts)
         after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
@@ -154,6 +162,17 @@ class StoreSink:
             files=collected.files,
         )
 
+    def _check_follows(self, cluster: str, collected: _Collected) -> None:
+        """Check that each source goes on where the store ends: a journal's numbers have no gaps."""
+        for source, first in collected.begins.items():
+            at = self._store.place(cluster, source)
+            # 0: not read yet, or an earlier release deleted the last batch of a quiet source.
+            if at and first != at + 1:
+                raise StoreError(
+                    f"cluster {cluster}: the batch starts at number {first} of the journal of"
+                    f" {source}, the store ends at {at}: {ONE_MOMENT}"
+                )
+
 
 def _collect(rows: Iterable[Row]) -> Mapping[str, _Collected]:
     by_cluster: dict[str, _Collected] = {}
@@ -164,6 +183,7 @@ def _collect(rows: Iterable[Row]) -> Mapping[str, _Collected]:
             collected.chunks.append((row.ordinal, chunk))
         elif row.shard in _FACTS:
             collected.facts.append((row.shard, unpack_row(bytes(row.payload))))
+            collected.begins[_FACTS[row.shard]] = row.ordinal
         else:
             report, path, count = unpack_report(bytes(row.payload))
             collected.reports[row.shard] = report
@@ -181,6 +201,5 @@ def _check_same(
     if repeated != applied:
         raise StoreError(
             f"batch {batch_id} ended at {dict(applied)} when it was written and "
-            f"now ends at {repeated}: the checkpoint is older than the store; restore both "
-            "from one moment, or remove the state directory to start afresh"
+            f"now ends at {repeated}: the checkpoint is older than the store: {ONE_MOMENT}"
         )

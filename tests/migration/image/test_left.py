@@ -179,5 +179,5 @@ def test_after_a_rollback_the_metadata_log_does_not_count() -> None:
 
 def test_another_metadata_log_knows_nothing_of_it() -> None:
     end = Provenance(offset=-1, epoch=1, timestamp_ms=9000)
-    image, _ = advance(gone(), Batch(log=2, start=0, end=end, records=[], reports={}))
+    image, _ = advance(gone(), Batch(log=2, start=15, end=end, records=[], reports={}))
     assert image.left == frozenset()

@@ -211,7 +211,7 @@ def test_a_takeover_that_is_seen_before_its_log_skipped_the_copy_too() -> None:
     """The log's reader may reconnect after ZooKeeper's has reported the new controller."""
     ahead, events = observed(controller(3000, 1, at_ms=9500), image=rolled_back())
     assert "copy_skipped" not in kinds_of(events)
-    fresh, _ = advance(ahead, Batch(log=2, start=0, end=_END, records=[], reports={}))
+    fresh, _ = advance(ahead, Batch(log=2, start=288, end=_END, records=[], reports={}))
     began = (Stamped(4, 9600, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
     image, reported = advance(fresh, Batch(log=2, start=0, end=_END, records=[began], reports={}))
     (skipped,) = (each for each in reported if each.kind == "copy_skipped")

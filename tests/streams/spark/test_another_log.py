@@ -149,6 +149,23 @@ def _empty(log: int, **changes: object) -> Batch:
     return replace(batch, **changes)  # type: ignore[arg-type]
 
 
+def test_every_batch_starts_after_the_end_of_the_image() -> None:
+    """A snapshot too, and the step to another log: the shards' state is of the checkpoint."""
+    end = Provenance(offset=8, epoch=1, timestamp_ms=5)
+    image = ClusterImage(provenance=end)
+    follows = Batch(log=1, start=9, end=replace(end, offset=20), records=(), reports={})
+    for each in (follows, replace(follows, snapshot=True)):
+        after, _ = advance(image, each)
+        assert after.provenance == each.end
+    after, _ = advance(image, _empty(2))
+    assert after.log == 2
+    for each in (follows, replace(follows, snapshot=True), _empty(2)):
+        for start in (0, 8, 10):
+            text = f"starts at metadata offset {start}, the image ends at 8"
+            with pytest.raises(BatchOutOfOrder, match=text):
+                advance(image, replace(each, start=start))
+
+
 def test_a_log_follows_the_one_before_and_no_other() -> None:
     image, _ = advance(ClusterImage(), _empty(2))
     assert image == ClusterImage(log=2)

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from migration.image.cluster import ClusterImage, summarize
 from streams.spark.checkpoint import DamagedCheckpoint, join_sources, query_id
+from streams.spark.query import check_store
+from streams.state.store import BatchResult, Store, StoreError
 
 
 @pytest.mark.parametrize("content", [b"", b'{"id":"4f', b"\0" * 64, b"\xff", b"[]", b"{}"])
@@ -28,3 +31,60 @@ def test_damaged_offsets_are_too(tmp_path: Path, content: bytes) -> None:
 def test_without_a_checkpoint_there_is_no_id(tmp_path: Path) -> None:
     assert query_id(tmp_path) is None
     join_sources(tmp_path, [])
+
+
+_ID = "4f0a"
+
+
+def _checkpoint(folder: Path, batches: int) -> Path:
+    """Make the checkpoint of a query that committed so many batches."""
+    (folder / "commits").mkdir(parents=True)
+    (folder / "metadata").write_text(f'{{"id":"{_ID}"}}')
+    for batch_id in range(batches):
+        (folder / "commits" / str(batch_id)).write_text("v1")
+        (folder / "commits" / f".{batch_id}.crc").write_bytes(b"crc")
+    return folder
+
+
+def _commit(store: Store) -> None:
+    image = ClusterImage()
+    result = BatchResult(
+        cluster="c", image=image, summary=summarize("c", image), brokers=(), gone=(),
+        place={"kraft_metadata": 9}, events=(), files=(),
+    )  # fmt: skip
+    store.commit(0, [result], 1)
+
+
+def test_a_checkpoint_without_its_store_is_refused_and_a_store_without_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(StoreError, match="has a Spark checkpoint but no store: restore"):
+            check_store(store, _checkpoint(tmp_path / "checkpoint", 12))
+        assert store.query() is None
+        _commit(store)
+        with pytest.raises(StoreError, match="has a store but no Spark checkpoint: restore"):
+            check_store(store, tmp_path / "other")
+
+
+@pytest.mark.parametrize("batches", [0, 1])
+def test_a_kill_before_the_first_rows_leaves_a_checkpoint_with_an_empty_store(
+    tmp_path: Path, batches: int
+) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        check_store(store, _checkpoint(tmp_path / "checkpoint", batches))
+        assert store.query() == _ID
+
+
+def test_batches_without_rows_leave_the_store_empty(tmp_path: Path) -> None:
+    """Each start with another source has an empty batch, while no source answers."""
+    with Store.open(tmp_path / "store.db") as store:
+        store.claim(_ID)
+        check_store(store, _checkpoint(tmp_path / "checkpoint", 3))
+
+
+def test_a_kill_before_the_store_is_bound_loses_nothing(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        _commit(store)
+        check_store(store, _checkpoint(tmp_path / "checkpoint", 3))
+        assert store.query() == _ID

@@ -1,5 +1,6 @@
 """From a journal to the store, as the job's driver does it: no stored fact ends it, ever."""
 
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,11 +23,12 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.znode_codec import controller_of
-from migration.shard.placement import JMX, ZOOKEEPER
+from migration.shard.placement import CLUSTER, JMX, ZOOKEEPER
+from streams.spark.rows import ClusterChunk
 from streams.spark.sink import StoreSink
 from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
-from streams.state.store import Store
+from streams.state.store import Store, StoreError
 from streams.zookeeper.known import Known
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE
@@ -44,7 +46,13 @@ _BY_KRAFT = b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch
 
 def _row(packed: Sequence[bytes], until: int, shard: int = ZOOKEEPER) -> SimpleNamespace:
     payload = pack_row(until, packed)
-    return SimpleNamespace(cluster="c", shard=shard, ordinal=until, payload=payload)
+    first = until - len(packed) + 1
+    return SimpleNamespace(cluster="c", shard=shard, ordinal=first, payload=payload)
+
+
+def _log_row(start: int, end: int) -> SimpleNamespace:
+    chunk = ClusterChunk(False, 1, start, end, 5, 1_000, [])
+    return SimpleNamespace(cluster="c", shard=CLUSTER, ordinal=0, payload=chunk.pack())
 
 
 def _batch(*rows: SimpleNamespace) -> DataFrame:
@@ -127,3 +135,54 @@ def test_any_facts_go_from_the_journal_into_the_store(facts: list[Observation]) 
         journal.close()
         packed = [each for _, shard, each in read(journal.path, 0, until) if shard is None]
         _take(Path(folder, "store.db"), 0, packed, until)
+
+
+def _store(file: Path, batch_id: int, row: SimpleNamespace) -> None:
+    with Store.open(file) as store:
+        StoreSink(store, lambda: 1_000)(_batch(row), batch_id)
+
+
+@pytest.mark.parametrize(
+    ("rows", "gap"),
+    [
+        pytest.param(
+            [_log_row(0, 99), _log_row(100, 199), _log_row(200, 299)],
+            "metadata offset 200, the image ends at 99",
+            id="metadata log",
+        ),
+        pytest.param(
+            [_row([pack(_GOOD)], until) for until in (1, 2, 3)],
+            "number 3 of the journal of zookeeper, the store ends at 1",
+            id="journal",
+        ),
+    ],
+)
+def test_a_store_that_is_older_than_the_checkpoint_is_refused(
+    tmp_path: Path, rows: list[SimpleNamespace], gap: str
+) -> None:
+    """The shards' reports are changes of a state that such a store does not know."""
+    file, backup = tmp_path / "store.db", tmp_path / "backup.db"
+    _store(file, 0, rows[0])
+    shutil.copy(file, backup)
+    _store(file, 1, rows[1])
+    with pytest.raises(StoreError, match=f"{gap}: restore store and checkpoint from one moment"):
+        _store(backup, 2, rows[2])
+    _store(file, 2, rows[2])
+
+
+def test_a_source_goes_on_where_it_ended_however_many_batches_had_none_of_its_facts(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "store.db"
+    rows = [
+        _row([pack(_GOOD)] * 2, 2),
+        _row([pack(JmxUnreachable(900, 1, "off"))], 1, JMX),
+        _log_row(0, 99),
+        # A row without facts: all that the batch has are those of shards.
+        _row([], 2, ZOOKEEPER),
+        _row([pack(_GOOD)], 3),
+        _row([pack(JmxUnreachable(900, 1, "off"))], 2, JMX),
+        _log_row(100, 199),
+    ]
+    for batch_id, row in enumerate(rows):
+        _store(file, batch_id, row)
