@@ -288,6 +288,8 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollecto
         bytes=sum(each.bytes for each in ordered),
         named=tuple(ordered[:NAMED_MAX]),
     )
+    if before.cut_off.get(fact.path) == cut_off:  # a kill while the fact was appended repeats it
+        return before
     collected.add(
         EventKind.REPLICAS_CUT_OFF,
         fact.broker,
@@ -312,6 +314,15 @@ def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) ->
 
 
 def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> DisksImage:
+    loss = Loss(
+        topic=fact.topic,
+        partition=fact.partition,
+        was_end=fact.was_end,
+        now_end=fact.now_end,
+        seen_ms=fact.seen_ms,
+    )
+    if loss in image.losses:  # a kill while the fact was appended repeats it
+        return image
     collected.add(
         EventKind.RECORDS_LOST,
         fact.broker,
@@ -321,13 +332,6 @@ def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> Di
         last_lost_offset=fact.was_end - 1,
         start_offset_now=fact.now_start,
         end_offset_seen_ms=fact.was_seen_ms,
-    )
-    loss = Loss(
-        topic=fact.topic,
-        partition=fact.partition,
-        was_end=fact.was_end,
-        now_end=fact.now_end,
-        seen_ms=fact.seen_ms,
     )
     return replace(image, losses=(*image.losses, loss)[-NAMED_MAX:])
 

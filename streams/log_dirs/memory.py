@@ -3,7 +3,7 @@
 A poll's result and its facts are committed in one transaction, the facts in an outbox; then they
 are appended; then the outbox is emptied. After a kill before the commit, the next poll finds the
 same change. After a later kill, the same facts are appended at the next start, possibly a second
-time, which changes nothing: each describes a state, not an action. (Appending first would lose a
+time; `migration.observed.log_dirs` recognizes an equal incident. (Appending first would lose a
 `ReplicasBack` whose `ReplicasCutOff` was appended and then forgotten.)
 
 `synchronous=FULL`: NORMAL survives kill -9 as well, but after a power loss it may return to a state
@@ -153,14 +153,14 @@ class Memory:
         """Append the facts of the outbox, then empty it.
 
         Raises:
-            MemoryUnusable: it cannot be emptied: the same facts will be appended once more.
+            MemoryUnusable: it cannot be emptied: after a restart the same facts are appended again.
         """
         if not self._outbox:
             return
         append(tuple(self._outbox))
+        self._outbox = []
         with self._transaction():
             self._db.execute("DELETE FROM outbox")
-        self._outbox = []
 
     def prune(self, listed: Container[TopicPartition], now_ms: int) -> None:
         """Drop the partitions that are no longer listed and whose end is 30 days old."""

@@ -121,6 +121,17 @@ def test_a_loss_is_told_with_its_offsets() -> None:
     assert [(loss.topic, loss.was_end, loss.now_end) for loss in image.losses] == [("t", 100, 40)]
 
 
+def test_an_incident_that_is_delivered_again_is_the_same_one() -> None:
+    """A kill between the append and the emptying of the outbox repeats its facts."""
+    cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
+    fell = OffsetsFell(9, "t", 5, 1, 100, 8, 0, 40)
+    once, kinds = observed(cut_off, fell)
+    assert observed(cut_off, fell, cut_off, fell) == (once, kinds)
+    again, kinds = observed(cut_off, fell, cut_off._replace(seen_ms=6), fell._replace(seen_ms=10))
+    assert [kind.split()[0] for kind in kinds] == ["replicas_cut_off", "records_lost"] * 2
+    assert len(again.losses) == 2
+
+
 def moving(at_s: int, *futures: tuple[int, int], error: int = 0) -> DisksSeen:
     """What broker 1 answers; each future replica has a lag and a size."""
     seen = tuple(FutureSeen("t", number, size, lag) for number, (lag, size) in enumerate(futures))

@@ -138,6 +138,32 @@ def test_a_failed_append_is_tried_again(path: Path) -> None:
     memory.close()
 
 
+def test_facts_that_were_appended_are_not_appended_again_if_the_disk_is_full(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = Memory(path)
+    keep(memory, WELL, 10, 1)
+    keep(memory, FAILED, 0, 2)
+    told: list[Observation] = []
+
+    def full(_: object) -> NoReturn:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory_module, "transaction", full)
+        with pytest.raises(MemoryUnusable, match="full"):
+            memory.deliver(told.extend)
+    memory.deliver(told.extend)
+    keep(memory, WELL, 0, 3)
+    memory.deliver(told.extend)
+    assert [type(each) for each in told] == [ReplicasCutOff, OffsetsFell, ReplicasBack]
+    memory.close()
+    again = Memory(path)
+    again.deliver(told.extend)
+    assert len(told) == 3
+    again.close()
+
+
 def test_what_left_long_ago_is_pruned(path: Path) -> None:
     memory = Memory(path)
     keep(memory, WELL, 10, 1)

@@ -23,13 +23,15 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.znode_codec import controller_of
-from migration.shard.placement import CLUSTER, JMX, ZOOKEEPER
+from migration.shard.placement import CLUSTER, JMX, LOG_DIRS, ZOOKEEPER
+from streams.log_dirs.memory import Memory
 from streams.spark.rows import ClusterChunk
 from streams.spark.sink import StoreSink
 from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
 from streams.state.store import Store, StoreError
 from streams.zookeeper.known import Known
+from tests.streams.log_dirs.test_memory import FAILED, WELL, Killed, keep
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE
 from tests.support.examples import examples
@@ -186,3 +188,36 @@ def test_a_source_goes_on_where_it_ended_however_many_batches_had_none_of_its_fa
     ]
     for batch_id, row in enumerate(rows):
         _store(file, batch_id, row)
+
+
+def _stored_losses(home: Path, kills: int) -> list[tuple[str, object]]:
+    """Return the events of a loss of 100 records; `kills`: after its facts were appended."""
+    home.mkdir()
+    memory = Memory(home / "disks.db")
+    with closing(Journal(home / "log_dirs.db")) as journal:
+
+        def append(facts: Sequence[Observation]) -> None:
+            journal.append(facts)
+            raise Killed
+
+        keep(memory, WELL, 100, 1)
+        memory.deliver(journal.append)
+        keep(memory, FAILED, 0, 2)
+        for _ in range(kills):
+            with pytest.raises(Killed):
+                memory.deliver(append)
+            memory.close()
+            memory = Memory(home / "disks.db")
+        memory.deliver(journal.append)
+        until = journal.last
+        packed = [each for _, _, each in read(journal.path, 0, until)]
+    memory.close()
+    _store(home / "store.db", 0, _row(packed, until, LOG_DIRS))
+    with Store.open_readonly(home / "store.db") as store:
+        return [(each.kind, each.fields) for _, each in store.events("c")]
+
+
+def test_a_kill_counts_no_loss_twice(tmp_path: Path) -> None:
+    once = _stored_losses(tmp_path / "calm", 0)
+    assert [kind for kind, _ in once] == ["replicas_cut_off", "records_lost"]
+    assert _stored_losses(tmp_path / "rough", 2) == once
