@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from streams.metadata.index import IndexEntry, LogIndex
 from streams.metadata.log_files import Checkpoint
 from streams.metadata.offsets import NONE, StreamOffset
+from streams.state.recovery import NEW_STORE
 
 SLICE_BYTES: Final = 16 * 2**20
 """The size above which more than one task reads a batch."""
@@ -116,7 +117,7 @@ class Planner:
             return [_whole(checkpoint, start)]
         raise LogGap(
             f"the metadata log no longer holds the records from {start.offset} to {end.offset} "
-            "that the last batch began with: remove the state directory to start afresh"
+            f"that the last batch began with: {NEW_STORE}"
         )
 
     def _long_idle(self, end: StreamOffset, entry: IndexEntry) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from streams.state.recovery import NEW_STORE
+
 _NONE: Final = "-"
 """Spark's mark for a source without an offset."""
 
@@ -19,8 +21,7 @@ class DamagedCheckpoint(Exception):
 
     def __init__(self, file: Path) -> None:
         super().__init__(
-            f"{file} of Spark's checkpoint is damaged, as a power cut may leave it: restore the"
-            " state directory as a whole, or remove it to start afresh"
+            f"{file} of Spark's checkpoint is damaged, as a power cut may leave it: {NEW_STORE}"
         )
 
 
@@ -65,8 +66,8 @@ def join_sources(checkpoint: Path, sources: Sequence[str]) -> None:
         if len(offsets) != len(sources):
             raise ForeignCheckpoint(
                 f"{checkpoint} was written for {len(offsets)} sources, and the configured clusters "
-                f"have {len(sources)}: configure the clusters with which it was written, or remove "
-                "the state directory to start afresh"
+                f"have {len(sources)}: configure the clusters with which it was written, or "
+                f"{NEW_STORE}"
             )
         named = zip(sources, offsets, strict=True)
         joined = json.dumps({name: offset for name, offset in named if offset is not None})

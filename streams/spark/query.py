@@ -39,7 +39,8 @@ from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
-from streams.spark.sink import ONE_MOMENT, RequestPoll, StoreSink
+from streams.spark.sink import RequestPoll, StoreSink
+from streams.state.recovery import NEW_STORE
 from streams.state.source_status import STATUS_FILE, now_ms
 from streams.state.store import Store, StoreError
 
@@ -282,13 +283,13 @@ def check_store(store: Store, checkpoint: Path) -> None:
     if known is None:
         if store.clusters():
             raise StoreError(
-                f"{checkpoint.parent} has a store but no Spark checkpoint: {ONE_MOMENT}"
+                f"{checkpoint.parent} has a store but no Spark checkpoint: {NEW_STORE}"
             )
         return
     # The first batch may be empty, and end before the store is bound to the query. Each later one
     # has rows, or is of a later start, which binds the store before.
     if store.query() is None and not store.clusters() and last_batch(checkpoint) > 0:
-        raise StoreError(f"{checkpoint.parent} has a Spark checkpoint but no store: {ONE_MOMENT}")
+        raise StoreError(f"{checkpoint.parent} has a Spark checkpoint but no store: {NEW_STORE}")
     store.claim(known)
 
 

@@ -26,6 +26,7 @@ from migration.shard.report import Crossing, Movement, Note, ReplicationChange, 
 from streams.process.garbage import without_garbage_collection
 from streams.spark.rows import ChunkKind, ShardChunk
 from streams.state.fact_codec import unpack
+from streams.state.recovery import NEW_STORE
 
 STATE_FORMAT: Final = 10
 _WITH_OBJECTS: Final = 9
@@ -238,7 +239,7 @@ def _table_of(topics: Any) -> PartitionTable:  # noqa: ANN401  # as msgpack give
 def _unknown(found: int, what: str) -> UnknownStateFormat:
     return UnknownStateFormat(
         f"the checkpoint has state format {found}{what}, this Kraftgate reads {STATE_FORMAT}: "
-        "finish with the version that began, or remove the state directory to start afresh"
+        f"finish with the version that began, or {NEW_STORE}"
     )
 
 

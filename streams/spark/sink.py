@@ -25,13 +25,11 @@ from migration.shard.report import ShardReport
 from streams.spark.rows import ClusterChunk
 from streams.spark.shard_batch import unpack_report
 from streams.state.fact_codec import FactRange, unpack_row
+from streams.state.recovery import NEW_STORE
 from streams.state.store import BatchResult, Store, StoreError, TransitionFile
 
 RequestPoll = Callable[[str, int | None, str], None]
 """Requests a poll of a broker's disks: cluster, broker (None: all), why."""
-ONE_MOMENT: Final = (
-    "restore store and checkpoint from one moment, or remove the state directory to start afresh"
-)
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
 _NEEDS_POLL: Final = frozenset(
     {
@@ -145,7 +143,7 @@ class StoreSink:
         try:
             after_image, events = (image, ()) if batch is None else advance(image, batch)
         except BatchOutOfOrder as error:
-            raise StoreError(f"cluster {cluster}: {error}: {ONE_MOMENT}") from error
+            raise StoreError(f"cluster {cluster}: {error}: {NEW_STORE}") from error
         facts = collected.observations()
         after_image, seen = observe(after_image, facts)
         after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
@@ -170,7 +168,7 @@ class StoreSink:
             if at and first != at + 1:
                 raise StoreError(
                     f"cluster {cluster}: the batch starts at number {first} of the journal of"
-                    f" {source}, the store ends at {at}: {ONE_MOMENT}"
+                    f" {source}, the store ends at {at}: {NEW_STORE}"
                 )
 
 
@@ -201,5 +199,5 @@ def _check_same(
     if repeated != applied:
         raise StoreError(
             f"batch {batch_id} ended at {dict(applied)} when it was written and "
-            f"now ends at {repeated}: the checkpoint is older than the store: {ONE_MOMENT}"
+            f"now ends at {repeated}: the checkpoint is older than the store: {NEW_STORE}"
         )

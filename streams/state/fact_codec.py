@@ -35,6 +35,7 @@ from migration.observed.topic_facts import (
     ZkTopicsFound,
 )
 from migration.observed.znodes import NOTIFICATIONS, parent
+from streams.state.recovery import NEW_STORE
 
 _READERS: Final[dict[str, TypeAdapter[Any]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(Observation)
@@ -76,7 +77,7 @@ def unpack(packed: bytes) -> Observation:
     except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
         raise FactUnreadable(
             "a stored fact cannot be read: it is damaged, or of a later version. Continue with"
-            " that version, or remove the state directory to start afresh"
+            f" that version, or {NEW_STORE}"
         ) from error
 
 

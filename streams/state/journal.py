@@ -15,6 +15,7 @@ from typing import Final
 from migration.observed.facts import Observation, ReplicasBack, ShardFact, ZnodeGone
 from migration.observed.znodes import NOTIFICATIONS, parent
 from streams.state.fact_codec import keepable, key, unpack
+from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import (
     Connection,
     connect,
@@ -152,7 +153,7 @@ def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, byte
     if len(rows) != until - after:
         raise JournalError(
             f"{path} holds {len(rows)} of the facts {after + 1} to {until} that the last batch "
-            "began with: restore the state directory as a whole, or remove it to start afresh"
+            f"began with: {NEW_STORE}"
         )
     return rows
 
@@ -185,7 +186,7 @@ def first_behind(path: Path, read: int) -> int | None:
 @contextmanager
 def _reading(path: Path) -> Iterator[Connection]:
     if not path.is_file():
-        raise JournalError(f"{path} is not there: restore the state directory as a whole")
+        raise JournalError(f"{path} is missing: {NEW_STORE}")
     with (
         errors_as(JournalError, f"{path} cannot be read"),
         closing(connect_readonly(path)) as db,

@@ -18,6 +18,7 @@ from migration.metadata import records
 from migration.metadata.events import Event, Source
 from migration.metadata.records import Record, Stamped
 from migration.values.timestamps import within
+from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import (
     Connection,
     connect,
@@ -134,7 +135,7 @@ class Store:
         elif found != query_id:
             raise StoreError(
                 "the store and the Spark checkpoint of this state directory are not of one run "
-                f"(query {found}, checkpoint {query_id}): restore both, or remove both"
+                f"(query {found}, checkpoint {query_id}): {NEW_STORE}"
             )
 
     def query(self) -> str | None:
@@ -319,7 +320,7 @@ def _check_format(db: Connection, path: Path) -> None:
     if schema(db) and found != FORMAT:
         raise StoreError(
             f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
-            "that began, or remove the state directory to start afresh"
+            f"that began, or {NEW_STORE}"
         )
 
 

@@ -1,21 +1,27 @@
 """Spark's checkpoint after a power cut: its files may be empty, cut off, or zeros."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from migration.image.cluster import ClusterImage, summarize
+from orchestrator.output import manual
 from streams.spark.checkpoint import DamagedCheckpoint, join_sources, query_id
 from streams.spark.query import check_store
+from streams.state.recovery import NEW_STORE
 from streams.state.store import BatchResult, Store, StoreError
 
 
 @pytest.mark.parametrize("content", [b"", b'{"id":"4f', b"\0" * 64, b"\xff", b"[]", b"{}"])
 def test_a_damaged_id_is_one_line_with_the_file_and_the_fix(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "metadata").write_bytes(content)
-    with pytest.raises(DamagedCheckpoint, match="or remove it to start afresh") as raised:
+    with pytest.raises(DamagedCheckpoint, match="power cut") as raised:
         query_id(tmp_path)
-    assert str(raised.value).startswith(f"{tmp_path}/metadata of Spark's checkpoint is damaged")
+    said = str(raised.value)
+    assert said.startswith(f"{tmp_path}/metadata of Spark's checkpoint is damaged")
+    assert said.endswith(NEW_STORE)
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(
@@ -59,11 +65,11 @@ def test_a_checkpoint_without_its_store_is_refused_and_a_store_without_its_check
     tmp_path: Path,
 ) -> None:
     with Store.open(tmp_path / "store.db") as store:
-        with pytest.raises(StoreError, match="has a Spark checkpoint but no store: restore"):
+        with pytest.raises(StoreError, match="has a Spark checkpoint but no store: stop"):
             check_store(store, _checkpoint(tmp_path / "checkpoint", 12))
         assert store.query() is None
         _commit(store)
-        with pytest.raises(StoreError, match="has a store but no Spark checkpoint: restore"):
+        with pytest.raises(StoreError, match="has a store but no Spark checkpoint: stop"):
             check_store(store, tmp_path / "other")
 
 
@@ -88,3 +94,30 @@ def test_a_kill_before_the_store_is_bound_loses_nothing(tmp_path: Path) -> None:
         _commit(store)
         check_store(store, _checkpoint(tmp_path / "checkpoint", 3))
         assert store.query() == _ID
+
+
+def test_the_fix_removes_nothing_of_the_execution_and_is_on_a_page_of_the_handbook() -> None:
+    assert set(re.findall(r"[\w.]+(?:/|\*)", NEW_STORE)) == {
+        "checkpoint/",
+        "store.db*",
+        "transitions/",
+        "clusters/",
+    }
+    (topic,) = re.findall(r"`kraftgate help ([\w-]+)`", NEW_STORE)
+    section = manual.text(topic).partition("## Starting with a new store")[2].partition("\n## ")[0]
+    for each in ("checkpoint/", "store.db", "transitions/", "clusters/", "alerts.json"):
+        assert each in section
+
+
+def test_a_start_after_the_fix_begins_a_new_store(tmp_path: Path) -> None:
+    _checkpoint(tmp_path / "checkpoint", 3)
+    with Store.open(tmp_path / "store.db") as store:
+        store.claim(_ID)
+        _commit(store)
+    for pattern in re.findall(r"[\w.]+(?:/|\*)", NEW_STORE):
+        for each in tmp_path.glob(pattern.rstrip("/")):
+            each.rename(tmp_path.with_name(f"away-{each.name}"))
+    join_sources(tmp_path / "checkpoint", ["c/kraft_metadata"])
+    with Store.open(tmp_path / "store.db") as store:
+        check_store(store, tmp_path / "checkpoint")
+        assert store.query() is None

@@ -94,7 +94,9 @@ def test_an_earlier_state_counts_lost_replicas_wrongly_and_is_refused(
     directory: DirectoryId,
 ) -> None:
     _, packed = written(directory, 8)
-    with pytest.raises(UnknownStateFormat, match=r"state format 8 with replicas .*remove the"):
+    with pytest.raises(
+        UnknownStateFormat, match=r"format 8 with replicas .*or stop `kraftgate run`"
+    ):
         unpack_shard(packed)
 
 

@@ -200,9 +200,9 @@ def test_numbers_go_on_although_everything_was_compacted(tmp_path: Path) -> None
 
 def test_another_journal_than_the_one_that_offered_is_told(tmp_path: Path) -> None:
     Journal(tmp_path / "facts.db").append(_facts(2))
-    with pytest.raises(JournalError, match=r"2 of the facts 1 to 7 .* restore the state directory"):
+    with pytest.raises(JournalError, match=r"2 of the facts 1 to 7 .* stop `kraftgate run`"):
         read(tmp_path / "facts.db", 0, 7)
-    with pytest.raises(JournalError, match="is not there"):
+    with pytest.raises(JournalError, match="is missing: stop `kraftgate run`"):
         read(tmp_path / "other.db", 0, 1)
     (tmp_path / "other.db").write_bytes(b"no database, whatever it is" * 100)
     with pytest.raises(JournalError, match="cannot be opened"):

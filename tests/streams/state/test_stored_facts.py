@@ -167,7 +167,7 @@ def test_a_store_that_is_older_than_the_checkpoint_is_refused(
     _store(file, 0, rows[0])
     shutil.copy(file, backup)
     _store(file, 1, rows[1])
-    with pytest.raises(StoreError, match=f"{gap}: restore store and checkpoint from one moment"):
+    with pytest.raises(StoreError, match=f"{gap}: stop `kraftgate run`"):
         _store(backup, 2, rows[2])
     _store(file, 2, rows[2])
 

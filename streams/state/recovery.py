@@ -1,0 +1,10 @@
+"""What an operator does if the job cannot continue with what the state directory has."""
+
+from typing import Final
+
+NEW_STORE: Final = (
+    "stop `kraftgate run`, then move checkpoint/, store.db*, transitions/ and clusters/ out of the"
+    " state directory, or restore all of them from one backup; keep the rest, as"
+    " `kraftgate help state-and-backup` describes"
+)
+"""The end of an error. The rest is the state of the execution, which exists only there."""
