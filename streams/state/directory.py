@@ -30,7 +30,7 @@ _FIXES: Final = {
     errno.EPERM: _LET,
     errno.ENOSPC: "free space on its disk",
     errno.EDQUOT: "free space in the quota of user {user}",
-    errno.EROFS: "its file system is read-only: set another directory",
+    errno.EROFS: "check its disk and mount it writable, or set another directory",
     errno.EEXIST: "it is a file: set a directory",
     errno.ENOTDIR: "part of its path is a file: set another directory",
     errno.ENOLCK: "its file system cannot lock files: set a directory on a local disk",
@@ -77,7 +77,9 @@ def prepare(path: Path) -> None:
     if found.st_mode & _OTHERS_ANY:
         _tighten(path)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        is_readonly = os.statvfs(path).f_flag & os.ST_RDONLY
+        reason = errno.EROFS if is_readonly else errno.EACCES
+        raise OSError(reason, os.strerror(reason))
 
 
 def why_unusable(path: Path, error: OSError) -> str:

@@ -4,12 +4,13 @@ import logging
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from streams.spark import session
 from streams.state import directory
-from streams.state.directory import UnsafeStateDir, prepare
+from streams.state.directory import UnsafeStateDir, prepare, why_unusable
 from streams.state.store import Store
 
 _NOBODY = 65534
@@ -152,3 +153,22 @@ def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
     (tmp_path / "there").symlink_to("here")
     with pytest.raises(UnsafeStateDir, match="symbolic links"):
         prepare(tmp_path / "here" / "state")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (os.ST_RDONLY | os.ST_NOSUID, "Read-only file system: check its disk and mount it"),
+        (os.ST_NOSUID, "Permission denied: let user "),
+    ],
+)
+def test_a_disk_that_was_mounted_read_only_after_an_error_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: int, said: str
+) -> None:
+    """Simulated: a test may not mount a file system, and root can write to every other one."""
+    prepare(tmp_path / "state")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
+    with pytest.raises(OSError) as refused:  # noqa: PT011  # the text is checked below
+        prepare(tmp_path / "state")
+    assert why_unusable(tmp_path, refused.value).startswith(f"{tmp_path}: {said}")
