@@ -9,26 +9,28 @@ from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_source_current, knows_phase
+from migration.assessment.conditions.authority import is_source_current, knows_phase, was_read
 from migration.assessment.data_source import FOLLOWED
 from migration.image.summary import Phase
-from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
 
 _MINUTE_MS: Final = 60_000
 
 
-def _answered_once(status: SourceStatus) -> bool:
+def _answered_once(view: View, source: DataSource) -> bool:
     """Return whether a source has ever answered, or cannot be followed at all.
 
-    Before the controllers exist they do not answer, which is a phase of the migration.
+    Before the controllers exist they do not answer, which is a phase of the migration. The status
+    has the answers to this process only; the image also has those to an earlier one.
     """
-    return (status.last_reply_ms or 0) > 0 or status.error is not None
+    status = view.status(source)
+    answered = (status.last_reply_ms or 0) > 0 or was_read(view, source)
+    return answered or status.error is not None
 
 
 def _stale(view: View) -> Iterator[DataSource]:
     for source in FOLLOWED:
-        if is_source_current(view, source) is False and _answered_once(view.status(source)):
+        if is_source_current(view, source) is False and _answered_once(view, source):
             yield source
 
 

@@ -154,12 +154,26 @@ def log_decides(view: View) -> bool:
     return is_log_current(view) or is_zookeeper_authoritative(view)
 
 
+def was_read(view: View, source: DataSource) -> bool:
+    """Return whether the image has data of this followed source, current or not."""
+    summary = view.summary
+    match source:
+        case DataSource.METADATA_LOG:
+            return summary.metadata_offset is not None
+        case DataSource.ZOOKEEPER:
+            return summary.zookeeper is not None and summary.zookeeper.seen_ms is not None
+        case DataSource.LOG_DIRS:
+            brokers = () if summary.disks is None else summary.disks.brokers.values()
+            return any(each.answered_ms is not None for each in brokers)
+        case DataSource.JMX:
+            nodes = () if summary.jmx is None else summary.jmx.nodes.values()
+            return any(each.read_ms is not None for each in nodes)
+    raise ValueError(f"{source} is not followed")
+
+
 def knows_phase(view: View) -> bool:
     """Return whether a record, or ZooKeeper, was ever read."""
-    seen = view.summary.zookeeper
-    return view.summary.metadata_offset is not None or (
-        seen is not None and seen.seen_ms is not None
-    )
+    return was_read(view, DataSource.METADATA_LOG) or was_read(view, DataSource.ZOOKEEPER)
 
 
 def knows_partitions(view: View) -> bool:

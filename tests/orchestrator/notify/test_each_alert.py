@@ -9,6 +9,7 @@ from migration.assessment.alerts import RULES, Alert
 from migration.assessment.conditions import DataSource, Execution, View
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
+from migration.observed.jmx import JmxImage, JmxNode
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
 from tests.migration.assessment.conditions.views import (
@@ -26,6 +27,7 @@ from tests.migration.assessment.conditions.views import (
 from tests.orchestrator.notify.scenes import ANSWERED, SOURCES, hazard, looked, scene, with_hazards
 
 LOG, ZOOKEEPER, LOG_DIRS = SOURCES
+JMX = DataSource.JMX
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 EARLY = UnfencedEarly(pending=12, duration_ms=None)
@@ -67,6 +69,10 @@ def source(which: DataSource, status: SourceStatus, of_it: View | None = None) -
     return replace(unseen, sources={**unseen.sources, which: status})
 
 
+def jmx(read_ms: int | None) -> JmxImage:
+    return JmxImage(nodes={3: JmxNode(id=3, read_ms=read_ms)})
+
+
 def forbids(kind: HazardKind, severity: Severity = Severity.CRITICAL) -> View:
     return with_hazards(hazard(kind, blocks=Action.RESTART, severity=severity))
 
@@ -86,6 +92,8 @@ def alerts(one: View) -> Mapping[tuple[str, str], Alert]:
 
 
 NEVER = SourceStatus(observed_ms=NOW)
+"""It has not answered this process."""
+SILENT = disks(3, answered_ms=None, unreachable="no answer")
 REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
 NOTIFIED = of(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
 SHRUNK = of(broker(3, unregistered={ID: NOW}), disks=None)
@@ -138,6 +146,10 @@ HOLDS = [
     ("StreamStale", "critical", source(LOG, REFUSED)),
     ("StreamStale", "warning", source(ZOOKEEPER, ANSWERED)),
     ("StreamStale", "warning", source(LOG_DIRS, REFUSED)),
+    ("StreamStale", "critical", source(LOG, NEVER)),
+    ("StreamStale", "warning", source(ZOOKEEPER, NEVER)),
+    ("StreamStale", "warning", source(LOG_DIRS, NEVER)),
+    ("StreamStale", "warning", source(JMX, NEVER, of(jmx=jmx(NOW)))),
 ]
 DOES_NOT_HOLD = [
     ("AssignmentStalled", "warning", scene(of(held(STALL_MS)))),
@@ -192,11 +204,15 @@ DOES_NOT_HOLD = [
     ("StepNeedsDecision", "critical", walk(None, asks="the hook ended with 1")),
     ("CheckpointViolated", "warning", walk()),
     ("CheckpointViolated", "warning", walk(None, violated=("nothing_held: broker 3 is held",))),
-    ("StreamStale", "critical", source(LOG, NEVER)),
+    ("StreamStale", "critical", source(LOG, NEVER, of(metadata_offset=None))),
     ("StreamStale", "critical", source(LOG, ANSWERED, of(phase=Phase.ROLLED_BACK))),
     ("StreamStale", "critical", source(ZOOKEEPER, ANSWERED)),
     ("StreamStale", "warning", source(LOG, ANSWERED)),
-    ("StreamStale", "warning", source(LOG_DIRS, NEVER)),
+    ("StreamStale", "warning", source(ZOOKEEPER, NEVER, of(zookeeper=zookeeper(seen_ms=None)))),
+    ("StreamStale", "warning", source(ZOOKEEPER, NEVER, of(zookeeper=None))),
+    ("StreamStale", "warning", source(LOG_DIRS, NEVER, of(disks=all_disks(SILENT)))),
+    ("StreamStale", "warning", source(LOG_DIRS, NEVER, of(disks=None))),
+    ("StreamStale", "warning", source(JMX, NEVER, of(jmx=jmx(None)))),
 ]
 
 
