@@ -43,10 +43,13 @@ CHANGES = [
     ("alerts", "for: 2m", "for: 105s"),
     ("alerts", "for: 5m", "for: 6m"),
     ("alerts", 'StreamStale", severity="critical"} == 1', 'StreamStale", severity="warning"} == 1'),
-    ("alerts", "time() - kraftgate_alert_since", "kraftgate_alert_since"),
+    ("alerts", "time() - kraftgate:alert_since", "kraftgate:alert_since"),
     ("itself", "last_look_timestamp_seconds < 60", "last_look_timestamp_seconds < 6000"),
     ("itself", "last_look_timestamp_seconds > 60", "last_look_timestamp_seconds > 6000"),
     ("itself", "or on (job, instance, cluster, source) (", "and on (job, instance) ("),
+    ("itself", "unless on (cluster) kraftgate_alerts", ""),
+    ("itself", 'alertstate="firing"', 'alertstate!=""'),
+    ("itself", "kraftgate_alert[1h]", "kraftgate_alert[2h]"),
 ]
 
 
@@ -67,11 +70,19 @@ def test_each_rule_reads_its_own_alert_from_the_gauge(alert: Alert) -> None:
     """So no condition has a second implementation in PromQL."""
     own = f'{{alertname="{alert.name}", severity="{alert.severity}"}}'
     expr = re.sub(r"\s+", " ", alert.expr).replace("{ ", "{").replace(" }", "}").strip()
-    active, age = f"kraftgate_alert{own} == 1", f"kraftgate_alert_since_timestamp_seconds{own}"
+    active, age = f"kraftgate:alert{own} == 1", f"kraftgate:alert_since_timestamp_seconds{own}"
     if alert.name == "KraftgateStreamStale":
         assert expr.startswith(f"{active} or ")
     elif alert.name != "KraftgateOrchestratorDown":
         assert expr in (active, f"time() - {age}")
+
+
+def test_what_fires_is_kept_by_all_labels_of_an_alert() -> None:
+    (record,) = (rule for rule in rules() if rule.get("record") == "kraftgate:alert")
+    (exported,) = (each for each in metrics() if each.name == "kraftgate_alert")
+    by = re.search(r"and on \(([^)]*)\)", record["expr"])
+    assert by is not None
+    assert set(re.findall(r"\w+", by[1])) == {*exported.labels, "job", "instance"}
 
 
 def test_each_alert_is_shown_to_fire_and_not_to_fire() -> None:

@@ -100,7 +100,7 @@ def without_annotations(folder: Path) -> Path:
     content = yaml.safe_load(written.RULES.read_text("utf-8"))
     for group in content["groups"]:
         for rule in group["rules"]:
-            del rule["annotations"]
+            rule.pop("annotations", None)
     file = folder / "rules.yaml"
     file.write_text(yaml.safe_dump(content), "utf-8")
     return file
