@@ -31,6 +31,8 @@ from orchestrator.notify.receivers.slack import SlackChannel
 ACTIVE_FOR_MS: Final = 3_600_000
 """Alertmanager resolves an alert that is not sent again within this time; a restart is shorter."""
 _REPEAT_MS: Final = 60_000
+_BEHIND_MS: Final = 60_000
+"""By how much Alertmanager's clock may be behind this host's."""
 _SUMMARY_MAX: Final = 1024
 _NEVER: Final = "0001-01-01T00:00:00Z"
 """The `endsAt` of an active alert in Alertmanager's own webhooks."""
@@ -74,9 +76,11 @@ class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
         ahead_ms = now_ms - monotonic_ms
         self._ahead_ms = ahead_ms if self._ahead_ms is None else max(self._ahead_ms, ahead_ms)
         until_ms = monotonic_ms + self._ahead_ms + ACTIVE_FOR_MS
+        # It ignores an end in the future of its own clock, which may be behind this host's.
+        past_ms = now_ms - _BEHIND_MS
         body = []
         for each in notifications:
-            ends_ms = until_ms if each.resolved_ms is None else each.resolved_ms
+            ends_ms = until_ms if each.resolved_ms is None else min(each.resolved_ms, past_ms)
             body.append(
                 {
                     "labels": dict(each.labels()),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from migration.values.severity import Severity
+from migration.values.timestamps import iso
 from orchestrator.notify import sender
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery import RESOLVE_AFTER_MS
@@ -169,6 +170,41 @@ def test_alertmanager_is_told_again_every_minute(desk: Desk, receiver: Receiver)
     starts = {each.json[0]["startsAt"] for each in receiver.sent}
     ends = {each.json[0]["endsAt"] for each in receiver.sent}
     assert (len(starts), len(ends)) == (1, 3)
+
+
+@pytest.mark.parametrize("behind_ms", [0, 200, 59_000])
+def test_alertmanager_takes_the_end_also_if_its_clock_is_behind(
+    behind_ms: int, desk: Desk, receiver: Receiver
+) -> None:
+    """It ignores an end in its future; at its own end Kraftgate sends it once and never again."""
+    stored: dict[str, tuple[str, str]] = {}
+
+    def answer(sent: Sent) -> Reply:
+        for each in sent.json:
+            key, new = str(each["labels"]), (each["startsAt"], each["endsAt"])
+            stored[key] = _put(stored.get(key), new, iso(desk.now_ms - behind_ms))
+        return Reply(200)
+
+    receiver.answer = answer
+    desk.now_ms = 10 * HOUR_MS
+    one = desk.sender(receivers.alertmanager(desk.folder, receiver.url))
+    one.submit(wanted(desk.now_ms, alert(3), since_ms=9 * HOUR_MS))
+    receiver.wait(1)
+    desk.now_ms += 100
+    one.submit(wanted(desk.now_ms, alert(4), since_ms=desk.now_ms))
+    receiver.wait(2)
+    desk.now_ms += 100
+    one.submit(wanted(desk.now_ms))
+    desk.ended(one)
+    assert len(stored) == 2
+    assert {end <= iso(desk.now_ms - behind_ms) for _, end in stored.values()} == {True}
+
+
+def _put(old: tuple[str, str] | None, new: tuple[str, str], now: str) -> tuple[str, str]:
+    """Return what Alertmanager stores of an alert: its start and end (`mem.Put`, `Alert.Merge`)."""
+    if old is None or not (old[0] < new[1] < old[1] or old[0] < new[0] < old[1]):
+        return new
+    return min(old[0], new[0]), max(old[1], new[1]) if new[1] > now else new[1]
 
 
 def test_what_ended_while_nobody_could_be_told_is_not_told(desk: Desk, receiver: Receiver) -> None:
