@@ -108,7 +108,7 @@ class Executor:
             return None
         self._steps.settle(execution, view)
         if execution.outcome is not None:
-            return self._status(None)
+            return self._status(None, self._leftover(execution))
         if execution.sha256 != self._loaded.sha256:
             changed_text = (
                 f"{self._loaded.path} was changed since this execution began: restore it, or"
@@ -121,10 +121,7 @@ class Executor:
             )
             return self._status(None, (changed_text,), turn=restore)
         if execution.left_running is not None:
-            waits = self._steps.poll_leftover(execution.left_running)
-            if waits is not None:
-                return self._status(None, (f"{waits}: an earlier execution started it",))
-            return self._status(None)
+            return self._status(None, self._leftover(execution))
         instance = next_checkpoint(execution, self._loaded.runbook, view)
         match instance:
             case UnknownInstance():
@@ -145,6 +142,12 @@ class Executor:
             self._evaluating = (instance.id, at.state.stage)
             self._evaluating_since_ms = view.now_ms
         return self._continue(at)
+
+    def _leftover(self, execution: ExecutionState) -> tuple[str, ...]:
+        """Wait for the hook that an aborted execution left running."""
+        left = execution.left_running
+        waits = None if left is None else self._steps.poll_leftover(left)
+        return () if waits is None else (f"{waits}: an aborted execution started it",)
 
     def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:

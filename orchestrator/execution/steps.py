@@ -161,7 +161,7 @@ class Steps:
         return None
 
     def poll_leftover(self, hook: LeftoverHook) -> str | None:
-        """Do the same for a hook of an earlier execution, and wait for processes that it left."""
+        """Do the same for a hook of an aborted execution, and wait for processes that it left."""
         if left := self.left_running(hook.run):
             processes = ", ".join(map(str, left))
             return f"the processes {processes} of the hook of {hook.checkpoint} to end"

@@ -84,7 +84,7 @@ class CheckpointState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftoverHook:
-    """A hook of an execution that ended before the hook did.
+    """A hook of an execution that was aborted before the hook ended.
 
     Attributes:
         checkpoint: the checkpoint of its step, as that execution named it.
@@ -108,7 +108,8 @@ class ExecutionState:
         execute: whether the last orchestrator ran hooks; a new execution inherits it.
         lock_lost: why no step may begin; None: the lock is held, or none is needed. A new execution
             inherits it.
-        left_running: a hook of an earlier execution whose end is not in the trail.
+        left_running: a hook whose end is not in the trail, although the execution that started it,
+            an earlier one or this one, was aborted.
         last_run: the last run of a hook in the trail, also of an earlier execution.
         elsewhere: a step that another orchestrator began, whose end is not known here.
         decided_elsewhere: the last such step that ended by an operator's decision.
@@ -194,7 +195,7 @@ def _begin(
         execute=before.execute,
         paused=before.paused,
         lock_lost=before.lock_lost,
-        left_running=before.left_running or _leftover(before),
+        left_running=before.left_running,
         last_run=before.last_run,
         elsewhere=before.elsewhere,
         decided_elsewhere=before.decided_elsewhere,
@@ -202,7 +203,7 @@ def _begin(
 
 
 def _leftover(execution: ExecutionState) -> LeftoverHook | None:
-    """Return the hook that ran, or whose processes may run, when the execution ended."""
+    """Return the hook that runs, or whose processes may run."""
     return next(
         (
             LeftoverHook(checkpoint=each.id, run=each.run)
@@ -226,7 +227,8 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.Resumed():
             return replace(execution, paused=None)
         case entries.Aborted():
-            return replace(execution, outcome="aborted", ended_ms=at_ms)
+            left = execution.left_running or _leftover(execution)
+            return replace(execution, outcome="aborted", ended_ms=at_ms, left_running=left)
         case entries.ExecutionEnded():
             return replace(execution, outcome=body.outcome, ended_ms=at_ms)
         case entries.RollbackBegan():
@@ -242,7 +244,9 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.StepEnded() | entries.StepNotStarted() | entries.StepUnknown() if (
             execution.left_running is not None and body.run == execution.left_running.run
         ):
-            return replace(execution, left_running=None)
+            after = replace(execution, left_running=None)
+            is_own = execution.checkpoint(body.checkpoint).run == body.run
+            return _apply(after, at_ms, body) if is_own else after
         case entries.OfCheckpoint():
             checkpoint = _advance(execution.checkpoint(body.checkpoint), at_ms, body)
             run = body.run if isinstance(body, entries.StepStarted) else execution.last_run

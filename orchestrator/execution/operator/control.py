@@ -35,9 +35,13 @@ def resume(request: OperatorRequest) -> None:
 def abort(request: OperatorRequest) -> None:
     """End the execution at its current checkpoint; completed steps are not undone."""
     with open_request(request) as at:
-        at.execution()
+        state = at.execution().current
+        goes_on = ""
+        if state is not None and state.stage is Stage.RUNNING:
+            goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
         at.record(
-            entries.Aborted(by=at.by, reason=request.reason), "aborted; nothing was taken back"
+            entries.Aborted(by=at.by, reason=request.reason),
+            f"aborted; nothing was taken back{goes_on}",
         )
 
 

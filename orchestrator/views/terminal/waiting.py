@@ -78,7 +78,7 @@ def other_blocks(one: Assessed, width: int) -> Iterator[Block]:
     """Yield the other reasons: of the closed checkpoint, then those of the migration."""
     now, walk = one.assessment.next, one.execution
     said = f"{now.text} {now.why}"
-    for each in walk.holds if walk is not None and walk.outcome is None else ():
+    for each in walk.holds if walk is not None else ():
         violated = walk is not None and _is_violated(walk, each)
         if not _is_said(each, said, now):
             also = text(f"also: {each}", "bold red" if violated else "yellow")

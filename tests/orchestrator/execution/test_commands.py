@@ -193,6 +193,8 @@ def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
     desk.tell(started)
     assert "needs no approval any more" in desk.refused("approve", "finalize", *WHY)
     assert "the hook of finalize runs" in desk.refused("rollback", *WHY)
+    aborted = desk.types("abort", *WHY)
+    assert "the hook of finalize goes on, and may still change the cluster" in aborted.output
 
 
 def test_what_cannot_be_taken_back_is_never_skipped(desk: Desk) -> None:

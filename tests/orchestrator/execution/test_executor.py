@@ -423,11 +423,37 @@ def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
     assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "2"]
 
 
+def test_an_aborted_walk_names_the_hook_that_goes_on_and_records_its_end(night: Night) -> None:
+    assert night.settle().stage is Stage.RUNNING
+    night.say(entries.Aborted(by=ANNA, reason="stop everything"))
+    after = night.settle()
+    assert (after.outcome, after.checkpoint) == ("aborted", None)
+    assert after.holds == ("the hook of brokers-kraft[1] to end: an aborted execution started it",)
+    night.outside.ends(1)
+    after = night.settle()
+    assert (after.holds, after.asks) == ((), None)
+    assert night.kinds().count("step_ended") == 1
+    assert [each.stage for each in after.places] == [Stage.ASKS]
+    night.begin()
+    night.settle()
+    assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "1"]
+
+
+def test_an_aborted_walk_records_once_that_an_outcome_is_unknown(night: Night) -> None:
+    night.settle()
+    night.say(entries.Aborted(by=ANNA, reason="stop everything"))
+    night.outside.now = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
+    assert "the processes 4711 of the hook" in night.settle().holds[0]
+    night.outside.now = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
+    assert night.settle().holds == ()
+    assert night.kinds().count("step_unknown") == 1
+
+
 def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: Night) -> None:
     night.settle()
     night.begin_again()
     result = night.settle()
-    assert result.holds == ("the hook of brokers-kraft[1] to end: an earlier execution started it",)
+    assert result.holds == ("the hook of brokers-kraft[1] to end: an aborted execution started it",)
     assert len(night.outside.started) == 1
     gone = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
     night.outside.now = gone

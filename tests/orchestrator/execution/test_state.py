@@ -229,6 +229,13 @@ def test_a_new_walk_inherits_the_hook_that_still_runs_until_its_end() -> None:
     assert (after.left_running, after.checkpoints) == (None, {})
 
 
+def test_an_aborted_walk_knows_the_hook_that_still_runs_until_its_end() -> None:
+    walk = walked(entered(), started(), ABORTED)
+    assert walk.left_running == LeftoverHook(checkpoint="copy", run="r1")
+    after = walked(entered(), started(), ABORTED, ended(exit_code=1))
+    assert (after.left_running, after.checkpoint("copy").stage) == (None, Stage.ASKS)
+
+
 STEPS = st.sampled_from(
     [
         entered(),
