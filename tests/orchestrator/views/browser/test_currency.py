@@ -45,6 +45,19 @@ def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
     _is_present(page)
 
 
+def test_a_hidden_tab_says_in_its_title_that_it_is_old(desk: Desk) -> None:
+    """A browser runs no frame callback of a hidden page; one may be requested before."""
+    page = desk.open()
+    _is_present(page)
+    page.evaluate("window.requestAnimationFrame = () => 0")
+    world = desk.served.world
+    world.at = replace(world.at, now_ms=now_ms())
+    world.tell(stale_ms=60_000)
+    desk.served.look()
+    expect(page).to_have_title(re.compile("^stale"))
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", "static/icon-old.svg")
+
+
 def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk) -> None:
     """The page's own clock is moved on: nobody says anything for a quarter of a minute."""
     desk.expected = ["Failed to load resource"]

@@ -21,8 +21,17 @@ function element(type, properties, ...children) {
   return h(type, properties, ...children.map((each) => (typeof each === "string" ? localTimes(each) : each)));
 }
 
-// Each frame draws once for any number of changes; a hidden page draws nothing.
-options.debounceRendering = (draw) => requestAnimationFrame(draw);
+// Each frame draws once for any number of changes. A hidden page gets no frames, but its tab shows the
+// title and the icon: the timer draws, also if the page was hidden after the request of the frame.
+options.debounceRendering = (draw) => {
+  const once = () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    draw();
+  };
+  const frame = requestAnimationFrame(once);
+  const timer = setTimeout(once, 1000);
+};
 
 /**
  * Draws again only when a property changed (by identity).
