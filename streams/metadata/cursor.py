@@ -101,7 +101,7 @@ class Cursor:
                 return self._waiting
             self._waiting = None
         if self.connected_to is None:
-            return Connect(self._rounds.candidate())
+            return Connect(self._rounds.candidate(now))
         here = self.position
         if self._continuity.doubt is None:
             # A leader rejects a last fetched epoch above its own (INVALID_REQUEST), so `self.epoch`
@@ -131,12 +131,17 @@ class Cursor:
     def failed(self, error: LiveError, endpoint: Endpoint, now: float) -> None:
         """Record that a connection or an exchange failed; the connection is closed."""
         self._leave()
-        if isinstance(
-            error, AuthenticationFailed | CommittedLogDiverged | SpoolDamaged | WrongCluster
-        ):
-            self._refuse(error, now + REFUSED_RETRY_S)
+        retry_at = now + REFUSED_RETRY_S
+        if isinstance(error, CommittedLogDiverged | SpoolDamaged | WrongCluster):
+            self._refuse(error, retry_at)
+            return
+        # The credentials may be wrong at one controller only, while they are changed.
+        until = retry_at if isinstance(error, AuthenticationFailed) else None
+        over = self._rounds.failed(endpoint, Refusal(str(error), until=until), now)
+        if over is not None and over.rejected:
+            self._refuse(error, retry_at)
         else:
-            self._end_round(self._rounds.failed(endpoint, Refusal(str(error)), now))
+            self._end_round(over)
 
     def progressed(self) -> None:
         """Reset the backoff: the end of the spool moved, or a long poll was held."""

@@ -21,10 +21,17 @@ _DOUBLINGS_MAX: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a controller failed in this round, and the leader epoch that it reported, if any."""
+    """Why a controller failed in this round.
+
+    Attributes:
+        epoch: The leader epoch that it reported, if any.
+        until: For rejected credentials, when the controller may be contacted again: a rejection
+            outlives its round, because every further one may lock the account.
+    """
 
     text: str
     epoch: int | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +41,12 @@ class RoundOver:
     Attributes:
         pause: The pause and its reason.
         epoch: The highest leader epoch reported; None unless every tried controller reported one.
+        rejected: Every tried controller rejected the credentials.
     """
 
     pause: Pause
     epoch: int | None
+    rejected: bool
 
 
 class Rounds:
@@ -62,7 +71,12 @@ class Rounds:
         """Prefer this controller as the next candidate; None: no preference."""
         self._preferred = endpoint
 
-    def candidate(self) -> Endpoint:
+    def candidate(self, now: float) -> Endpoint:
+        self._tried = {
+            endpoint: refusal
+            for endpoint, refusal in self._tried.items()
+            if refusal.until is None or now < refusal.until
+        }
         if self._preferred is not None and self._preferred not in self._tried:
             return self._preferred
         untried = (e for e in self._endpoints() if e not in self._tried)
@@ -75,8 +89,12 @@ class Rounds:
         self._lost_rounds = 0
 
     def forget(self) -> None:
-        """Clear the failures of this round, so that every controller is tried again."""
-        self._tried.clear()
+        """Clear the failures of this round; controllers that rejected the credentials wait on."""
+        self._tried = {
+            endpoint: refusal
+            for endpoint, refusal in self._tried.items()
+            if refusal.until is not None
+        }
         self._useless = 0
 
     def failed(self, endpoint: Endpoint, refusal: Refusal, now: float) -> RoundOver | None:
@@ -108,7 +126,8 @@ class Rounds:
             delay, what = self._backoff(ELECTION_BACKOFF_MAX_S), "no leader found"
         else:
             delay, what = self._backoff(BACKOFF_MAX_S), "no controller reachable"
-        return RoundOver(Pause(now + delay, f"{what}: {detail}"), epoch)
+        rejected = bool(refusals) and all(refusal.until is not None for refusal in refusals)
+        return RoundOver(Pause(now + delay, f"{what}: {detail}"), epoch, rejected)
 
     def _backoff(self, longest_s: float) -> float:
         doublings = min(self._lost_rounds - 1, _DOUBLINGS_MAX)

@@ -288,11 +288,36 @@ def test_a_refusal_is_told_and_tried_again_slowly(
     assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
 
 
-@pytest.mark.parametrize("kind", [AuthenticationFailed, WrongCluster, SpoolDamaged])
+@pytest.mark.parametrize("kind", [WrongCluster, SpoolDamaged])
 def test_what_a_person_must_mend_is_an_error_not_a_wait(kind: type[LiveError]) -> None:
     made = cursor()
     made.failed(kind("fix me"), C1, 0.0)
     assert refusal(made).until == REFUSED_RETRY_S
+
+
+def test_credentials_that_every_controller_rejects_are_an_error_not_a_wait() -> None:
+    made = cursor()
+    made.failed(AuthenticationFailed("c1: wrong password"), C1, 0.0)
+    assert made.next_action(0.0) == Connect(C2)
+    made.failed(AuthenticationFailed("c2: wrong password"), C2, 0.0)
+    assert refusal(made).until == REFUSED_RETRY_S
+    assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
+
+
+def test_a_controller_that_rejects_the_credentials_leaves_the_others_in_use() -> None:
+    made, asked, now = cursor(), list[Endpoint](), 0.0
+    made.failed(ConnectionFailed("c1 died"), C1, now)
+    while now < REFUSED_RETRY_S:
+        action = made.next_action(now)
+        if isinstance(action, Connect):
+            asked.append(action.endpoint)
+            kind = AuthenticationFailed if action.endpoint == C2 else ConnectionFailed
+            made.failed(kind("no"), action.endpoint, now)
+        else:
+            assert isinstance(action, Pause)
+            now = action.until
+    assert asked.count(C1) > 2
+    assert asked.count(C2) == 1, "each further attempt may lock the account"
 
 
 # Divergence

@@ -43,7 +43,7 @@ def test_success_forgets_the_lost_rounds() -> None:
     for _ in range(5):
         lose(rounds)
     rounds.succeeded(B)
-    assert rounds.candidate() == B
+    assert rounds.candidate(0.0) == B
     assert lose(rounds) == 0.1
 
 
@@ -51,7 +51,17 @@ def test_a_learned_controller_is_asked_too() -> None:
     rounds = Rounds((A,), lambda: 1.0)
     rounds.learn({2: B})
     assert rounds.failed(A, Refusal("no"), 0.0) is None
-    assert rounds.candidate() == B
+    assert rounds.candidate(0.0) == B
+
+
+def test_a_controller_that_rejected_the_credentials_waits_longer_than_the_round() -> None:
+    rounds = Rounds((A, B), lambda: 1.0)
+    assert rounds.failed(A, Refusal("wrong password", until=10.0), 0.0) is None
+    over = rounds.failed(B, Refusal("timed out"), 0.0)
+    assert over is not None
+    assert not over.rejected
+    rounds.succeeded(A)
+    assert [rounds.candidate(now) for now in (0.1, 9.9, 10.0)] == [B, B, A]
 
 
 def test_leaders_that_send_each_other_around_end_in_a_wait() -> None:
