@@ -62,7 +62,7 @@ class Secrets:
     def _in_files(self) -> Iterator[str]:
         for path in self.files:
             try:
-                content = secret_file.content(path).decode("utf-8", "backslashreplace")
+                content = secret_file.content(path).decode("utf-8-sig", "backslashreplace")
             except SecretFileRefused as error:
                 raise SecretUnknown(str(error)) from error
             yield content

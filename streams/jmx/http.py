@@ -66,8 +66,8 @@ class Http:
         self, url: str, fields: Mapping[str, str] | None, accept: str, bytes_max: int
     ) -> Iterator[bytes]:
         deadline_s = time.monotonic() + self._deadline_s
-        headers = {**self._credentials(), "accept": accept}
         with _translated(url):
+            headers = {**self._credentials(), "accept": accept}
             response = self._pool.request(
                 "GET",
                 url,
@@ -134,6 +134,12 @@ def _translated(url: str) -> Iterator[None]:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
         raise Unreachable(f"{url} does not answer: {text}") from error
+    except ValueError:
+        # Such as a UnicodeEncodeError, which has the whole header, and so the secret.
+        raise AccessRefused(
+            f"{url}: the request cannot be sent. Remove characters that HTTP does not allow from"
+            " the credentials and the address"
+        ) from None
 
 
 def _readable(ca_file: Path) -> None:

@@ -118,7 +118,8 @@ class JmxPoller(BackgroundThread):
                 found.failures[node] = error
             except Exception as error:  # noqa: BLE001 else it would never be requested again
                 _log.exception("a request for JMX numbers failed")
-                found.failures[node] = Unreachable(f"an unexpected error: {error!r}")
+                # Its text may have the request, and so the credentials.
+                found.failures[node] = Unreachable(f"an unexpected {type(error).__name__}")
         return found
 
     def _answer(self, job: Callable[[], list[Reading]]) -> _TimedReadings:

@@ -37,14 +37,14 @@ def content(path: Path) -> bytes:
 
 
 def first_line(path: Path) -> str:
-    """Return the first line of a file, which is the secret.
+    """Return the first line of a file, which is the secret, without a byte order mark.
 
     Raises:
         SecretFileRefused: the first line is empty, or the file cannot be read, is not UTF-8 or is
             not private.
     """
     try:
-        lines = content(path).decode("utf-8").splitlines()
+        lines = content(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise SecretFileRefused(f"the secret in {path} cannot be read: it is not UTF-8") from error
     if not lines or not lines[0]:

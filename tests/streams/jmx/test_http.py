@@ -152,6 +152,16 @@ def test_a_secret_that_cannot_be_read_is_named_and_nothing_is_asked(tmp_path: Pa
         ask(url, Access(bearer_token_file=tmp_path / "empty"))
 
 
+def test_a_secret_that_http_cannot_send_is_refused_and_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("zażółć", encoding="utf-8")
+    with serving(text("")) as url, pytest.raises(AccessRefused) as refused:
+        ask(url, Access(bearer_token_file=secret))
+    assert str(refused.value).startswith(f"{url}: the request cannot be sent")
+    assert "ż" not in str(refused.value)
+    assert refused.value.__suppress_context__, "the error of before has the secret"
+
+
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
     """A self-signed one for 127.0.0.1: certificate, key."""

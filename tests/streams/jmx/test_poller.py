@@ -11,6 +11,7 @@ from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
 from migration.observed.source_status import is_current
 from streams.jmx.config import JmxConfig, PrometheusServer
+from streams.jmx.http import Http
 from streams.jmx.poller import JmxPoller
 from tests.streams.jmx.server import serving, text
 from tests.streams.log_dirs.journal import Facts, now_ms
@@ -95,6 +96,18 @@ def test_credentials_that_are_refused_are_an_error() -> None:
         facts.wait(JmxUnreachable, lambda fact: "answers 401" in fact.why)
         until(lambda: running.status().error is not None)
         assert not is_current(running.status(), now_ms())
+
+
+def test_the_text_of_an_unexpected_error_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("Bearer s3cr3t")
+
+    monkeypatch.setattr(Http, "lines", fail)
+    facts = Facts()
+    with poller(facts, {1: "http://b1:7071/metrics"}) as running:
+        facts.wait(JmxUnreachable, lambda fact: fact.why == "an unexpected LookupError")
+        until(lambda: "LookupError" in (running.status().waiting or ""))
+        assert "s3cr3t" not in str(running.status())
 
 
 def test_what_cannot_be_kept_is_told_again() -> None:

@@ -55,6 +55,15 @@ def test_a_file_without_a_secret_is_refused(file: Path, written: bytes, why: str
         first_line(file)
 
 
+def test_the_mark_of_an_editor_is_no_part_of_the_secret(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + _SECRET.encode())
+    assert first_line(file) == _SECRET
+    assert _SECRET not in Secrets(files=(file,)).redactor({}).text(f"login {_SECRET}")
+    file.write_bytes(b"\xef\xbb\xbf\n")
+    with pytest.raises(SecretFileRefused, match="is empty"):
+        first_line(file)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize(
     ("owner", "group", "mode", "read"),
