@@ -30,7 +30,7 @@ class _Tls(Strict):
     Attributes:
         ca_file: PEM file of trusted authorities. Default: the system's.
         cert_file: PEM file of the client's certificate, for mutual TLS.
-        key_file: PEM file of the certificate's private key.
+        key_file: PEM file of the certificate's private key, not encrypted.
         check_hostname: Whether the server's certificate must name its host.
     """
 
@@ -192,7 +192,7 @@ class ConsoleTls(Strict):
 
     Attributes:
         cert_file: PEM file of the certificate and its chain.
-        key_file: PEM file of the private key.
+        key_file: PEM file of the private key, not encrypted.
     """
 
     cert_file: File

@@ -28,6 +28,7 @@ from streams.kafka.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
+from streams.net.tls import client_context
 
 REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
 """A DESCRIBE_LOG_DIRS reply of this size holds about a million replicas."""
@@ -249,16 +250,11 @@ def _transport(
 ) -> KafkaTCPTransport:
     if not security.tls:
         return _TCPTransport(net, sock, host=endpoint.host)
-    return _SSLTransport(
-        net,
-        sock,
-        host=endpoint.host,
-        ssl_check_hostname=security.check_hostname,
-        ssl_cafile=security.ca_file,
-        ssl_certfile=security.cert_file,
-        ssl_keyfile=security.private_key(),
-        ssl_password=security.key_password(),
-    )
+    try:
+        context = client_context(security)
+    except OSError as error:
+        raise ConnectionFailed(f"{endpoint}: {error} (`{security.key}`)") from error
+    return _SSLTransport(net, sock, host=endpoint.host, ssl_context=context)
 
 
 def _kafka_options(security: Security) -> dict[str, object]:
@@ -289,6 +285,8 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
     """Return the typed error for an error of a library, with a message for the operator."""
     if isinstance(error, LiveError):
         return error
+    if isinstance(error, kafka_errors.KafkaConnectionError):
+        error = _tls_alert(error) or error
     if isinstance(error, BadFrame):
         return ReplyDamaged(f"{endpoint} {error.reason}")
     if isinstance(error, _AUTHENTICATION):
@@ -302,6 +300,13 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
         # kafka-python's SASL mechanisms parse the tokens of the server without checks.
         return ReplyDamaged(f"{endpoint} sent a SASL token that cannot be read: {error!r}")
     return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
+
+
+def _tls_alert(error: kafka_errors.KafkaConnectionError) -> ssl.SSLError | None:
+    """Return why TLS failed after the handshake: a server of TLS 1.3 checks the client then."""
+    cause = error.args[0] if error.args else None
+    closed = isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+    return cause if isinstance(cause, ssl.SSLError) and not closed else None
 
 
 def _not_authenticated(

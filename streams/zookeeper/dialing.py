@@ -6,13 +6,13 @@ when a server is not trusted. Files are read again at every connection.
 
 import socket
 import ssl
-from pathlib import Path
 from typing import Any, Final
 
 from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
 
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
+from streams.net.tls import client_context
 
 NO_SESSION: Final = "it accepts connections, but gives no session"
 
@@ -66,7 +66,7 @@ def dial(
     Raises:
         OSError: the server is unreachable or not trusted, or a file is missing.
     """
-    context = _tls(security) if security.tls else None
+    context = _context(security) if security.tls else None
     made = socket.create_connection(address, timeout_s)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if context is None:
@@ -78,37 +78,11 @@ def dial(
         raise
 
 
-def _tls(security: Security) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = security.check_hostname
-    if security.ca_file is None:
-        context.load_default_certs()
-    else:
-        _read("ca_file", security.ca_file, context.load_verify_locations)
-    if security.cert_file is not None:
-        key, password = _key(security)
-        _read(
-            "cert_file, or the key_file that belongs to it,",
-            security.cert_file,
-            lambda file: context.load_cert_chain(file, key, password),
-        )
-    return context
-
-
-def _key(security: Security) -> tuple[Path | None, str | None]:
-    """Return the file of the client's private key, and its password."""
+def _context(security: Security) -> ssl.SSLContext:
     try:
-        return security.private_key(), security.key_password()
+        return client_context(security)
     except AuthenticationFailed as error:
         raise OSError(str(error)) from error
-
-
-def _read(what: str, file: Any, load: Any) -> None:  # noqa: ANN401 a path, and its consumer
-    try:
-        load(file)
-    except (OSError, ValueError) as error:  # ssl.SSLError is the first
-        why = getattr(error, "strerror", None) or error
-        raise OSError(f"the {what} {file} cannot be used: {why}") from error
 
 
 def reason(error: Exception) -> str:

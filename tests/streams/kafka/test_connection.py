@@ -3,12 +3,14 @@
 import contextlib
 import gc
 import socket
+import ssl
 import struct
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from kafka.protocol.api_header import RequestHeader, ResponseClassRegistry
@@ -22,6 +24,7 @@ from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
+from tests.streams.zookeeper.certificates import Authority
 
 Answer = Callable[[int, int, bytes], bytes | None]
 """(API key, correlation id, the rest) -> the reply without its length, or None to hang up."""
@@ -132,6 +135,58 @@ def test_somebody_listens_and_says_nothing() -> None:
 def test_somebody_listens_and_does_not_speak_tls() -> None:
     with listening(None) as endpoint, pytest.raises(ConnectionFailed, match="timed out"):
         Connection(endpoint, Security(protocol="SSL"), connect_timeout_ms=200)
+
+
+@contextmanager
+def speaking_tls(authority: Authority) -> Iterator[Endpoint]:
+    """A server for one connection that asks for a certificate, and then says nothing."""
+    server = authority.issue("server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.cert, server.key)
+    context.load_verify_locations(authority.file)
+    context.verify_mode = ssl.CERT_REQUIRED
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        done = threading.Event()
+
+        def serve() -> None:
+            taken, _ = listener.accept()
+            taken.settimeout(60)
+            with context.wrap_socket(taken, True, do_handshake_on_connect=False) as connection:
+                with contextlib.suppress(OSError):
+                    connection.do_handshake()
+                done.wait(60)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield Endpoint("127.0.0.1", listener.getsockname()[1])
+        done.set()
+        thread.join(10)
+
+
+def test_a_certificate_that_the_server_misses_is_no_question_of_the_protocol(
+    tmp_path: Path,
+) -> None:
+    """TLS 1.3: the server's alert comes after the client's handshake."""
+    authority = Authority(tmp_path)
+    security = Security(protocol="SSL", ca_file=authority.file)
+    with (
+        speaking_tls(authority) as endpoint,
+        pytest.raises(ConnectionFailed, match=r"failed TLS: .*certificate required"),
+    ):
+        Connection(endpoint, security)
+
+
+def test_a_tls_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    security = Security(protocol="SSL", ca_file=tmp_path / "gone.pem", key="controllers.security")
+    with (
+        listening(None) as endpoint,
+        pytest.raises(ConnectionFailed) as caught,
+    ):
+        Connection(endpoint, security)
+    assert str(caught.value) == (
+        f"{endpoint}: the ca_file {tmp_path}/gone.pem cannot be used: No such file or directory"
+        " (`controllers.security`)"
+    )
 
 
 def test_somebody_hangs_up() -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from orchestrator.config.models import ConsoleTls
 from orchestrator.errors import ConfigError
 from streams.net.secret_file import SecretFileRefused, content
+from streams.net.tls import load_pair
 
 _LOG = logging.getLogger(__name__)
 _VERSION_MIN: Final = ssl.TLSVersion.TLSv1_2
@@ -64,7 +65,7 @@ def _context(tls: ConsoleTls) -> ssl.SSLContext:
     content(tls.key_file)
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = _VERSION_MIN
-    made.load_cert_chain(tls.cert_file, tls.key_file)
+    load_pair(made, tls.cert_file, tls.key_file)
     return made
 
 

@@ -1,0 +1,54 @@
+"""OpenSSL asks nobody for the password of an encrypted key, and messages name the file."""
+
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from streams.net.tls import load_pair
+from tests.streams.zookeeper.certificates import Authority, Certificate
+
+PASSWORD = "hunter22"  # noqa: S105
+LOADS = """
+import ssl, sys
+from pathlib import Path
+from streams.net.tls import load_pair
+try:
+    load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *map(Path, sys.argv[1:]))
+except OSError as error:
+    print(error, "|", sys.stdin.read())
+"""
+
+
+@pytest.fixture
+def encrypted(tmp_path: Path) -> Certificate:
+    """A certificate whose key needs the password."""
+    plain = Authority(tmp_path).issue("client")
+    key = tmp_path / "encrypted.key"
+    made = ["-aes256", "-passout", f"pass:{PASSWORD}", "-in", plain.key, "-out", key]
+    subprocess.run(["openssl", "pkey", *map(str, made)], check=True)
+    return Certificate(plain.cert, key, plain.both)
+
+
+def test_nothing_is_read_as_the_password_of_a_key(encrypted: Certificate) -> None:
+    """Without a terminal OpenSSL reads stdin, from which Spark orders its Python processes."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LOADS, str(encrypted.cert), str(encrypted.key)],
+        input="an order",
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
+    assert f"{encrypted.key} is encrypted. Decrypt it: openssl pkey -in" in ended.stdout
+    assert ended.stdout.endswith("| an order\n")
+    assert not ended.stderr
+
+
+def test_a_key_is_decrypted_with_its_password(encrypted: Certificate) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    load_pair(context, encrypted.cert, encrypted.key, PASSWORD)
+    with pytest.raises(OSError, match=f"that belongs to it, {encrypted.cert} cannot be used"):
+        load_pair(context, encrypted.cert, encrypted.key, "another")
