@@ -178,6 +178,7 @@ class AuditLog:
 
     def _add(self, cluster: str, kind: str, body: Mapping[str, JsonValue], at_ms: int) -> Entry:
         check_anchor(self._db, self._anchor)
+        self._redactor = self._redactor.refreshed()
         text = canonical(self._redactor.body(plain(body)))
         if len(text.encode()) > BODY_BYTES_MAX:
             raise AuditError(

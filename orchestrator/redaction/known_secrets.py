@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from orchestrator.errors import SecretUnknown
 from orchestrator.redaction.patterns import names_a_secret
 from orchestrator.redaction.redactor import Redactor
 from streams.net import secret_file
-from streams.net.secret_file import SecretFileRefused
+from streams.net.secret_file import SecretFileRefused, Stamp, stamp
 
 _GUESSED_MIN: Final = 6
 """A variable whose name only resembles a secret's counts as one if its value has at least this
@@ -39,8 +40,10 @@ class Secrets:
         Raises:
             SecretUnknown: a named variable is not set, or a file cannot be read.
         """
-        known = [*self._named(environment), *_guessed(environment), *self._in_files()]
-        return Redactor([*known, *more])
+        stamps = {path: stamp(path) for path in self.files}
+        in_files = (each for path in self.files for each in _in_file(path))
+        known = frozenset([*self._named(environment), *_guessed(environment), *in_files, *more])
+        return _FileRedactor(known, stamps)
 
     def readable(self) -> "Secrets":
         """Return the secrets without the files that this user cannot read.
@@ -59,15 +62,42 @@ class Secrets:
                 )
             yield environment[name]
 
-    def _in_files(self) -> Iterator[str]:
-        for path in self.files:
-            try:
-                content = secret_file.content(path).decode("utf-8-sig", "backslashreplace")
-            except SecretFileRefused as error:
-                raise SecretUnknown(str(error)) from error
-            yield content
-            for line in content.splitlines()[:1]:
-                yield from known_by(line.strip())
+
+class _FileRedactor(Redactor):
+    """Redacts secrets of files, also those that a file had before it was changed.
+
+    Args:
+        known: the values of all secrets.
+        stamps: the files, with their stamps before they were read.
+    """
+
+    def __init__(self, known: frozenset[str], stamps: Mapping[Path, Stamp]) -> None:
+        super().__init__(known)
+        self._known = known
+        self._stamps = stamps
+
+    def refreshed(self) -> Redactor:
+        """Return a redactor that has read the changed files again; this one if there is none.
+
+        A file that cannot be read, because it is being replaced, is read the next time.
+        """
+        known, stamps = self._known, dict(self._stamps)
+        for path, before in self._stamps.items():
+            if (now := stamp(path)) != before:
+                with suppress(SecretUnknown):
+                    known = known.union(_in_file(path))
+                    stamps[path] = now
+        return self if stamps == self._stamps else _FileRedactor(known, stamps)
+
+
+def _in_file(path: Path) -> Iterator[str]:
+    try:
+        content = secret_file.content(path).decode("utf-8-sig", "backslashreplace")
+    except SecretFileRefused as error:
+        raise SecretUnknown(str(error)) from error
+    yield content
+    for line in content.splitlines()[:1]:
+        yield from known_by(line.strip())
 
 
 def known_by(secret: str) -> Iterator[str]:

@@ -45,6 +45,10 @@ class Redactor:
         self.longest_crossing = max(crossing, default=1)
         """The same for the forms that contain a line end."""
 
+    def refreshed(self) -> "Redactor":
+        """Return the redactor for what is written from now on: this one, or one that knows more."""
+        return self
+
     def text(self, text: str) -> str:
         """Redact text; lone surrogates are escaped in the result."""
         return self.data(text.encode("utf-8", "backslashreplace")).decode()

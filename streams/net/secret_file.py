@@ -9,9 +9,13 @@ import os
 import shlex
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 _BYTES_MAX: Final = 64 * 1024
+
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Differs once a file was changed or replaced: time of its change, inode and size."""
 
 
 class SecretFileRefused(Exception):
@@ -50,6 +54,15 @@ def first_line(path: Path) -> str:
     if not lines or not lines[0]:
         raise SecretFileRefused(f"the secret file {path} is empty")
     return lines[0]
+
+
+def stamp(path: Path) -> Stamp:
+    """Return the stamp of a file; zeros if it cannot be read."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _check(path: Path, found: os.stat_result) -> None:

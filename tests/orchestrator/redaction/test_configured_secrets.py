@@ -4,11 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
 from orchestrator.errors import SecretUnknown
 from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.redactor import MARK
+from orchestrator.views.console.access.bearer_token import Token
+from orchestrator.views.console.access.redaction import cleaner
+
+ROTATED = """
+cluster: {name: prod}
+brokers:
+  bootstrap: "b1:9092"
+  security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u, password_file: pw}
+"""
 
 
 def test_every_secret_file_of_the_configuration_is_found(tmp_path: Path) -> None:
@@ -41,6 +51,32 @@ def test_a_secret_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         Secrets(variables=("MINE",)).redactor({})
     with pytest.raises(SecretUnknown, match="absent"):
         Secrets(files=(tmp_path / "absent",)).redactor({})
+
+
+def test_a_rotated_secret_is_known_at_once_and_the_earlier_one_remains(tmp_path: Path) -> None:
+    file, other = tmp_path / "password", tmp_path / "other"
+    file.write_text("first-password\n")
+    other.write_text("another\n")
+    redactor = Secrets(files=(file, other)).redactor({})
+    assert redactor.refreshed() is redactor
+    file.unlink()
+    assert redactor.refreshed() is redactor, "a file that is being replaced is read later"
+    file.write_text("second-password\n")
+    rotated = redactor.refreshed()
+    assert rotated.text("first-password second-password another") == f"{MARK} {MARK} {MARK}"
+    assert rotated.refreshed() is rotated
+
+
+def test_audit_trail_and_console_know_a_rotated_secret(tmp_path: Path) -> None:
+    (tmp_path / "pw").write_text("first-password\n")
+    config = parse_config(ROTATED, tmp_path / "kraftgate.yaml")
+    clean = cleaner(config, Token(tmp_path / "token", "t" * 20))
+    said = "login second-password"
+    assert clean.text(said) == said
+    with open_verified(config) as log:
+        (tmp_path / "pw").write_text("second-password\n")
+        assert log.append("prod", "note", {"o": said}, 1).body == {"o": f"login {MARK}"}
+    assert clean.text(said) == f"login {MARK}"
 
 
 def test_an_address_that_is_a_secret_is_one_without_its_host_too(tmp_path: Path) -> None:

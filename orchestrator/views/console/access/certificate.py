@@ -2,18 +2,15 @@
 
 import logging
 import ssl
-from pathlib import Path
 from typing import Final
 
 from orchestrator.config.models import ConsoleTls
 from orchestrator.errors import ConfigError
-from streams.net.secret_file import SecretFileRefused, content
+from streams.net.secret_file import SecretFileRefused, Stamp, content, stamp
 from streams.net.tls import load_pair
 
 _LOG = logging.getLogger(__name__)
 _VERSION_MIN: Final = ssl.TLSVersion.TLSv1_2
-
-Stamp = tuple[tuple[int, int, int], ...]
 
 
 class Certificate:
@@ -41,9 +38,9 @@ class Certificate:
 
     def _choose(self, connection: ssl.SSLObject, _: str, __: ssl.SSLContext) -> None:
         """Set the connection's context; OpenSSL calls this at the beginning of every handshake."""
-        stamp = _stamp(self._tls)
-        if stamp != self._stamp:
-            self._stamp = stamp
+        found = _stamp(self._tls)
+        if found != self._stamp:
+            self._stamp = found
             try:
                 self._newest = _context(self._tls)
             except (OSError, SecretFileRefused) as error:
@@ -69,16 +66,8 @@ def _context(tls: ConsoleTls) -> ssl.SSLContext:
     return made
 
 
-def _stamp(tls: ConsoleTls) -> Stamp:
-    return tuple(map(_stamp_of, (tls.cert_file, tls.key_file)))
-
-
-def _stamp_of(path: Path) -> tuple[int, int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0, 0
-    return found.st_mtime_ns, found.st_ino, found.st_size
+def _stamp(tls: ConsoleTls) -> tuple[Stamp, Stamp]:
+    return stamp(tls.cert_file), stamp(tls.key_file)
 
 
 def _files(tls: ConsoleTls) -> str:
