@@ -17,14 +17,15 @@ _NODE_MAX: Final = 2**31 - 1
 
 
 def _url(value: object) -> str:
+    # The messages do not have the text: a `/` or `#` in a password ends the host before the `@`.
     text = text_like(value, "http://b1:7071/metrics").strip()
     parts = _split(text)
     if parts is None or re.search(r"\s", text):
-        raise ValueError(f"{text!r} is no address: write it like http://b1:7071/metrics")
+        raise ValueError("is no HTTP address: write it like http://b1:7071/metrics")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("names a user: name the file with its password instead")
+        raise ValueError("names a user: remove the part up to `@`")
     if parts.fragment:
-        raise ValueError(f"{text!r} ends in #{parts.fragment}: remove that")
+        raise ValueError("has a fragment: remove the part from `#` on")
     return text
 
 
@@ -66,7 +67,13 @@ def entries_of(value: object, example: str) -> Mapping[object, object]:
 
 def _exporters(value: object) -> dict[int, str]:
     entries = entries_of(value, '"1": "http://b1:7071/metrics"')
-    found = {_node(key): _url(each) for key, each in entries.items()}
+    found = {}
+    for key, each in entries.items():
+        node = _node(key)
+        try:
+            found[node] = _url(each)
+        except ValueError as error:
+            raise ValueError(f"node {node}: {error}") from None
     if len(found) < len(entries):
         raise ValueError("names a node id twice: remove one")
     return found

@@ -129,11 +129,11 @@ def test_prometheus_names_its_nodes_by_a_label_or_by_instance() -> None:
         ),
         (
             '{exporters: {"1": "b1:7071"}}',
-            ("`jmx.exporters`: 'b1:7071' is no address: write it like http://b1:7071/metrics"),
+            "`jmx.exporters`: node 1: is no HTTP address: write it like http://b1:7071/metrics",
         ),
         (
             '{exporters: {"1": "http://u:hunter2@b1:7071"}}',
-            ("`jmx.exporters`: names a user: name the file with its password instead"),
+            "`jmx.exporters`: node 1: names a user: remove the part up to `@`",
         ),
         (
             '{prometheus: {url: "http://p:9090"}}',

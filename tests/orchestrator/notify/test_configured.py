@@ -95,7 +95,7 @@ def test_without_the_key_nobody_is_told() -> None:
         ),
         ("repeat_after: 1m", "must be 5m at least"),
         ("heartbeat: [{url: 'https://h', every: 1s}]", "must be 10s at least"),
-        ("runbook_url: wiki", "is no address"),
+        ("runbook_url: wiki", "is no HTTP address"),
         ("mail: []", "unknown key `mail` in `alerts`"),
     ],
 )
@@ -150,3 +150,17 @@ def test_the_secrets_are_known_to_whoever_takes_them_out(tmp_path: Path) -> None
     )
     found = configured_files(receivers.config(tmp_path, lines))
     assert {each.name for each in found} == {"bearer", "slack-url", "pd-key", "auth"}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://u:hunter2/@h", "https://u:hunter2#@h", "https://h/#hunter2"]
+)
+@pytest.mark.parametrize(
+    "lines", ["webhook: [{{url: '{}'}}]", "webhook: [{{url: 'https://h', proxy: '{}'}}]"]
+)
+def test_the_message_about_a_url_does_not_have_its_password(lines: str, url: str) -> None:
+    text = f"cluster: {{name: prod}}\nalerts: {{{lines.format(url)}}}\n"
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, Path("kraftgate.yaml"))
+    (problem,) = caught.value.problems
+    assert "hunter2" not in problem
