@@ -13,9 +13,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 
 from migration.values.durations import parse_duration
 
-_HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?")
+# A resolver raises a UnicodeError, which is no OSError, for an empty label and a longer one.
+_LABEL: Final = "[A-Za-z0-9_-]{1,63}"
+_HOST: Final = re.compile(rf"(?!-){_LABEL}(\.{_LABEL})*(?<!-)\.?")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_CHROOT: Final = re.compile(r"(/[^/\s,]+)+")
+_CHROOT: Final = re.compile(r"(/(?!\.{1,2}(/|\Z))[^/\s,]+)+")
 
 
 class Strict(BaseModel):

@@ -247,7 +247,7 @@ def _query_server(security: Security, address: tuple[str, int]) -> ZooKeeperServ
     endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         answer = _four_letters(security, address)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a resolver raises a UnicodeError for some names
         why = Unknown(f"it does not answer ({reason(error)})")
         return ZooKeeperServer(endpoint=endpoint, version=why)
     mode = _MODE.search(answer)

@@ -94,6 +94,38 @@ jmx:
 """
 
 
+@pytest.mark.parametrize(
+    ("host", "is_host"),
+    [
+        ("b", True),
+        ("b-1.example.com", True),
+        ("_b.x_y.com.", True),
+        ("10.0.0.1", True),
+        ("b" * 63 + ".com", True),
+        ("b" * 64 + ".com", False),
+        ("b..com", False),
+        (".com", False),
+        ("b..", False),
+        ("-b", False),
+        ("b-", False),
+    ],
+)
+def test_a_host_is_a_name_that_a_resolver_accepts(host: str, is_host: bool) -> None:
+    text = f"cluster: {{name: prod}}\nbrokers: {{bootstrap: '{host}:9092'}}\n"
+    if is_host:
+        assert read(text).clusters[0].brokers is not None
+        return
+    with pytest.raises(ConfigError, match="names no host"):
+        read(text)
+
+
+@pytest.mark.parametrize("chroot", ["/.", "/..", "/kafka/./a", "/kafka/.."])
+def test_a_chroot_has_no_relative_parts(chroot: str) -> None:
+    with pytest.raises(ConfigError, match="which is no path"):
+        read(f"cluster: {{name: prod}}\nzookeeper: {{connect: 'zk1:2181{chroot}'}}\n")
+    read("cluster: {name: prod}\nzookeeper: {connect: 'zk1:2181/..a/.b/c..'}\n")
+
+
 def test_exporters_are_read_by_node_id() -> None:
     jmx = read(EXPORTERS).clusters[0].jmx
     assert jmx is not None
@@ -284,6 +316,14 @@ metrics: 5
         (
             "cluster: {name: a}\nzookeeper: {connect: 'zk1:2181/'}",
             "2: `zookeeper.connect`: ends in '/', which is no path: write it like /kafka",
+        ),
+        (
+            "cluster: {name: a}\nzookeeper: {connect: 'zk1:2181/../x'}",
+            "2: `zookeeper.connect`: ends in '/../x', which is no path: write it like /kafka",
+        ),
+        (
+            "cluster: {name: a}\nzookeeper: {connect: 'zk1:2181,zk2..example.com:2181'}",
+            "2: `zookeeper.connect`: 'zk2..example.com:2181' names no host: write host:port",
         ),
         (
             "cluster: {name: a}\ncontrollers: {bootstrap: 'c:1', security: {protocol: SASL}}",

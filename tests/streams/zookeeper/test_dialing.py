@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from migration.observed.probed import Unknown
 from streams.net.security import Security
 from streams.zookeeper.dialing import Handler, dial
 from streams.zookeeper.ensemble import Ensemble, parse_ensemble
+from streams.zookeeper.probe import ask_ensemble
 from tests.streams.zookeeper.certificates import Authority
 
 _WAIT_S = 20.0
@@ -65,3 +67,9 @@ def test_sasl_is_refused_at_once() -> None:
     security = Security(protocol="SASL_SSL", sasl_mechanism="PLAIN")
     with pytest.raises(ValueError, match="by PLAINTEXT or SSL, not by SASL_SSL"):
         Ensemble(connect="zk1:2181", security=security)
+
+
+def test_a_name_that_no_resolver_accepts_is_a_server_that_does_not_answer() -> None:
+    (server,) = ask_ensemble(Ensemble(connect="zk2..example.com:2181"))
+    assert isinstance(server.version, Unknown)
+    assert "it does not answer" in server.version.why
