@@ -17,7 +17,7 @@ from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, RunbookEntry
-from orchestrator.errors import ExecutionError, LockHeld
+from orchestrator.errors import ExecutionError, LockError, LockHeld
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
@@ -52,6 +52,7 @@ class Conductor:
         RunbookError: a runbook or a file of hooks cannot be used.
         ExecutionError: there is nothing to execute, or a runbook was changed during its execution.
         LockHeld: another orchestrator acts on a cluster.
+        LockError: the lock of a cluster cannot be taken.
         AuditError: the audit trail cannot be written.
     """
 
@@ -149,13 +150,23 @@ class _ClusterExecution:
 
         If another orchestrator holds them, remove the record of an own step that has ended, then
         raise.
+
+        Raises:
+            LockHeld: another orchestrator holds one; the message names the cluster.
+            LockError: one cannot be taken; the message names the cluster.
+            AuditError: the audit trail cannot be written.
         """
         home = Home.of(state_dir)
         try:
             return lock.acquire(), home
-        except LockHeld:
+        except LockHeld as error:
             end_own(lock, HookRuns(state_dir), home)
-            raise
+            raise LockHeld(f"{self._entry.name}: {error}") from error
+        except LockError as error:
+            raise LockError(
+                f"{self._entry.name}: the lock of the cluster cannot be taken: {error}. Without"
+                " --execute, `kraftgate run` follows the clusters and needs no lock in ZooKeeper"
+            ) from error
 
     def _steps(
         self, record: Record, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home

@@ -8,8 +8,10 @@ import pytest
 
 from migration.image.summary import Phase
 from orchestrator.audit import AuditLog
+from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
-from orchestrator.errors import LockError
+from orchestrator.errors import LockError, LockHeld
+from orchestrator.execution.conductor import Conductor
 from orchestrator.execution.locks import cluster_lock
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
@@ -95,3 +97,26 @@ def test_a_finalized_migration_needs_no_zookeeper(
     log = Mock(spec=AuditLog)
     lock = ClusterLock.of(config, config.clusters[0], log, Owner.myself(0))
     assert lock.is_shared is is_shared
+
+
+@pytest.mark.parametrize("kind", [LockError, LockHeld])
+def test_the_lock_that_cannot_be_taken_is_named_with_its_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[LockError]
+) -> None:
+    acquire = ClusterLock.acquire
+    taken: list[ClusterLock] = []
+
+    def only_the_first(self: ClusterLock) -> int:
+        if taken:
+            raise kind("no ZooKeeper reachable")
+        taken.append(self)
+        return acquire(self)
+
+    monkeypatch.setattr(ClusterLock, "acquire", only_the_first)
+    runbook = "runbook: {file: zk-to-kraft-jbod}"
+    text = f"clusters: [{{name: east, {runbook}}}, {{name: west, {runbook}}}]\n"
+    config = parse_config(text, tmp_path / "kraftgate.yaml")
+    with open_verified(config) as log, pytest.raises(kind) as caught:
+        Conductor(config, log, execute=False)
+    assert str(caught.value).startswith("west: ")
+    assert "no ZooKeeper reachable" in str(caught.value)
