@@ -2,7 +2,8 @@
 
 Pure. A directory is **cut off** from when it is offline (error 56), disappears from the answer, or
 becomes unreadable on this host, until it answers without error and is not unreadable. While its
-broker is down, becoming readable ends this only if the directory was unreadable before. Errors
+broker is down, becoming readable ends this only if the directory was unreadable before, has its
+known id, and has a folder of each replica: the broker would create the others again, empty. Errors
 other than 56 mean that the broker could not answer, so they change nothing.
 
 The content of a directory that was offline at every poll is inferred: METADATA lists the partitions
@@ -130,7 +131,11 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
 
 def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
     """Return the result for a broker that does not answer, from its disks on this host."""
-    change = _Change(known, inputs)
+    local_dirs = {
+        path: local._replace(is_own=local.is_own and _is_whole(known, path, local))
+        for path, local in inputs.local_dirs.items()
+    }
+    change = _Change(known, inputs._replace(local_dirs=local_dirs))
     seen = []
     for path in sorted(known.log_dirs):
         readable = change.readable(path)
@@ -144,6 +149,16 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
         seen.append(change.shown(path, change.replicas(path)))
     change.settle(())
     return change.result(DisksUnreachable(inputs.now_ms, inputs.broker, why, tuple(seen)))
+
+
+def _is_whole(known: KnownBroker, path: str, local: LocalDir) -> bool:
+    """Return whether a path is the directory that was cut off, with its replicas, if one was."""
+    cut = known.cut_off.get(path)
+    if cut is None:
+        return True
+    replicas = {f"{each.topic}-{each.partition}" for each in cut.fact.replicas}
+    id_ = known.log_dirs[path].directory_id if path in known.log_dirs else None
+    return replicas <= local.folders and id_ in (None, local.directory_id)
 
 
 class _Change:

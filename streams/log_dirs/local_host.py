@@ -41,8 +41,7 @@ def read_meta(path: Path) -> MetaProperties:
     Raises:
         OSError: the directory or the file cannot be read.
     """
-    with os.scandir(path) as entries:
-        folders = {each.name for each in entries if each.is_dir()}
+    folders = _folders(path)
     try:
         found = parse(str(path), (path / META).read_bytes())
     except FileNotFoundError:
@@ -55,6 +54,11 @@ def read_meta(path: Path) -> MetaProperties:
     )
 
 
+def _folders(path: Path) -> frozenset[str]:
+    with os.scandir(path) as entries:
+        return frozenset(each.name for each in entries if each.is_dir())
+
+
 def _voters(file: Path) -> tuple[int, ...] | None:
     """Return the voters of a static quorum; only its file has them (FileQuorumStateStore)."""
     try:
@@ -65,10 +69,9 @@ def _voters(file: Path) -> tuple[int, ...] | None:
 
 
 def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
-    """Return whether the path is this broker's log directory, and its directory id. Blocks."""
+    """Return whether the path is this broker's log directory, its id and its folders. Blocks."""
     try:
-        with os.scandir(path) as entries:
-            next(entries, None)
+        folders = _folders(path)
         found = parse(str(path), (path / META).read_bytes())
     except OSError as error:
         return LocalDir(is_own=False, trouble=f"{path}: {error}")
@@ -78,7 +81,7 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
         whose = f"broker {found.node_id} of cluster {found.cluster_id}"
         return LocalDir(is_own=False, trouble=f"{path}: {META} is of {whose}")
     trouble = "; ".join(f"{path}: {each.text}" for each in faults([found]))
-    return LocalDir(is_own=True, directory_id=found.directory_id, trouble=trouble or None)
+    return LocalDir(True, found.directory_id, trouble or None, folders)
 
 
 class LocalReader:

@@ -14,11 +14,13 @@ class LocalDir(NamedTuple):
         is_own: whether it can be listed and its `meta.properties` names that broker and cluster.
         directory_id: 22 characters; None when `meta.properties` has none, or could not be read.
         trouble: why `is_own` is False, or a problem although it is True; a sentence.
+        folders: the names of all folders in it, when `is_own`.
     """
 
     is_own: bool
     directory_id: str | None = None
     trouble: str | None = None
+    folders: frozenset[str] = frozenset()
 
 
 class KnownDir(NamedTuple):

@@ -158,6 +158,36 @@ def test_a_broker_that_is_down_shows_its_local_disks(well: KnownBroker) -> None:
     assert healed.facts == (ReplicasBack(7000, 2, B),)
 
 
+@pytest.mark.parametrize(
+    "instead",
+    [
+        OURS._replace(folders=frozenset()),
+        OURS._replace(folders=frozenset({"t-2", "lost+found"})),
+        OURS._replace(folders=frozenset({"t-2", "t-3.0123-delete"})),
+        OURS._replace(directory_id="AgICAgICAgICAgICAgICAg"),
+        OURS._replace(directory_id=None),
+    ],
+)
+def test_a_disk_without_its_replicas_is_not_back(well: KnownBroker, instead: LocalDir) -> None:
+    """Formatted, restored in part, or after an fsck: the broker would create replicas, empty."""
+    cut = unanswered(well, "refused", inputs(local_dirs=GONE)).known
+    for _ in range(2):
+        found = unanswered(cut, "refused", inputs(local_dirs={A: OURS, B: instead}))
+        assert found.facts == ()
+        assert [each.readable for each in found.disks.log_dirs] == [True, False]
+        cut = found.known
+    back = unanswered(cut, "refused", inputs(7000, local_dirs=HERE))
+    assert back.facts == (ReplicasBack(7000, 2, B),)
+
+
+def test_an_offline_disk_that_lost_its_replicas_is_not_readable(well: KnownBroker) -> None:
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=HERE)).known
+    empty = {A: OURS, B: OURS._replace(folders=frozenset())}
+    found = unanswered(cut, "refused", inputs(local_dirs=empty))
+    assert found.facts == ()
+    assert [each.readable for each in found.disks.log_dirs] == [True, False]
+
+
 def test_a_broker_that_is_down_elsewhere_shows_nothing(well: KnownBroker) -> None:
     found = unanswered(well, "refused", inputs())
     assert found.disks == DisksUnreachable(1000, 2, "refused", ())
@@ -181,7 +211,10 @@ PATHS = st.dictionaries(
     st.sampled_from([A, B, "/c"]),
     st.tuples(st.sampled_from([0, 0, 0, 56, -1]), st.sets(st.integers(0, 3))),
 )
-LOOKS = st.dictionaries(st.sampled_from([A, B, "/c"]), st.sampled_from([OURS, OURS, NOT_OURS]))
+EMPTY = OURS._replace(folders=frozenset({"t-0"}))
+LOOKS = st.dictionaries(
+    st.sampled_from([A, B, "/c"]), st.sampled_from([OURS, OURS, EMPTY, NOT_OURS])
+)
 
 
 def one_place_each(drawn: dict[str, tuple[int, set[int]]]) -> tuple[LogDirAnswer, ...]:

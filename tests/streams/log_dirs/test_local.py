@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from migration.assessment.conditions import parse
+from migration.assessment.finding import Verdict
+from migration.image.summary import Mode, Phase
+from migration.observed.log_dirs import DisksImage, observe
+from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs import local_host
+from streams.log_dirs.compare import Compared, answered, unanswered
 from streams.log_dirs.local_host import LocalReader, is_own_host, read_local
-from streams.log_dirs.remembered import LocalDir
+from streams.log_dirs.remembered import NOTHING, LocalDir
+from tests.migration.assessment.conditions.views import SUMMARY, broker, seen
+from tests.streams.log_dirs.world import inputs, log_dir
 
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 VERSION_0 = "#\n#Sat Nov 21 2026\nversion=0\nbroker.id=2\ncluster.id=c\n"
@@ -61,6 +69,65 @@ def test_the_draft_of_kip_858_is_worth_saying(tmp_path: Path) -> None:
     found = read_local(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
     assert found.is_own
     assert "KIP-858" in str(found.trouble)
+
+
+def test_the_folders_of_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-1").touch()
+    assert read_local(with_meta(tmp_path, VERSION_0), 2, "c").folders == {"t-0"}
+
+
+class Host:
+    """The host of broker 2, which is in migration mode: t-0 is in d0, t-1 in d1."""
+
+    def __init__(self, root: Path) -> None:
+        self.paths = {str(root / f"d{number}"): f"t-{number}" for number in range(2)}
+        for path, folder in self.paths.items():
+            self.make(Path(path))
+            (Path(path) / folder).mkdir()
+        self.known, self.image = NOTHING, DisksImage()
+        self.answers([log_dir(path, number) for number, path in enumerate(self.paths)])
+
+    def make(self, path: Path) -> None:
+        path.mkdir()
+        with_meta(path, VERSION_0)
+
+    def answers(self, answer: list[LogDirAnswer]) -> None:
+        self._take(answered(self.known, answer, inputs(local_dirs=self._read())))
+
+    def is_down(self, *, is_read: bool = True) -> None:
+        local_dirs = self._read() if is_read else {}
+        self._take(unanswered(self.known, "refused", inputs(local_dirs=local_dirs)))
+
+    def restart(self) -> Verdict:
+        halted = broker(2, Mode.MIGRATING, fenced=True)
+        now = seen(broker(1), halted, broker(3), phase=Phase.HYBRID, disks=self._disks())
+        return parse("no_hazard(restart, 2)").judge(now).verdict
+
+    def _disks(self) -> DisksImage:
+        assert SUMMARY.disks is not None
+        return DisksImage(brokers={**SUMMARY.disks.brokers, 2: self.image.brokers[2]})
+
+    def _read(self) -> dict[str, LocalDir]:
+        return {path: read_local(Path(path), 2, "c") for path in self.paths}
+
+    def _take(self, done: Compared) -> None:
+        self.known = done.known
+        for fact in (done.disks, *done.facts):
+            self.image, _ = observe(self.image, fact)
+
+
+def test_a_halted_broker_whose_disk_has_no_replicas_must_not_start(tmp_path: Path) -> None:
+    host, disk, failed = Host(tmp_path), tmp_path / "d1", tmp_path / "failed"
+    disk.rename(failed)
+    host.is_down()
+    assert host.restart() is Verdict.VIOLATED
+    host.make(disk)
+    host.is_down()
+    assert host.restart() is Verdict.VIOLATED
+    (disk / "t-1").mkdir()
+    host.is_down()
+    assert host.restart() is Verdict.SATISFIED
 
 
 def test_which_hosts_are_this_one() -> None:

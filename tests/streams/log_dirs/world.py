@@ -7,7 +7,11 @@ from streams.log_dirs.compare import Hosted, Inputs
 from streams.log_dirs.remembered import KnownPartition, LocalDir
 
 A, B = "/a", "/b"
-OURS = LocalDir(is_own=True, directory_id="uSLaubyUxZGsRKrz8FtoCw")
+OURS = LocalDir(
+    is_own=True,
+    directory_id="uSLaubyUxZGsRKrz8FtoCw",
+    folders=frozenset({"t-0", "t-1", "t-2", "t-3"}),
+)
 NOT_OURS = LocalDir(is_own=False, trouble="no such directory")
 
 
