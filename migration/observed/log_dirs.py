@@ -248,10 +248,11 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
     """Return a directory of a broker that is down, updated with its state on the host.
 
     An offline directory that is readable again has been repaired: a running broker does not use it
-    again, but a restarted broker does.
+    again, but a restarted broker does. One that is not read now may have failed since: it is no
+    longer known to be readable.
     """
     if now is None:
-        return known
+        return known._replace(readable=None) if known.readable else known
     return known._replace(
         readable=now.readable,
         directory_id=now.directory_id if now.readable else known.directory_id,

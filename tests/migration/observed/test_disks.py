@@ -72,6 +72,17 @@ def test_a_look_on_the_host_finds_what_broke_and_what_was_mended() -> None:
     assert kinds == ["disks_answer_again", "log_dir_online /d0"]
 
 
+@pytest.mark.parametrize(("was", "is_now"), [(True, None), (None, None), (False, False)])
+def test_a_directory_that_is_no_longer_read_is_not_known_to_be_readable(
+    *, was: bool | None, is_now: bool | None
+) -> None:
+    image, _ = observed(
+        DisksUnreachable(1, 1, "refused", (log_dir(readable=was),)),
+        DisksUnreachable(2, 1, "refused", ()),
+    )
+    assert image.brokers[1].log_dirs[0].readable is is_now
+
+
 def test_what_a_look_on_the_host_shows_of_an_id_is_what_counts() -> None:
     with_id = log_dir(readable=True)._replace(directory_id="a")
 

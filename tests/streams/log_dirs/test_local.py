@@ -130,6 +130,15 @@ def test_a_halted_broker_whose_disk_has_no_replicas_must_not_start(tmp_path: Pat
     assert host.restart() is Verdict.SATISFIED
 
 
+def test_a_halted_broker_whose_disks_are_no_longer_read_is_unchecked(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    host.is_down()
+    assert host.restart() is Verdict.SATISFIED
+    (tmp_path / "d1").rename(tmp_path / "failed")
+    host.is_down(is_read=False)
+    assert host.restart() is Verdict.VIOLATED
+
+
 def test_which_hosts_are_this_one() -> None:
     assert is_own_host("127.0.0.1")
     assert is_own_host("localhost")
