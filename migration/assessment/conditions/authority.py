@@ -296,10 +296,10 @@ def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
         disks = summary.disks.brokers.get(id_) if summary.disks else None
         if disks is None or not (disks.answered_ms or disks.log_dirs):
             yield f"broker {id_} has not described its log directories yet"
-        elif _is_down_while_pending(broker_of(view, id_), disks):
+        elif _may_start_without(view, broker_of(view, id_), disks):
             yield (
-                f"whether the log directories of broker {id_} are readable: it is down with"
-                f" replicas that have no known directory ({disks.unreachable})"
+                f"whether the log directories of broker {id_} are readable: it is down"
+                f" ({disks.unreachable}), and may lose replicas at its next start"
             )
         for log_dir in disks.log_dirs if disks is not None else ():
             if is_undescribed(log_dir):
@@ -326,12 +326,15 @@ def undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
                 yield f"broker {broker}: {each.path} has error code {each.error}"
 
 
-def _is_down_while_pending(broker: BrokerSummary | None, disks: BrokerDisks) -> bool:
-    """Return whether a broker in KRaft mode may lose replicas at its next start (H2, H3).
+def _may_start_without(view: View, broker: BrokerSummary | None, disks: BrokerDisks) -> bool:
+    """Return whether a broker is down whose next start may lose replicas (H1, H2, H3).
 
-    In migration mode it is a hazard of its own: a failed directory halts such a broker.
+    In KRaft mode it loses those that have no known directory; in a rollback it starts in migration
+    mode. One that was in migration mode is a hazard of its own: a failed directory halts it.
     """
-    if broker is None or broker.mode is not Mode.KRAFT or not broker.pending:
+    mode = Mode.ZOOKEEPER if broker is None else broker.mode
+    pending = 0 if broker is None else broker.pending
+    if mode is Mode.MIGRATING or (mode is Mode.KRAFT and not (pending or view.rolls_back)):
         return False
     return disks.unreachable is not None and any(each.readable is None for each in disks.log_dirs)
 

@@ -21,7 +21,9 @@ from migration.assessment.conditions import (
     verdict_of,
 )
 from migration.assessment.conditions.authority import is_hazard_over
+from migration.assessment.currency import CURRENT
 from migration.assessment.data_source import FOLLOWED
+from migration.assessment.hazards import hazards
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
@@ -36,6 +38,7 @@ from tests.migration.assessment.conditions.views import (
     STALL_MS,
     SUMMARY,
     UNREAD,
+    ZOOKEEPER_TIME,
     all_disks,
     broker,
     controller,
@@ -103,6 +106,7 @@ FENCED = broker(3, fenced=True)
 DOUBTFUL = directory("/d1", error=41)
 DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
+WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
 TOLD = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
 BEHIND = replace(TOLD, under_replicated=4, missing={3: 4})
 MOVING = replace(TOLD, reassigning=1)
@@ -124,6 +128,14 @@ OVERTAKEN = zookeeper(
     versions={CONTROLLER: (0, 88), CONTROLLER_EPOCH: (4, 99)},
 )
 """Somebody wrote /controller_epoch after the controller took over; /migration goes on."""
+
+
+def rolling_back(**changes: object) -> View:
+    """A rollback, in which broker 1 is in migration mode again, and 2 and 3 are not yet."""
+    brokers = (broker(1, Mode.MIGRATING, reverted=True), *BROKERS[1:])
+    now = seen(*brokers, phase=Phase.HYBRID, **changes)
+    found = hazards(now.summary, NOW, CURRENT, rolls_back=True)
+    return replace(now, rolls_back=True, hazards=found)
 
 
 def limited(*limits: str) -> SourceStatus:
@@ -468,6 +480,13 @@ CASES = (
     Case("no_hazard(restart, 1)", SATISFIED, seen(*BROKERS[:2], HELD, disks=DOWN)),
     Case("no_hazard(restart, 3)", SATISFIED, seen(disks=DOWN)),
     Case("no_hazard(restart, 3)", SATISFIED, seen(*BROKERS[:2], HELD, disks=DOWN_AND_READ)),
+    Case("no_hazard(restart, 3)", UNKNOWN, rolling_back(disks=DOWN)),
+    Case("no_hazard(restart, 1)", SATISFIED, rolling_back(disks=DOWN)),
+    Case("no_hazard(restart, 3)", SATISFIED, rolling_back(disks=DOWN_AND_READ)),
+    Case("no_hazard(restart, 3)", UNKNOWN, in_zookeeper_time(disks=DOWN)),
+    Case("no_hazard(restart, 3)", UNKNOWN, in_zookeeper_time(brokers=WITHOUT_3, disks=DOWN)),
+    Case("no_hazard(restart, 1)", SATISFIED, in_zookeeper_time(disks=DOWN)),
+    Case("no_hazard(restart, 3)", SATISFIED, in_zookeeper_time(disks=DOWN_AND_READ)),
     Case("no_hazard(restart, 3)", UNKNOWN, missed(60_000, disks=DOWN)),
     Case("no_hazard(restart, 1)", SATISFIED, missed(60_000, disks=DOWN)),
     Case("no_hazard(migrate)", UNKNOWN, seen(zookeeper=NOT_READ)),
