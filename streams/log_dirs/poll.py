@@ -254,7 +254,7 @@ def _check_address(view: ClusterView, broker: int, address: BrokerAddress) -> No
     """
     at = address._replace(id=-1)
     others = sorted(id_ for id_, each in view.brokers.items() if each._replace(id=-1) == at)
-    if others and broker not in view.brokers:
+    if others and broker not in others:
         raise ConnectionFailed(
             f"METADATA lists its address {address.host}:{address.port} for broker {others[0]}"
         )

@@ -198,11 +198,12 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
         asker.discover()
 
 
+@pytest.mark.parametrize("moved", [{}, {1: BrokerAddress(1, "b9.invalid", 9092)}], ids=str)
 def test_a_broker_whose_address_another_one_has_taken_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch, scripted: Scripted
+    monkeypatch: pytest.MonkeyPatch, scripted: Scripted, moved: dict[int, BrokerAddress]
 ) -> None:
     monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
-    taken = ClusterView("c", {4: BrokerAddress(4, "b1.invalid", 9092)}, {}, {})
+    taken = ClusterView("c", {**moved, 4: BrokerAddress(4, "b1.invalid", 9092)}, {}, {})
     monkeypatch.setattr(Scripted, "metadata", lambda _: taken)
     asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
     for view in (taken, None):
