@@ -53,12 +53,16 @@ class Compared(Counts):
             as the shards name them.
         unnamed: the number of the others, by place: a difference without a subject.
         identities: for the disks.
+        unclear: broker and path of each directory that has replicas with an assigned directory, and
+            whose own id is not known: its replicas are equally many of two ids, or another path of
+            the broker has the same id. Whether its replicas are misplaced is unknown.
     """
 
     at_ms: int | None = None
     misplaced: frozenset[Difference] = frozenset()
     unnamed: tuple[tuple[Difference, int], ...] = ()
     identities: tuple[Identity, ...] = ()
+    unclear: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,16 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         misplaced=misplaced,
         unnamed=tuple(sorted((each, count) for each, count in unnamed.items() if count)),
         identities=identities,
+        unclear=tuple(sorted(_unclear(placed, identities))),
     )
+
+
+def _unclear(placed: Iterable[Placed], identities: Iterable[Identity]) -> set[tuple[int, str]]:
+    paths: dict[tuple[int, str], list[str]] = {}
+    for one in identities:
+        paths.setdefault((one.broker, one.directory), []).append(one.path)
+    known = {(broker, of[0]) for (broker, _), of in paths.items() if len(of) == 1}
+    return {(e.broker, e.path) for e in placed if not is_reserved(e.directory)} - known
 
 
 def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...]:

@@ -40,6 +40,10 @@ def _disks_agree(view: View) -> Finding:
     described = view.summary.disks.brokers if view.summary.disks is not None else {}
     members = sorted(member_brokers(view.summary))
     unseen = [line for each in members for line in _not_read(each, described.get(each))]
+    unseen += [
+        f"broker {each}: the directory id of {path} is not known: several ids or paths match"
+        for each, path in places.unclear
+    ]
     if unseen:
         return unknown(unseen[0], *unseen)
     since_ms = (places.at_ms or 0) - _ANSWER_MS
@@ -59,6 +63,9 @@ def _not_read(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
     for each in disks.log_dirs if disks is not None else ():
         if is_bad(each):
             yield f"broker {broker}: {each.path} is not readable, so its logs are not compared"
+    described = {each.path for each in disks.log_dirs} if disks is not None else set()
+    for path in sorted(disks.cut_off.keys() - described) if disks is not None else ():
+        yield f"broker {broker}: {path} has replicas, but the broker does not report it any more"
 
 
 def _equal(view: View, compared: Compared, what: str) -> Finding:

@@ -388,6 +388,24 @@ def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
     assert replace(state.last, identities=()).lasting == {"misplaced": 1}
 
 
+@pytest.mark.parametrize(
+    ("placements", "disks", "unclear"),
+    [
+        ([placed("/a", A, 10), placed("/b", B, 1)], DisksImage(), ()),
+        ([placed("/a", A, 10), placed("/b", A, 1)], DisksImage(), ("/a", "/b")),
+        ([placed("/a", A, 10), placed("/b", A, 1), placed("/b", B, 1)], DisksImage(), ("/b",)),
+        ([placed("/a", A, 10), placed("/b", A, 1)], known_disks("/b", to_text(B)), ()),
+        ([placed("/a", A, 1), placed("/b", DirectoryId(bytes(16)), 1)], DisksImage(), ()),
+    ],
+)
+def test_whose_directory_id_is_not_clear(
+    placements: list[Placed], disks: DisksImage, unclear: tuple[str, ...]
+) -> None:
+    """KIP-858, "meta.properties": each directory of a broker has an id of its own."""
+    state, _ = take(Comparing(), [(0, part(1, *placements))], 1, Source.LOG_DIRS, disks)
+    assert state.last.unclear == tuple((1, path) for path in unclear)
+
+
 def test_misplaced_replicas_are_counted_exactly_although_few_are_named() -> None:
     """Each shard names at most 20 of one place; a broker that does not answer keeps its own."""
     disks = known_disks("/a", to_text(A))

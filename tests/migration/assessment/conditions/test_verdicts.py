@@ -27,6 +27,7 @@ from migration.assessment.hazards import hazards
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
 from migration.observed.jmx import JmxImage
+from migration.observed.log_dirs import CutOff
 from migration.observed.source_status import SourceStatus
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from tests.migration.assessment.conditions.views import (
@@ -96,7 +97,9 @@ READ = (
 )
 DOWN_AND_READ = all_disks(disks(1), disks(2), disks(3, *READ, unreachable="refused"))
 NOT_READ = zookeeper(migration=migration(), unreadable={MIGRATION: "its content is not JSON"})
+CUT_OFF = CutOff(since_ms=NOW, replicas=3, sole=0, bytes=30, named=())
 FAILED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), directory("/d2", error=56)))
+VANISHED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), cut_off={"/d2": CUT_OFF}))
 SILENT = all_disks(disks(1), disks(2), disks(3, unreachable="it does not answer"))
 NEVER = all_disks(disks(1), disks(2), disks(3, unreachable="refused", answered_ms=None))
 MOVES = all_disks(disks(1), disks(2), moves(3))
@@ -458,7 +461,10 @@ CASES = (
     Case("disks_agree", UNKNOWN, seen(disks=NEVER)),
     Case("disks_agree", UNKNOWN, seen(disks=UNDESCRIBED)),
     Case("disks_agree", UNKNOWN, seen(disks=FAILED)),
+    Case("disks_agree", UNKNOWN, seen(disks=VANISHED)),
     Case("disks_agree", UNKNOWN, seen(disks=all_disks(disks(1), disks(2)))),
+    Case("disks_agree", UNKNOWN, seen(places=replace(COMPARED, unclear=((3, "/d2"),)))),
+    Case("disks_agree", VIOLATED, seen(places=replace(DIFFERENT, unclear=((3, "/d2"),)))),
     Case("disks_agree", WAITING, seen(places=replace(COMPARED, brokers=(1, 2)))),
     Case("disks_agree", WAITING, seen(*BROKERS[:2], broker(3, registered_ms=NOW - 10_000))),
     Case("disks_agree", WAITING, seen(*BROKERS[:2], broker(3, registered_ms=NOW - 39_000))),
