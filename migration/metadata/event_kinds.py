@@ -263,7 +263,17 @@ class EventKind(enum.StrEnum):
     REPLICAS_GIVEN_UP = (
         "replicas_given_up",
         "bad",
-        "broker {broker} runs without {path} and created its replicas again, empty",
+        "broker {broker} created the replicas of {path} again, empty, in its other directories",
+    )
+    REPLICAS_NOT_BACK = (
+        "replicas_not_back",
+        "bad",
+        "broker {broker} uses {path} again, without some of the replicas that were in it",
+    )
+    REPLICAS_NOT_HOSTED = (
+        "replicas_not_hosted",
+        "notable",
+        "broker {broker} no longer hosts the replicas that were in {path}",
     )
     REPLICAS_REACHABLE_AGAIN = (
         "replicas_reachable_again",

@@ -6,6 +6,7 @@ clock, in ms since the epoch; every other time is the cluster's, unless stated. 
 tuples of plain values, so that a journal can store them.
 """
 
+import enum
 from typing import NamedTuple, TypeAlias
 
 from migration.observed.topic_facts import ZkConfigSeen, ZkTopicFact
@@ -182,12 +183,30 @@ class ReplicasCutOff(NamedTuple):
     replicas: tuple[ReplicaSeen, ...]
 
 
+class CutOffEnd(enum.StrEnum):
+    """Why replicas are no longer cut off."""
+
+    READABLE = "readable"
+    """The directory is readable, and has its replicas."""
+    EMPTY = "empty"
+    """The directory is in use without some of them, and the broker has these nowhere else."""
+    RECREATED = "recreated"
+    """The broker created some of them again, in its other directories."""
+    NOT_HOSTED = "not_hosted"
+    """They moved to other brokers, or were deleted."""
+
+
 class ReplicasBack(NamedTuple):
-    """A cut-off directory is readable again, or its broker runs without it."""
+    """The replicas of a directory are no longer cut off.
+
+    Attributes:
+        why: None: an earlier release recorded the fact, without the reason.
+    """
 
     seen_ms: int
     broker: int
     path: str
+    why: CutOffEnd | None = None
 
 
 class OffsetsFell(NamedTuple):

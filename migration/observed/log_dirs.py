@@ -11,6 +11,7 @@ from typing import Final
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import (
+    CutOffEnd,
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -42,6 +43,12 @@ NO_LAG: Final = -1
 """The lag of a future replica whose current replica is not online."""
 NAMED_MAX: Final = 200
 """The number of a directory's replicas that are stored by name; all are counted."""
+_ENDS: Final = {
+    CutOffEnd.READABLE: EventKind.REPLICAS_REACHABLE_AGAIN,
+    CutOffEnd.EMPTY: EventKind.REPLICAS_NOT_BACK,
+    CutOffEnd.RECREATED: EventKind.REPLICAS_GIVEN_UP,
+    CutOffEnd.NOT_HOSTED: EventKind.REPLICAS_NOT_HOSTED,
+}
 _TOLD_MAX: Final = 20
 _STUCK_POLLS: Final = 3
 _STUCK_MS: Final = 15_000
@@ -306,10 +313,11 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollecto
 def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) -> BrokerDisks:
     if fact.path not in before.cut_off:
         return before
-    # A broker that runs without the directory has recreated its replicas in the others.
-    given_up = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
-    kind = EventKind.REPLICAS_GIVEN_UP if given_up else EventKind.REPLICAS_REACHABLE_AGAIN
-    collected.add(kind, fact.broker, path=fact.path)
+    why = fact.why
+    if why is None:
+        is_offline = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
+        why = CutOffEnd.RECREATED if is_offline else CutOffEnd.READABLE
+    collected.add(_ENDS[why], fact.broker, path=fact.path)
     left = {path: each for path, each in before.cut_off.items() if path != fact.path}
     return replace(before, cut_off=left)
 

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from migration.observed.facts import (
+    CutOffEnd,
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -104,19 +105,18 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
     change = _Change(known, inputs)
     good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
     offline = {each.path for each in answer if each.error == KAFKA_STORAGE_ERROR}
+    here = {place for each in answer if each.path in good for place in _current(each)}
     seen = []
     for each in answer:
         change.describe(each, good=each.path in good)
         seen.append(change.shown(each.path, each.replicas))
         if each.path in good:
-            change.restore(each.path)
+            change.restore(each.path, change.why_over(each, here))
         elif each.error == 0 or (each.path in offline and not change.is_unseen(each.path)):
             replicas = each.replicas if each.error == 0 else change.replicas(each.path)
             change.cut(each.path, replicas)
     for path in known.log_dirs.keys() - {each.path for each in answer} if answer else ():
         change.cut(path, change.replicas(path))
-    present = [r for each in answer if each.path in good for r in each.replicas if not r.future]
-    here = {(each.topic, each.partition) for each in present}
     if all(each.error == 0 or each.path in offline for each in answer):
         change.infer(offline, here)
     change.settle(here)
@@ -145,7 +145,7 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
         if not readable:
             change.cut(path, change.replicas(path))
         elif change.was_unreadable(path):
-            change.restore(path)
+            change.restore(path, CutOffEnd.READABLE)
         seen.append(change.shown(path, change.replicas(path)))
     change.settle(())
     return change.result(DisksUnreachable(inputs.now_ms, inputs.broker, why, tuple(seen)))
@@ -251,7 +251,7 @@ class _Change:
         missing: set[TopicPartition] = set()
         for several in self._cut_off.keys() - self._log_dirs.keys() - {name}:
             missing.update(map(_place, self._cut_off.pop(several).fact.replicas))
-            self._facts.append(self._back(several))
+            self._facts.append(self._back(several, CutOffEnd.READABLE))
         if not unseen_now or name in self._cut_off:
             return
         reported = {_place(r) for cut in self._cut_off.values() for r in cut.fact.replicas}
@@ -264,10 +264,28 @@ class _Change:
         )
         self.cut(name, [ReplicaPlace(*each, 0, 0, False) for each in missing - {*here} - reported])
 
-    def restore(self, path: str) -> None:
+    def why_over(self, answer: LogDirAnswer, here: Collection[TopicPartition]) -> CutOffEnd:
+        """Return why the replicas of a directory that answers without error are not cut off.
+
+        `here`: the replicas in all such directories. An inferred replica, which has no size, may
+        never have been in it.
+        """
+        cut, there = self._cut_off.get(answer.path), _current(answer)
+        if cut is None or not cut.fact.replicas:
+            return CutOffEnd.READABLE
+        gone = self._not_hosted(cut.fact)
+        absent = [each for each in cut.fact.replicas if _place(each) not in there | gone]
+        if any(each.bytes and _place(each) not in here for each in absent):
+            return CutOffEnd.EMPTY
+        if any(_place(each) in here for each in absent):
+            return CutOffEnd.RECREATED
+        are_gone = gone - there >= {*map(_place, cut.fact.replicas)}
+        return CutOffEnd.NOT_HOSTED if are_gone else CutOffEnd.READABLE
+
+    def restore(self, path: str, why: CutOffEnd) -> None:
         if self._cut_off.pop(path, None) is not None:
             self._log_dirs[path] = self._known(path)._replace(error=0)
-            self._facts.append(self._back(path))
+            self._facts.append(self._back(path, why))
 
     def settle(self, elsewhere: Collection[TopicPartition]) -> None:
         """Drop replicas that are no longer cut off, and add facts for changes of the others."""
@@ -280,7 +298,9 @@ class _Change:
                 if path in self._log_dirs:
                     self._log_dirs[path] = self._known(path)._replace(replicas=())
                 if before is not None:
-                    self._facts.append(self._back(path))
+                    is_here = any(_place(each) in elsewhere for each in cut.fact.replicas)
+                    why = CutOffEnd.RECREATED if is_here else CutOffEnd.NOT_HOSTED
+                    self._facts.append(self._back(path, why))
             elif before is None or left != cut.fact.replicas:
                 fact = cut.fact._replace(seen_ms=self._inputs.now_ms, replicas=left)
                 self._cut_off[path] = cut._replace(fact=fact)
@@ -294,15 +314,19 @@ class _Change:
     def _known(self, path: str) -> KnownDir:
         return self._log_dirs.get(path, _NEVER)
 
-    def _back(self, path: str) -> ReplicasBack:
-        return ReplicasBack(self._inputs.now_ms, self._inputs.broker, path)
+    def _back(self, path: str, why: CutOffEnd) -> ReplicasBack:
+        return ReplicasBack(self._inputs.now_ms, self._inputs.broker, path, why)
 
     def _not_hosted(self, fact: ReplicasCutOff) -> set[TopicPartition]:
-        """Return partitions deleted or moved to other brokers, by a view recent enough to know."""
+        """Return partitions deleted or moved to other brokers, by a view recent enough to know.
+
+        A topic that no METADATA listed may be one that the principal is not allowed to describe.
+        """
         hosted = self._inputs.hosted
         if hosted is None or hosted.as_of_ms - fact.seen_ms < _VIEW_OLD_MS_MAX:
             return set()
-        keys = map(_place, fact.replicas)
+        listed = self._inputs.partitions
+        keys = {_place(e) for e in fact.replicas if e.replicas or _place(e) in listed}
         return {key for key in keys if self._inputs.broker not in hosted.replicas.get(key, ())}
 
     def _fact(self, path: str, replicas: Sequence[ReplicaPlace]) -> ReplicasCutOff:
@@ -316,6 +340,10 @@ class _Change:
         return ReplicasCutOff(
             self._inputs.now_ms, self._inputs.broker, path, tuple(sorted(seen, key=_place))
         )
+
+
+def _current(answer: LogDirAnswer) -> set[TopicPartition]:
+    return {(each.topic, each.partition) for each in answer.replicas if not each.future}
 
 
 def _place(replica: ReplicaSeen) -> TopicPartition:

@@ -3,6 +3,7 @@
 import pytest
 
 from migration.observed.facts import (
+    CutOffEnd,
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -108,7 +109,25 @@ def test_what_was_cut_off_is_counted_and_the_sole_replicas_come_first() -> None:
     assert cut_off.sole_names() == tuple(f"t-{number}" for number in range(0, many, 2))
 
 
-def test_whether_it_came_back_or_was_given_up() -> None:
+@pytest.mark.parametrize(
+    ("why", "kind"),
+    [
+        (CutOffEnd.READABLE, "replicas_reachable_again"),
+        (CutOffEnd.EMPTY, "replicas_not_back"),
+        (CutOffEnd.RECREATED, "replicas_given_up"),
+        (CutOffEnd.NOT_HOSTED, "replicas_not_hosted"),
+    ],
+)
+@pytest.mark.parametrize("error", [0, 56])
+def test_why_replicas_are_no_longer_cut_off(why: CutOffEnd, kind: str, error: int) -> None:
+    cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
+    back = ReplicasBack(7, 1, "/d0", why)
+    image, kinds = observed(cut_off, DisksSeen(6, 1, (log_dir(error=error),)), back)
+    assert kinds[-1] == f"{kind} /d0"
+    assert image.brokers[1].cut_off == {}
+
+
+def test_what_an_earlier_release_recorded_without_a_reason() -> None:
     cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
     back = ReplicasBack(7, 1, "/d0")
     image, kinds = observed(cut_off, DisksSeen(6, 1, (log_dir(),)), back)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import (
+    CutOffEnd,
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -117,7 +118,7 @@ def test_another_error_changes_nothing(well: KnownBroker) -> None:
 def test_answering_well_again_brings_it_back(well: KnownBroker) -> None:
     cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs()).known
     found = answered(cut, [log_dir(A, 0, 1), log_dir(B, 2, 3)], inputs(4000))
-    assert found.facts == (ReplicasBack(4000, 2, B),)
+    assert found.facts == (ReplicasBack(4000, 2, B, CutOffEnd.READABLE),)
     assert not found.known.cut_off
 
 
@@ -126,7 +127,7 @@ def test_replicas_seen_elsewhere_are_cut_off_no_more(well: KnownBroker) -> None:
     one = answered(cut, [log_dir(A, 0, 1, 2), OFFLINE], inputs())
     assert partitions_of(one.facts) == [[3]]
     both = answered(one.known, [log_dir(A, 0, 1, 2, 3), OFFLINE], inputs(5000))
-    assert both.facts == (ReplicasBack(5000, 2, B),)
+    assert both.facts == (ReplicasBack(5000, 2, B, CutOffEnd.RECREATED),)
     assert answered(both.known, [log_dir(A, 0, 1), OFFLINE], inputs()).facts == ()
 
 
@@ -136,16 +137,58 @@ def test_a_future_replica_is_no_replica_seen_elsewhere(well: KnownBroker) -> Non
     assert partitions_of(found.facts) == [[2, 3]]
 
 
+LISTED = {("t", each): KnownPartition(2) for each in range(4)}
+
+
 def test_replicas_moved_to_other_brokers_are_dropped_by_a_late_view_only(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), OFFLINE]
-    cut = answered(well, answer, inputs(1000)).known
+    cut = answered(well, answer, inputs(1000, partitions=LISTED)).known
     early = Hosted({("t", 2): (1,)}, as_of_ms=2000)
     assert answered(cut, answer, inputs(3000, hosted=early)).facts == ()
     late = Hosted({("t", 2): (1,), ("t", 3): (2,)}, as_of_ms=60_000)
     assert partitions_of(answered(cut, answer, inputs(61_000, hosted=late)).facts) == [[3]]
     deleted = Hosted({}, as_of_ms=60_000)
     found = answered(cut, answer, inputs(61_000, hosted=deleted))
-    assert found.facts == (ReplicasBack(61_000, 2, B),)
+    assert found.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.NOT_HOSTED),)
+
+
+def test_a_topic_that_was_never_listed_is_not_deleted(well: KnownBroker) -> None:
+    """METADATA leaves out topics that the principal may not describe; DescribeLogDirs does not."""
+    answer = [log_dir(A, 0, 1), OFFLINE]
+    cut = answered(well, answer, inputs(1000)).known
+    hosted = Hosted({}, as_of_ms=60_000)
+    assert answered(cut, answer, inputs(61_000, hosted=hosted)).facts == ()
+    found = answered(cut, answer, inputs(61_000, hosted=hosted, partitions=LISTED))
+    assert found.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.NOT_HOSTED),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ([log_dir(A, 0, 1), log_dir(B, 2, 3)], CutOffEnd.READABLE),
+        ([log_dir(A, 0, 1), log_dir(B)], CutOffEnd.EMPTY),
+        ([log_dir(A, 0, 1), log_dir(B, 2)], CutOffEnd.EMPTY),
+        ([log_dir(A, 0, 1), log_dir(B, futures=[2, 3])], CutOffEnd.EMPTY),
+        ([log_dir(A, 0, 1, 3), log_dir(B, 2)], CutOffEnd.RECREATED),
+    ],
+)
+def test_why_replicas_are_cut_off_no_more(
+    well: KnownBroker, answer: list[LogDirAnswer], why: CutOffEnd
+) -> None:
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs()).known
+    assert answered(cut, answer, inputs(4000)).facts == (ReplicasBack(4000, 2, B, why),)
+
+
+@pytest.mark.parametrize(
+    ("left", "why"), [((2,), CutOffEnd.READABLE), ((), CutOffEnd.NOT_HOSTED)], ids=str
+)
+def test_deleted_replicas_are_not_missing_in_a_directory_that_is_back(
+    well: KnownBroker, left: tuple[int, ...], why: CutOffEnd
+) -> None:
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(1000, partitions=LISTED)).known
+    hosted = Hosted({("t", each): (2,) for each in left}, as_of_ms=60_000)
+    found = answered(cut, [log_dir(A, 0, 1), log_dir(B, *left)], inputs(61_000, hosted=hosted))
+    assert found.facts == (ReplicasBack(61_000, 2, B, why),)
 
 
 def test_a_broker_that_is_down_shows_its_local_disks(well: KnownBroker) -> None:
@@ -155,7 +198,7 @@ def test_a_broker_that_is_down_shows_its_local_disks(well: KnownBroker) -> None:
     assert [each.directory_id for each in found.disks.log_dirs] == [OURS.directory_id] * 2
     assert partitions_of(found.facts) == [[2, 3]]
     healed = unanswered(found.known, "refused", inputs(7000, local_dirs=HERE))
-    assert healed.facts == (ReplicasBack(7000, 2, B),)
+    assert healed.facts == (ReplicasBack(7000, 2, B, CutOffEnd.READABLE),)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +220,7 @@ def test_a_disk_without_its_replicas_is_not_back(well: KnownBroker, instead: Loc
         assert [each.readable for each in found.disks.log_dirs] == [True, False]
         cut = found.known
     back = unanswered(cut, "refused", inputs(7000, local_dirs=HERE))
-    assert back.facts == (ReplicasBack(7000, 2, B),)
+    assert back.facts == (ReplicasBack(7000, 2, B, CutOffEnd.READABLE),)
 
 
 def test_an_offline_disk_that_lost_its_replicas_is_not_readable(well: KnownBroker) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observed.facts import DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
+from migration.observed.facts import CutOffEnd, DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
 from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Compared, Hosted, Inputs, answered, unanswered
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
@@ -79,7 +79,7 @@ def test_it_is_back_when_the_directory_answers_well() -> None:
     cut = look(NOTHING, log_dir(A, 0, 1), OFFLINE_B).known
     assert unanswered(cut, "refused", inputs()).facts == ()
     found = look(cut, log_dir(A, 0, 1), log_dir(B, 2), now_ms=4000)
-    assert found.facts == (ReplicasBack(4000, 2, B),)
+    assert found.facts == (ReplicasBack(4000, 2, B, CutOffEnd.READABLE),)
 
 
 def test_replicas_seen_elsewhere_are_cut_off_no_more() -> None:
@@ -96,16 +96,16 @@ def test_of_several_directories_it_is_not_said_which_one() -> None:
 def test_one_of_several_mended_leaves_the_rest_to_the_other() -> None:
     first = look(NOTHING, log_dir(A, 0), OFFLINE_B, OFFLINE_C).known
     found = look(first, log_dir(A, 0), log_dir(B, 1), OFFLINE_C, now_ms=4000)
-    assert found.facts[0] == ReplicasBack(4000, 2, B_OR_C)
+    assert found.facts[0] == ReplicasBack(4000, 2, B_OR_C, CutOffEnd.READABLE)
     assert cut_off(found.facts) == {C: [2, 3]}
     both = look(found.known, log_dir(A, 0), log_dir(B, 1), log_dir(C, 2), now_ms=5000)
-    assert both.facts == (ReplicasBack(5000, 2, C),)
+    assert both.facts == (ReplicasBack(5000, 2, C, CutOffEnd.READABLE),)
 
 
 def test_all_of_several_mended_leaves_nothing() -> None:
     first = look(NOTHING, log_dir(A, 0), OFFLINE_B, OFFLINE_C).known
     found = look(first, log_dir(A, 0), log_dir(B, 1), log_dir(C, 2), now_ms=4000)
-    assert found.facts == (ReplicasBack(4000, 2, B_OR_C),)
+    assert found.facts == (ReplicasBack(4000, 2, B_OR_C, CutOffEnd.READABLE),)
     assert not found.known.cut_off
 
 

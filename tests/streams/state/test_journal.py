@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.observed.facts import (
+    CutOffEnd,
     DisksSeen,
     DisksUnreachable,
     FactQuarantined,
@@ -84,7 +86,7 @@ FACTS: st.SearchStrategy[Observation] = st.one_of(
     st.builds(DisksSeen, _MS, st.integers(0, 2), _LOG_DIRS, st.none() | _MS),
     st.builds(DisksUnreachable, _MS, st.integers(0, 2), _TEXT, _LOG_DIRS),
     st.builds(ReplicasCutOff, _MS, st.integers(0, 2), _TEXT, _REPLICAS),
-    st.builds(ReplicasBack, _MS, st.integers(0, 2), _TEXT),
+    st.builds(ReplicasBack, _MS, st.integers(0, 2), _TEXT, st.none() | st.sampled_from(CutOffEnd)),
     st.builds(OffsetsFell, _MS, _TEXT, *[st.integers(0, 9)] * 6),
     st.builds(JmxNodes, _MS, st.lists(st.integers(0, 3)).map(tuple)),
     st.builds(JmxSeen, _MS, st.integers(0, 2), _TEXT, _MS, _NUMBERS),
@@ -129,6 +131,11 @@ OF_A_SHARD = st.builds(
 @given(FACTS | OF_A_SHARD)
 def test_a_fact_comes_back_as_it_was(fact: Observation) -> None:
     assert unpack(pack(fact)) == fact
+
+
+def test_a_fact_of_an_earlier_release_has_no_reason() -> None:
+    stored = msgpack.packb(("ReplicasBack", (7, 2, "/d1")))
+    assert unpack(stored) == ReplicasBack(7, 2, "/d1", None)
 
 
 @settings(deadline=None)  # it writes files, as the next
