@@ -78,11 +78,11 @@ class StepFence:
     def _running(self, execution: ExecutionState, *, has_zookeeper: bool) -> RunningStep | None:
         """Return the recorded step.
 
-        While ZooKeeper is no longer used and not connected, one of another orchestrator counts
-        until an operator decides that it has ended.
+        While the record cannot be read (ZooKeeper is not connected, or the lock does not use it),
+        one of another orchestrator counts until an operator decides that it has ended.
         """
         step = self._lock.running(has_zookeeper=has_zookeeper)
-        unseen = execution.elsewhere if step is None and not has_zookeeper else None
+        unseen = execution.elsewhere if step is None else None
         return step if unseen is None or self._lock.is_readable else unseen
 
     def _has_ended(self, step: RunningStep, execution: ExecutionState) -> bool:

@@ -112,7 +112,7 @@ class ClusterLock:
     @property
     def is_readable(self) -> bool:
         """Whether the record of a step, or its absence, can be read now."""
-        return self._zookeeper is None or self._zookeeper.connected
+        return self._zookeeper is not None and self._zookeeper.connected
 
     def end(self, step: RunningStep) -> bool:
         """Remove the record of a step that has ended; return whether it is gone."""

@@ -8,6 +8,7 @@ import pytest
 
 from migration.image.summary import Phase
 from orchestrator.audit import AuditLog
+from orchestrator.audit.execution import entries
 from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
 from orchestrator.errors import LockError, LockHeld
@@ -18,7 +19,7 @@ from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
 from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.execution.moves import Orchestrating
 from orchestrator.process.owner import Owner
-from tests.orchestrator.execution.test_executor import ELSEWHERE
+from tests.orchestrator.execution.test_executor import ANNA, ELSEWHERE, Night, at_finalize
 from tests.scenes.night import cluster, kraft
 from tests.support.fake_store import FakeStore
 
@@ -120,3 +121,21 @@ def test_the_lock_that_cannot_be_taken_is_named_with_its_cluster(
         Conductor(config, log, execute=False)
     assert str(caught.value).startswith("west: ")
     assert "no ZooKeeper reachable" in str(caught.value)
+
+
+@pytest.mark.parametrize("phase", [Phase.FINALIZED, Phase.DUAL_WRITE])
+def test_a_restart_without_the_shared_lock_does_not_end_a_step_elsewhere(
+    tmp_path: Path, phase: Phase
+) -> None:
+    """In a finalized migration, or without hooks, ZooKeeper is not read: the step may still run."""
+    night = Night(tmp_path, by_hand=True)
+    at_finalize(night)
+    night.outside.recorded = ELSEWHERE
+    night.settle()
+    night.phase, night.lock = phase, ClusterLock(_Local(), None)
+    night.take_up()
+    assert ELSEWHERE.end_command in night.settle().holds[0]
+    assert "step_elsewhere_ended" not in night.kinds()
+    night.say(entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing"))
+    assert "was begun by another orchestrator" not in str(night.settle().holds)
+    night.log.close()

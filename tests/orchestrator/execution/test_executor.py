@@ -204,6 +204,7 @@ class Night:
         self.log = AuditLog.open(folder / "audit.db")
         self.trail = ExecutionTrail(self.log, "prod")
         self.outside = Outside(folder)
+        self.lock: ClusterLock = self.outside
         self.by_hand = by_hand
         self.facts = facts or Fresh()
         self.external: Mapping[str, Finding] = {}
@@ -238,7 +239,7 @@ class Night:
                 entry=ClusterEntry(name="prod"),
                 make_hook=None if self.by_hand else self.outside.hook,
                 runs=self.outside,
-                lock=self.outside,
+                lock=self.lock,
                 home=HOME,
                 environment={"KRAFTGATE_CLUSTER": "prod"},
                 record=tell,
