@@ -17,13 +17,16 @@ from migration.assessment.conditions import (
     DataSource,
     Finding,
     QuorumSeen,
+    SettingsSeen,
     Verdict,
     View,
 )
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import hazards
+from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase
-from migration.observed.znode_codec import ZkController
+from migration.observed.log_dirs import DisksImage
+from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
@@ -34,6 +37,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.sentences import sentence
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError
+from orchestrator.execution.approvals import basis
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
@@ -46,7 +50,7 @@ from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.probes.poller import Poller
-from orchestrator.runbook.load import parse
+from orchestrator.runbook.load import parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
 from tests.orchestrator.execution.running import until
@@ -1073,3 +1077,89 @@ def test_a_new_execution_waits_for_processes_of_a_hook_of_unknown_end(night: Nig
     night.outside.now = replace(left, still_running=())
     night.settle()
     assert [argv[:3] for _, argv, _ in night.outside.started][1:] == [("do", "enter-kraft", "1")]
+
+
+class Bundled(Night):
+    """The bundled runbook in a rollback, by hand; ZooKeeper was last written 10 minutes ago."""
+
+    copied = True
+
+    def view(self) -> View:
+        since_ms = NOW_MS - 600_000
+        seen = ZooKeeperImage(
+            seen_ms=since_ms,
+            controller=ZkController(
+                id=3000 if self.copied else 1,
+                kraft_epoch=1 if self.copied else -1,
+                claimed_ms=since_ms,
+            ),
+            migration=MigrationZnode(
+                offset=283 if self.copied else -1,
+                controller_id=3000,
+                controller_epoch=1,
+                metadata_epoch=1,
+                written_ms=since_ms,
+            ),
+        )
+        content = Compared(at_ms=self.now_ms, compared=40, lasting={"isr_differs": 3})
+        summary = replace(
+            cluster(self.phase, *self.brokers),
+            zookeeper=seen,
+            content=content,
+            disks=DisksImage(),
+        )
+        return View(
+            summary=summary,
+            now_ms=self.now_ms,
+            stall_after_ms=300_000,
+            not_current={},
+            hazards=hazards(summary, self.now_ms, CURRENT),
+            settings=SettingsSeen(at_ms=self.now_ms, modes={1: Mode.MIGRATING, 2: Mode.MIGRATING}),
+            quorum=QuorumSeen(at_ms=self.now_ms, leader=3000, answering=1),
+        )
+
+    def approve_the_stop(self) -> ExecutionStatus:
+        """Let the soak pass, and approve the stop of the controllers."""
+        self.look(300)
+        now = basis(self.view().summary, self.view().hazards, self.loaded.sha256)
+        self.say(entries.Approved(checkpoint="back-controllers", by=ANNA, reason="ok", basis=now))
+        return self.settle()
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Iterator[Bundled]:
+    text = shipped()["zk-to-kraft-jbod"].read_text("utf-8")
+    night = Bundled(tmp_path, by_hand=True, runbook=text)
+    for each in ("preflight", "controllers", "brokers-migration[1]"):
+        night.say(entries.CheckpointPassed(checkpoint=each, how="opened", facts={}))
+    night.say(entries.CheckpointEntered(checkpoint="brokers-migration[2]"))
+    yield night
+    night.log.close()
+
+
+@pytest.mark.parametrize("path", ["to-zookeeper", "from-hybrid"])
+def test_the_controllers_are_not_stopped_while_zookeeper_lacks_what_they_have(
+    bundled: Bundled, path: str
+) -> None:
+    """The last broker's restart began the copy; or dual write stopped after the gate opened."""
+    bundled.say(entries.RollbackBegan(path=path, at="brokers-migration[2]", by=ANNA, reason="ISR"))
+    opened = entries.CheckpointPassed(checkpoint="zookeeper-current", how="opened", facts={})
+    bundled.say(opened)
+    result = bundled.approve_the_stop()
+    assert result.checkpoint == "back-controllers"
+    assert any(each.startswith("no_hazard(dual_write_stuck)") for each in result.holds)
+    assert any(each.startswith("no_hazard(content_differs)") for each in result.holds)
+    assert bundled.place("back-controllers").stage is Stage.ENTERED
+
+
+def test_before_the_copy_the_controllers_are_stopped_whatever_zookeeper_has(
+    bundled: Bundled,
+) -> None:
+    bundled.copied, bundled.phase = False, Phase.PRE_MIGRATION
+    bundled.say(
+        entries.RollbackBegan(
+            path="to-zookeeper", at="brokers-migration[2]", by=ANNA, reason="the disk is bad"
+        )
+    )
+    bundled.approve_the_stop()
+    assert bundled.place("back-controllers").stage is Stage.SHOWN
