@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from migration.assessment.conditions import View
 from orchestrator.audit.execution.state import ExecutionState, Stage
-from orchestrator.errors import ExecutionError
+from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.operator.control import rollback_of
 from orchestrator.execution.route import CheckpointInstance, approvals_needed
 from orchestrator.runbook.model import Runbook
@@ -18,6 +19,7 @@ def allowed(
     execution: ExecutionState,
     runbook: Runbook,
     instance: CheckpointInstance | None,
+    view: View | None,
     *,
     has_hook: bool,
 ) -> Iterator[Action]:
@@ -27,19 +29,25 @@ def allowed(
         execution: its state.
         runbook: that it executes.
         instance: the current checkpoint; None: there is none.
+        view: what is known of the cluster; None: no checkpoint is current.
         has_hook: whether a hook could perform the step that is shown.
     """
     if execution.outcome is not None:
         yield "begin"
         return
-    if instance is not None:
-        yield from _at(execution, runbook, instance, has_hook=has_hook)
+    if instance is not None and view is not None:
+        yield from _at(execution, runbook, instance, view, has_hook=has_hook)
     yield "pause" if execution.paused is None else "resume"
     yield "abort"
 
 
 def _at(
-    execution: ExecutionState, runbook: Runbook, instance: CheckpointInstance, *, has_hook: bool
+    execution: ExecutionState,
+    runbook: Runbook,
+    instance: CheckpointInstance,
+    view: View,
+    *,
+    has_hook: bool,
 ) -> Iterator[Action]:
     state = execution.checkpoint(instance.id)
     if approvals_needed(execution, instance) > len(state.approvals):
@@ -54,13 +62,13 @@ def _at(
         return
     if not instance.checkpoint.irreversible:
         yield "skip"
-    if execution.path is None and _has_rollback(runbook, execution, instance.id):
+    if execution.path is None and _has_rollback(runbook, execution, instance.id, view):
         yield "rollback"
 
 
-def _has_rollback(runbook: Runbook, execution: ExecutionState, id_: str) -> bool:
+def _has_rollback(runbook: Runbook, execution: ExecutionState, id_: str, view: View) -> bool:
     try:
-        rollback_of(runbook, execution, id_)
-    except ExecutionError:
+        rollback_of(runbook, execution, id_, view)
+    except (ExecutionError, NoDataError):
         return False
     return True

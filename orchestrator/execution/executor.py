@@ -344,7 +344,9 @@ class Executor:
     def _other_decisions(self, at: _Tick) -> Iterator[str]:
         """Yield the commands for a failed step, apart from its repetition."""
         yield self._commands.make("decide", at.instance.id, "--done")
-        can = tuple(allowed(at.execution, self._loaded.runbook, at.instance, has_hook=False))
+        can = tuple(
+            allowed(at.execution, self._loaded.runbook, at.instance, at.view, has_hook=False)
+        )
         for action in ("rollback", "abort"):
             if action in can:
                 yield self._commands.make(action)
@@ -449,7 +451,11 @@ class Executor:
             turn=turn or self._end_elsewhere(execution),
             can=tuple(
                 allowed(
-                    execution, self._loaded.runbook, known, has_hook=self._has_hook(known, view)
+                    execution,
+                    self._loaded.runbook,
+                    known,
+                    view,
+                    has_hook=self._has_hook(known, view),
                 )
             ),
         )

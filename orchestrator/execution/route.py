@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from migration.assessment.conditions import DataSource, Finding, View, call_of
+from migration.assessment.conditions import (
+    DataSource,
+    Finding,
+    Verdict,
+    View,
+    call_of,
+    judge_all,
+    parse,
+    verdict_of,
+)
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
@@ -135,6 +144,21 @@ def step_begun(execution: ExecutionState, checkpoint: str) -> bool:
     )
 
 
+def done_without_step(checkpoint: Checkpoint, runbook: Runbook, view: View) -> str | None:
+    """Return why an instance of a checkpoint needs no step any more; None: none is known to."""
+    kind = checkpoint.for_each
+    binds: list[dict[str, str]] = [{}]
+    if kind is not None:
+        binds = [{kind: str(each.id)} for each in _members(view, kind)]
+    own = {each.name for each in runbook.conditions}
+    for bind in binds if checkpoint.already else ():
+        conditions = [parse(text, bind=bind, own=own) for text in checkpoint.already]
+        found = judge_all(conditions, view)
+        if verdict_of(found) is Verdict.SATISFIED:
+            return found[0].reason
+    return None
+
+
 def another_begun(execution: ExecutionState, id_: str) -> bool:
     """Return whether the step of another instance of the checkpoint was begun."""
     prefix = f"{id_.partition('[')[0]}["
@@ -180,7 +204,7 @@ def _of_each(
         return CheckpointInstance(
             id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun
         )
-    unseen = brokers_not_known(view) if kind == "broker" else _log_not_known(view)
+    unseen = members_not_known(kind, view)
     if unseen is not None:
         why = f"which {kind}s there are is not known: {unseen.reason}"
         return UnknownInstance(id=checkpoint.id, why=why)
@@ -205,7 +229,10 @@ _ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
 }
 
 
-def _log_not_known(view: View) -> Finding | None:
+def members_not_known(kind: str | None, view: View) -> Finding | None:
+    """Return why it is unknown which brokers or controllers there are; None: it is known."""
+    if kind == "broker":
+        return brokers_not_known(view)
     return not_known(view, DataSource.METADATA_LOG)
 
 

@@ -16,8 +16,6 @@ from orchestrator.execution.operator.request import (
     runbook_of,
 )
 from orchestrator.execution.route import another_begun, checkpoint_of
-from orchestrator.run.assessed import Assessor
-from orchestrator.run.reader import Reader
 from orchestrator.runbook.model import Checkpoint
 
 
@@ -119,8 +117,7 @@ def _basis(at: RequestContext, checkpoint: Checkpoint, sha256: str) -> dict[str,
     """
     parts = (*checkpoint.already, *checkpoint.needs, *checkpoint.opens_when)
     stops = any(each.startswith("controllers_stopped") for each in parts)
-    assessor = Assessor(at.config, Reader(at.config, newest=1))
-    view = assessor.tick(at.now_ms).cluster(at.entry.name).assessment.view
+    view = at.view()
     unseen = not_known(view, DataSource.ZOOKEEPER) if stops else brokers_not_known(view)
     if unseen is None and at.entry.brokers is not None:
         unseen = not_known(view, DataSource.LOG_DIRS)

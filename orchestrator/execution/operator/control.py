@@ -4,12 +4,20 @@ Each function appends one entry to the audit trail; the orchestrator (`kraftgate
 its next tick. None of them changes the cluster.
 """
 
+from migration.assessment.conditions import View
+from migration.image.summary import WITHOUT_ZOOKEEPER
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState, Stage
-from orchestrator.errors import ExecutionError
+from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
-from orchestrator.execution.route import checkpoint_of, step_begun
+from orchestrator.execution.route import (
+    checkpoint_of,
+    done_without_step,
+    members_not_known,
+    step_begun,
+)
 from orchestrator.hooks.runs import HookRuns
+from orchestrator.runbook.checks.phases import need_zookeeper
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 
 
@@ -67,6 +75,7 @@ def rollback(request: OperatorRequest) -> None:
 
     Raises:
         ExecutionError: there is none.
+        NoDataError: it is unknown whether there still is one.
     """
     with open_request(request) as at:
         execution, state = at.current(None)
@@ -80,7 +89,7 @@ def rollback(request: OperatorRequest) -> None:
                 f" step first (kraftgate decide {state.id})"
             )
         loaded = runbook_of(at.entry, execution)
-        path = rollback_of(loaded.runbook, execution, state.id)
+        path = rollback_of(loaded.runbook, execution, state.id, at.view())
         at.record(
             entries.RollbackBegan(path=path, at=state.id, by=at.by, reason=request.reason),
             f"rolling back from {state.id} by {path}: kraftgate runbook show has its steps"
@@ -88,11 +97,14 @@ def rollback(request: OperatorRequest) -> None:
         )
 
 
-def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str) -> str:
+def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: View) -> str:
     """Return the path that rolls back from a checkpoint.
+
+    An irreversible step may have been done by another client, also for another instance.
 
     Raises:
         ExecutionError: there is none; the message has the runbook's reason.
+        NoDataError: the data that would show such a step is stale.
     """
     name = id_.partition("[")[0]
     at = next(each for each in runbook.checkpoints if each.id == name)
@@ -100,6 +112,21 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str) -> str:
         raise ExecutionError(f"cannot roll back from {at.id}: {at.rollback_reason}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
         raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
+    phase = view.summary.phase
+    if phase in WITHOUT_ZOOKEEPER and need_zookeeper(runbook.rollback_path(at.rollback)):
+        raise ExecutionError(
+            f"cannot roll back from {at.id}: the phase is {phase}, which cannot be taken back"
+        )
+    if at.irreversible and at.already:
+        if (stale := members_not_known(at.for_each, view)) is not None:
+            raise NoDataError(
+                f"cannot roll back from {at.id}: whether its step was done is unknown:"
+                f" {stale.reason}"
+            )
+        if (done := done_without_step(at, runbook, view)) is not None:
+            raise ExecutionError(
+                f"cannot roll back from {at.id}: {done}, and that cannot be taken back"
+            )
     return at.rollback
 
 

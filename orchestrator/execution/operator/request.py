@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from migration.assessment.conditions import View
 from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -15,6 +16,8 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
 from orchestrator.output.printing import echo
+from orchestrator.run.assessed import Assessor
+from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
 
@@ -85,6 +88,11 @@ class RequestContext:
                 f"the current checkpoint of {self.entry.name} is {state.id}, not {checkpoint}"
             )
         return execution, state
+
+    def view(self) -> View:
+        """Return the known data of the cluster, as it is now."""
+        assessor = Assessor(self.config, Reader(self.config, newest=1))
+        return assessor.tick(self.now_ms).cluster(self.entry.name).assessment.view
 
     def record(self, body: Body, words: str) -> None:
         """Append the entry, and print what was done.

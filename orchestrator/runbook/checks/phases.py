@@ -4,12 +4,12 @@ Phases have one direction: forward in an execution, backward in a rollback. So e
 restricts the phase narrows the phases that are possible after it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from migration.assessment.conditions import Call, call_of
-from migration.image.summary import WAY, Phase
-from orchestrator.runbook.model import Runbook
+from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, Phase
+from orchestrator.runbook.model import Checkpoint, Runbook
 from orchestrator.runbook.places import Place, Wrong, forward, in_turn, rollback_paths
 
 _ALL: Final = frozenset(Phase)
@@ -42,9 +42,16 @@ what the controllers leave behind counts as `zookeeper`."""
 def phases(book: Runbook) -> Iterator[Wrong]:
     """Yield the first condition of each path that cannot hold at its checkpoint."""
     yield from _one_way(forward(book), _ALL, back=False)
-    undoable = _ALL - {Phase.FINALIZED, Phase.KRAFT}
+    undoable = _ALL - {*WITHOUT_ZOOKEEPER}
     for places in rollback_paths(book):
         yield from _one_way(places, undoable, back=True)
+
+
+def need_zookeeper(checkpoints: Iterable[Checkpoint]) -> bool:
+    """Return whether one of the checkpoints can be passed only while the cluster uses ZooKeeper."""
+    parts = (part for each in checkpoints for part in (each.needs, each.opens_when))
+    phases_ = (_allowed(text) for part in parts for text in part)
+    return any(each is not None and each.isdisjoint(WITHOUT_ZOOKEEPER) for each in phases_)
 
 
 def _one_way(places: Sequence[Place], start: frozenset[Phase], *, back: bool) -> Iterator[Wrong]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.image.summary import Phase
+from migration.image.summary import ControllerSummary, Phase
 from migration.observed.source_status import to_json
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
@@ -69,6 +69,9 @@ class Desk:
         self.store.summaries["prod"] = replace(
             cluster(Phase.DUAL_WRITE, kraft(1), kraft(2)), zookeeper=seen
         )
+        self.fresh_sources(stale_ms=stale_ms)
+
+    def fresh_sources(self, *, stale_ms: int = 0) -> None:
         status = replace(FRESH, observed_ms=NOW_MS - stale_ms, last_reply_ms=NOW_MS - stale_ms)
         home = self.folder / "state" / "clusters" / "prod"
         home.mkdir(parents=True, exist_ok=True)
@@ -299,6 +302,41 @@ def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(des
 def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(desk: Desk) -> None:
     desk.tell(entries.CheckpointPassed(checkpoint="finalize[3000]", how="already", facts={}))
     assert "cannot be taken back" in desk.refused("rollback", *WHY)
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase.DUAL_WRITE, "controller 3002 is in kraft mode, and that cannot be taken back"),
+        (Phase.FINALIZED, "the phase is finalized, which cannot be taken back"),
+    ],
+)
+def test_there_is_no_way_back_once_any_controller_left_the_migration(
+    desk: Desk, phase: Phase, said: str
+) -> None:
+    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "zk-to-kraft-jbod"))
+    sha256 = load("zk-to-kraft-jbod").sha256
+    desk.tell(
+        entries.Aborted(by=ANNA, reason="x"),
+        entries.ExecutionBegan(runbook="zk-to-kraft-jbod", sha256=sha256, by=ANNA, reason="x"),
+        entries.CheckpointPassed(checkpoint="soak", how="opened", facts={}),
+        entries.CheckpointEntered(checkpoint="finalize[3001]"),
+    )
+    controllers = tuple(
+        ControllerSummary(
+            id=each, zk_migration_ready=each != 3002, registered_offset=7, registered_ms=None
+        )
+        for each in (3000, 3001, 3002)
+    )
+    summary = desk.store.summaries["prod"]
+    desk.store.summaries["prod"] = replace(summary, phase=phase, controllers=controllers)
+    assert said in desk.refused("rollback", *WHY)
+    if phase is Phase.DUAL_WRITE:
+        desk.store.summaries["prod"] = replace(summary, controllers=controllers[:2])
+        desk.fresh_sources(stale_ms=60_000)
+        assert desk.types("rollback", *WHY).exit_code == ExitCode.NO_DATA
+        desk.fresh_sources()
+        assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
 
 
 def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from migration.assessment.conditions import Verdict
+from migration.assessment.conditions import Verdict, View
 from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
@@ -248,9 +248,17 @@ class World:
             people=told.people,
             place=told.place,
             turn=told.turn,
-            can=tuple(allowed(walk, runbook, instance, has_hook=False)),
+            can=tuple(allowed(walk, runbook, instance, self._view(), has_hook=False)),
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
+
+    def _view(self) -> View:
+        return View(
+            summary=sample.cluster(self.shape, self.at),
+            now_ms=self.at.now_ms,
+            stall_after_ms=300_000,
+            not_current={},
+        )
 
     def _transitions(self) -> list[TransitionFile]:
         """Every replica of the broker that is held, as the job writes them."""
