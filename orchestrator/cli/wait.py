@@ -137,7 +137,8 @@ def _own(
     if checkpoint is None:
         return {}
     name = checkpoint_condition(checkpoint).name
-    return {name: partial(passed, config, entry.name, checkpoint)}
+    of = checkpoint_named(config, entry.name, checkpoint)
+    return {name: partial(passed, config, entry.name, checkpoint, of)}
 
 
 def _require_more_than_soak(conditions: Sequence[Condition]) -> None:

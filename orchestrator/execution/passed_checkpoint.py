@@ -11,7 +11,7 @@ from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError
 from orchestrator.execution.route import checkpoints
 from orchestrator.runbook.load import load
-from orchestrator.runbook.model import Checkpoint
+from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint
 
 
 def checkpoint_condition(checkpoint: str, of: Checkpoint | None = None) -> Condition:
@@ -59,13 +59,16 @@ def _instance(checkpoint: str) -> str | None:
     return rest.removesuffix("]") if bracket else None
 
 
-def passed(config: Config, cluster: str, checkpoint: str) -> Finding:
-    """Return whether a cluster's execution has passed a checkpoint.
+def passed(config: Config, cluster: str, checkpoint: str, of: Checkpoint) -> Finding:
+    """Return whether a cluster's execution has passed a checkpoint, found as `of`.
+
+    In a rollback no checkpoint of the forward path counts as passed.
 
     Raises:
         AuditError: the audit trail cannot be read.
     """
-    verdict, reason = _verdict(_execution(config, cluster), checkpoint)
+    forward = isinstance(of, ForwardCheckpoint)
+    verdict, reason = _verdict(_execution(config, cluster), checkpoint, forward=forward)
     name = checkpoint_condition(checkpoint).name
     return Finding(condition=name, verdict=verdict, reason=reason)
 
@@ -78,9 +81,14 @@ def _execution(config: Config, cluster: str) -> ExecutionState | None:
         return None
 
 
-def _verdict(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
+def _verdict(
+    execution: ExecutionState | None, checkpoint: str, *, forward: bool
+) -> tuple[Verdict, str]:
     if execution is None:
         return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
+    if forward and execution.path is not None:
+        ended = "" if execution.outcome is None else f", and {HOW_ENDED[execution.outcome]}"
+        return Verdict.VIOLATED, f"the execution began the rollback {execution.path}{ended}"
     state = execution.checkpoint(checkpoint)
     if execution.passed(checkpoint):
         return Verdict.SATISFIED, f"it is {state.stage}"

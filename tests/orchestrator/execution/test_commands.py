@@ -360,6 +360,23 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     assert "has no checkpoint finalise" in unknown.stderr
 
 
+def test_a_checkpoint_of_the_way_forward_is_not_passed_in_a_rollback(desk: Desk) -> None:
+    desk.tell(entries.RollbackBegan(path="back", at="finalize", by=ANNA, reason="lag"))
+    again = ("wait", "--fail-fast", "--checkpoint", "brokers-kraft", "--timeout", "1m")
+    rolls_back = desk.types(*again)
+    assert rolls_back.exit_code == ExitCode.HAZARD
+    assert "the execution began the rollback back" in rolls_back.stderr
+    desk.tell(
+        entries.CheckpointPassed(checkpoint="brokers-back", how="opened", facts={}),
+        entries.ExecutionEnded.model_validate({"outcome": "rolled-back"}),
+    )
+    rolled_back = desk.types(*again)
+    assert rolled_back.exit_code == ExitCode.HAZARD
+    assert "the execution began the rollback back, and was rolled back" in rolled_back.stderr
+    of_the_rollback = desk.types("wait", "--checkpoint", "brokers-back", "--timeout", "1s")
+    assert of_the_rollback.exit_code == ExitCode.DONE, of_the_rollback.output
+
+
 @pytest.mark.parametrize(
     ("phase", "controller", "place"),
     [(Phase.PRE_MIGRATION, 1, "back-controllers"), (Phase.HYBRID, 3000, "back-znodes")],
