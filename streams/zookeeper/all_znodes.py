@@ -1,7 +1,6 @@
 """All znodes that are watched in one session: first a full reading, then the changes."""
 
 import time
-from collections.abc import Callable
 
 from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
@@ -24,23 +23,16 @@ class AllZnodes:
         events: WatchEvents,
         touched: Touched,
         ahead: ReadAhead,
-        on_chroot: Callable[[], object],
-        *,
-        chroot: str,
     ) -> None:
         """Prepare the readers; `begin` sends the first request.
 
         `session` sends the requests, and `emitter` receives each znode found or gone. `events` has
         those of the recursive watches; `touched` receives the topics whose content must be
-        compared again; `ahead` reads notifications, too. `on_chroot` is called when it is known
-        whether `chroot` exists: Kafka's chroot, empty for the root.
+        compared again; `ahead` reads notifications, too.
         """
         self.session = session
         self.topics = Topics(session, emitter, events, touched)
-        self.chroot_missing = False
         self._emitter = emitter
-        self._chroot = chroot
-        self._on_chroot = on_chroot
         self._tree = Tree(session, emitter, znodes.DATA, znodes.BRANCHES)
         self._notifications = Notifications(session, emitter, ahead)
 
@@ -52,7 +44,6 @@ class AllZnodes:
         # Notifications first: no other znode is deleted while it waits to be read.
         self._notifications.read()
         self._tree.read()
-        self._read_chroot()
         self.topics.read()
 
     def complete(self, server: str) -> bool:
@@ -84,15 +75,3 @@ class AllZnodes:
     def end(self) -> None:
         """Emit the pending counts: the session is discarded."""
         self.topics.emit_states(self._emitter.clock())
-
-    def _read_chroot(self) -> None:
-        """Read whether the chroot exists: without it every znode below seems absent."""
-        if not self._chroot:
-            return
-
-        def answered(stat: object) -> None:
-            self.chroot_missing = stat is None
-            self._on_chroot()
-
-        watch = self.session.watch("/", self._read_chroot)
-        self.session.ask(self.session.client.exists_async, "/", answered, watch=watch)

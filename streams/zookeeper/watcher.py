@@ -108,8 +108,22 @@ class ZooKeeperWatcher(BackgroundThread):
             status,
             observed_ms=now_ms,
             cluster_id=None if znode is None else cluster_id_of(znode.data),
-            error=self._appender.error or status.error,
+            error=self._appender.error or status.error or self._no_cluster(),
             whole_since_ms=now_ms if status.whole_since_ms is None else status.whole_since_ms,
+        )
+
+    def _no_cluster(self) -> str | None:
+        """Return that no cluster is below the chroot, where every znode seems absent; None: one is.
+
+        Nothing that ZooKeeper does not show there is known to be absent.
+        """
+        known = self._emitter.known
+        if not known.sees or known.kept(CLUSTER_ID) is not None:
+            return None
+        return (
+            f"no Kafka cluster is below {self._config.chroot or '/'}: ZooKeeper has no"
+            f" {CLUSTER_ID} there. Set zookeeper.connect to the brokers' value, including the"
+            " chroot"
         )
 
     @property
@@ -246,8 +260,6 @@ class ZooKeeperWatcher(BackgroundThread):
             self._events,
             self._touched,
             self._ahead,
-            on_chroot=lambda: self._settle(session),
-            chroot=self._config.chroot,
         )
         self._update_status(waiting=f"reading everything from {self._server}")
         self._all_znodes.begin()
@@ -257,17 +269,8 @@ class ZooKeeperWatcher(BackgroundThread):
             return  # not everything was read: `_tick` reports it, and retries
         self._touched(None)  # there may have been changes while the view was lost
         if self._all_znodes.complete(self._server):
-            self._settle(session)
-
-    def _settle(self, session: Session) -> None:
-        """Record that everything was read, if so; without its chroot every znode seems absent."""
-        if self._all_znodes is None or not session.complete or session.refusals:
-            return
-        chroot = self._config.chroot
-        missing = f"the chroot {chroot} does not exist in ZooKeeper: is it the right one?"
-        waiting = missing if self._all_znodes.chroot_missing else None
-        self._status = replace(self._status, waiting=waiting, error=None)
-        self._update_status()
+            self._status = replace(self._status, waiting=None, error=None)
+            self._update_status()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
         """Discard the session, unless `keep` is set, and emit once that the view is lost."""

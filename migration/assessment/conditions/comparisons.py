@@ -28,7 +28,8 @@ _ANSWER_MS: Final = 20_000
 
 
 def _content_equal(view: View) -> Finding:
-    return _equal(view, view.summary.content, "ZooKeeper's content")
+    failed = view.status(_ZOOKEEPER).waiting
+    return _equal(view, view.summary.content, "ZooKeeper's content", *filter(None, (failed,)))
 
 
 def _disks_agree(view: View) -> Finding:
@@ -68,9 +69,10 @@ def _not_read(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
         yield f"broker {broker}: {path} has replicas, but the broker does not report it any more"
 
 
-def _equal(view: View, compared: Compared, what: str) -> Finding:
+def _equal(view: View, compared: Compared, what: str, *pending: str) -> Finding:
+    """Return whether a comparison is recent and equal; `pending`: what its source awaits."""
     if (why := comparison_not_known(compared, view.now_ms, what)) is not None:
-        return unknown(why)
+        return unknown(why, *pending)
     if compared.lasting:
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(compared.lasting.items()))
         lines = [_line(each) for each in compared.named]

@@ -13,6 +13,7 @@ from streams.zookeeper.emitter import COALESCE_MS
 from streams.zookeeper.notifications import Notifications
 from tests.streams.zookeeper.test_heartbeat import migration
 from tests.streams.zookeeper.watching import (
+    CLUSTER,
     EVENT,
     Watched,
     Writer,
@@ -61,8 +62,10 @@ def test_every_path_is_followed_in_a_chroot_and_past_a_dead_host(
         assert seen.zxid > 0
         for path in FOLLOWED:
             follow_one(watched, kafka, path)
+        kafka.create(znodes.CLUSTER_ID, CLUSTER)
+        watched.until(lambda: watched.watcher.status().error is None)
         status = watched.watcher.status()
-        assert (status.whole_since_ms, status.waiting, status.error) == (seen.seen_ms, None, None)
+        assert (status.whole_since_ms, status.waiting) == (seen.seen_ms, None)
 
 
 def test_every_path_is_followed_in_the_root(lab: Lab) -> None:
@@ -107,15 +110,16 @@ def test_content_is_told_as_it_is(kafka: Writer, connect: str, content: bytes | 
         assert data(watched.until_of(znodes.MIGRATION, 3)) == (content or b"")
 
 
-def test_a_chroot_that_is_not_there_is_named_and_not_made(connect: str) -> None:
+def test_a_path_without_a_cluster_is_an_error_and_is_not_made(connect: str) -> None:
     writer = Writer(connect)
     with watching(connect) as watched:
         watched.until_seen()
-        watched.until_waiting("chroot /test_a_chroot_that_is_not_there")
+        error = watched.watcher.status().error
+        assert error is not None
+        assert "below /test_a_path_without_a_cluster_is_an_error_and_is_not_made" in error
         assert writer.client.exists("/") is None
-        writer.create(znodes.CONTROLLER, b"{}")
-        watched.until_of(znodes.CONTROLLER, 1)
-        watched.until(lambda: watched.watcher.status().waiting is None)
+        writer.create(znodes.CLUSTER_ID, CLUSTER)
+        watched.until(lambda: watched.watcher.status().error is None)
         writer.close()
 
 

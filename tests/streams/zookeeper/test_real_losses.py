@@ -22,6 +22,7 @@ from orchestrator.lab import Lab
 from streams.zookeeper import watcher
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.watching import (
+    CLUSTER,
     EVENT,
     SESSION_TIMEOUT_MS,
     Watched,
@@ -204,6 +205,7 @@ def test_a_stop_does_not_wait_for_a_zookeeper_that_is_absent(lab: Lab, connect: 
 
 
 def test_facts_that_cannot_be_kept_are_told_later_and_once(kafka: Writer, connect: str) -> None:
+    kafka.create(znodes.CLUSTER_ID, CLUSTER)
     watched = Watched(connect)
     watched.refuse = OSError("disk full")
     watched.watcher.start()
@@ -226,6 +228,7 @@ def test_an_unexpected_error_is_told_and_everything_begun_again(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
+    kafka.create(znodes.CLUSTER_ID, CLUSTER)
     with watching(connect) as watched:
         first = watched.until_seen()
         found = watched.watcher._emitter.update
@@ -247,6 +250,7 @@ def test_a_refusal_is_named_and_no_view_is_claimed(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
+    kafka.create(znodes.CLUSTER_ID, CLUSTER)
     kafka.client.add_auth("digest", "kafka:secret")
     kafka.create(znodes.CONTROLLER, b"1", acl=[make_digest_acl("kafka", "secret", all=True)])
     with watching(connect) as watched:

@@ -14,13 +14,13 @@ from migration.observed.topic_facts import (
     ZkTopicFact,
     ZkTopicsFound,
 )
-from migration.observed.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, TOPIC_CONFIGS, TOPICS
 from streams.state.fact_codec import pack
 from streams.zookeeper import topics, watch_events
 from streams.zookeeper.watch_events import Names
 from tests.streams.zookeeper.content import config_data, raw_id, state_data, topic_data, write_topic
 from tests.streams.zookeeper.old_server import old_server
-from tests.streams.zookeeper.watching import Watched, Writer, watching
+from tests.streams.zookeeper.watching import CLUSTER, Watched, Writer, watching
 
 pytestmark = pytest.mark.lab
 
@@ -262,6 +262,7 @@ def test_a_zookeeper_without_such_watches_is_read_now_and_then(
 ) -> None:
     monkeypatch.setattr(topics, "POLL_S", 0.5)
     address, slash, chroot = connect.partition("/")
+    kafka.create(CLUSTER_ID, CLUSTER)
     kafka.create(T, assigned((1, 2)))
     with old_server(address) as old, watching(f"{old.address}{slash}{chroot}") as watched:
         watched.until_seen()

@@ -31,6 +31,9 @@ from streams.zookeeper.watcher import ZooKeeperWatcher
 SESSION_TIMEOUT_MS = 4000
 """The least that the lab's ZooKeeper grants: two of its ticks."""
 
+CLUSTER = b'{"version":"1","id":"AAAAAAAAAAAAAAAAAAAAAA"}'
+"""`/cluster/id`; without it the watcher has an error."""
+
 EVENT = f"{NOTIFICATIONS}/log_dir_event_"
 _QUIET = logging.getLogger("kraftgate.tests.streams.zookeeper")
 _QUIET.setLevel(logging.CRITICAL)

@@ -597,6 +597,14 @@ def test_what_is_closed_to_us_does_not_close_the_gate_and_is_named() -> None:
     assert "not compared, because access is denied: settings of brokers" in found.evidence
 
 
+def test_a_comparison_that_is_too_old_names_why_the_last_reading_failed() -> None:
+    failed = replace(limited(), waiting="the next reading; the last one failed: NoAuth")
+    old = seen(content=replace(COMPARED, at_ms=NOW - 200_000))
+    found = parse("content_equal").judge(replace(old, sources={ZOOKEEPER: failed}))
+    assert found.verdict is UNKNOWN
+    assert failed.waiting in found.evidence
+
+
 def test_a_directory_that_can_no_longer_be_described_does_not_end_its_hazard() -> None:
     now = replace(seen(*BROKERS[:2], HELD, disks=UNDESCRIBED), configured=frozenset(FOLLOWED))
     assert not is_hazard_over(now, "restart_loses_replicas", 3)

@@ -1,0 +1,122 @@
+"""The watcher's status by what a ZooKeeper answers at once; no thread runs."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kazoo.client import KazooState
+from kazoo.exceptions import NoAuthError, NoNodeError
+from kazoo.protocol.states import ZnodeStat
+
+from migration.observed.znodes import CLUSTER_ID
+from streams.zookeeper import watcher
+from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.known import Known
+from streams.zookeeper.watcher import ZooKeeperWatcher
+from tests.streams.zookeeper.watching import CLUSTER
+
+
+class Answer:
+    """kazoo's result of a request that was answered at once."""
+
+    def __init__(self, value: object = None, exception: Exception | None = None) -> None:
+        self.value = value
+        self.exception = exception
+
+    def rawlink(self, answered: Callable[["Answer"], None]) -> None:
+        answered(self)
+
+
+class Server:
+    """kazoo's client and its server; `watches` are those that the client keeps, by path."""
+
+    event_at = -math.inf
+    has_branches = True
+    session_timeout_s = 4.0
+    session_id = 1
+    last_zxid = 1
+
+    def __init__(self) -> None:
+        self.data: dict[str, bytes] = {}
+        self.refused: set[str] = set()
+        self.watches: dict[str, set[Callable[..., None]]] = {}
+        self.clients = 0
+
+    def __call__(self, _ensemble: Ensemble, on_state: Callable[..., None]) -> "Server":
+        self.clients += 1
+        self.on_state = on_state
+        return self
+
+    def open(self) -> None:
+        self.on_state(self, KazooState.CONNECTED, "zk1:2181")
+
+    def end(self) -> None:
+        self.watches.clear()
+
+    def watch_below_async(self, _path: str, **_options: object) -> Answer:
+        return Answer()
+
+    def sync_async(self, path: str) -> Answer:
+        return Answer(path)
+
+    def exists_async(self, path: str, watch: Callable[..., None]) -> Answer:
+        self.watches.setdefault(path, set()).add(watch)
+        return Answer(stat() if path in self.data else None)
+
+    def get_async(self, path: str, **options: Any) -> Answer:
+        if path in self.data and path not in self.refused:
+            return self._watched(path, options, (self.data[path], stat()))
+        return Answer(exception=NoAuthError() if path in self.refused else NoNodeError())
+
+    def get_children_async(
+        self, path: str, *, include_data: bool = False, **options: Any
+    ) -> Answer:
+        if path in self.data:
+            return self._watched(path, options, ([], stat()) if include_data else [])
+        return Answer(exception=NoNodeError())
+
+    def _watched(self, path: str, options: dict[str, Any], found: object) -> Answer:
+        if "watch" in options:
+            self.watches.setdefault(path, set()).add(options["watch"])
+        return Answer(found)
+
+
+def stat() -> ZnodeStat:
+    return ZnodeStat(2, 2, 7, 7, 0, 0, 0, 0, 1, 0, 2)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    made = Server()
+    monkeypatch.setattr(watcher, "Client", made)
+    return made
+
+
+def connected(server: Server, connect: str = "zk1:2181/kafka") -> ZooKeeperWatcher:
+    made = ZooKeeperWatcher(Ensemble(connect=connect), Known(), lambda _: None, lambda: 7)
+    made._client = server  # type: ignore[assignment] # as `_follow` sets it
+    server(made._config, made._state_changed).open()
+    settle(made)
+    return made
+
+
+def settle(made: ZooKeeperWatcher) -> None:
+    while not made._work.empty():
+        made._turn()
+
+
+@pytest.mark.parametrize(("connect", "where"), [("zk1/kafak", "/kafak"), ("zk1", "/")])
+def test_a_path_without_a_cluster_is_an_error(server: Server, connect: str, where: str) -> None:
+    """A wrong or forgotten chroot: every znode, also a stale /migration, would count as absent."""
+    made = connected(server, connect)
+    assert made.known.sees
+    assert made.status().error == (
+        f"no Kafka cluster is below {where}: ZooKeeper has no /cluster/id there. Set"
+        " zookeeper.connect to the brokers' value, including the chroot"
+    )
+    server.data[CLUSTER_ID] = CLUSTER
+    made._begin()
+    settle(made)
+    assert (made.status().error, made.status().waiting) == (None, None)
+    assert made.status().cluster_id == "AAAAAAAAAAAAAAAAAAAAAA"
