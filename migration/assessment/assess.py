@@ -172,8 +172,7 @@ def assess(snapshot: Snapshot) -> Assessment:
     found = etas(summary, log, now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
-    starting = DataSource.METADATA_LOG in snapshot.resuming
-    every = waits(summary, sources, now_ms, view.stalled, starting=starting)
+    every = waits(summary, sources, now_ms, view.stalled, starting=snapshot.resuming)
     waiting = tuple(_beside(execution, every))
     active = execution if execution is not None and execution.outcome is None else None
     return Assessment(

@@ -1,10 +1,10 @@
 """The waits of the migration; each has a named reason and a text.
 
 `waits` returns the reasons, most important first: the metadata log (if it is not current, the rest
-is stale, so this is the only wait), ZooKeeper (if it is not current, no next step is named), the
-brokers with problems, the next step. Screens, `status` and alerts all print these texts. The result
-is empty only if the migration is finalized, or the cluster does not migrate, and nothing is
-pending.
+is stale, so this is the only wait; if that would name a step, ZooKeeper comes first), ZooKeeper (if
+it is not current, no next step is named), the brokers with problems, the next step. Screens,
+`status` and alerts all print these texts. The result is empty only if the migration is finalized,
+or the cluster does not migrate, and nothing is pending.
 """
 
 import enum
@@ -197,18 +197,19 @@ def waits(
     now_ms: int,
     stalled: Collection[int],
     *,
-    starting: bool = False,
+    starting: Collection[DataSource] = (),
 ) -> tuple[Wait, ...]:
     """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed.
 
-    `starting`: whether this process follows the cluster and has no report of the log yet.
+    `starting`: the sources that this process follows and that have not reported to it yet.
     """
-    blocked = _log_wait(summary, sources[DataSource.METADATA_LOG], now_ms, starting=starting)
+    log, zookeeper = sources[DataSource.METADATA_LOG], sources.get(DataSource.ZOOKEEPER)
+    blocked = _log_wait(summary, log, now_ms, starting=DataSource.METADATA_LOG in starting)
+    stale = _zookeeper_wait(summary, zookeeper, now_ms, starting=DataSource.ZOOKEEPER in starting)
     if blocked is not None:
-        return (blocked,)
+        return (stale if stale is not None and blocked.kind in NEXT_STEPS else blocked,)
     undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
     found = tuple(_migration_waits(summary, now_ms, stalled, undescribed))
-    stale = _zookeeper_wait(summary, sources.get(DataSource.ZOOKEEPER), now_ms)
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
@@ -313,7 +314,7 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
 
 
 def _zookeeper_wait(
-    summary: ClusterSummary, source: SourceCurrency | None, now_ms: int
+    summary: ClusterSummary, source: SourceCurrency | None, now_ms: int, *, starting: bool
 ) -> Wait | None:
     """Return why ZooKeeper is not current, while the migration needs it; None: it is current."""
     if summary.phase in WITHOUT_ZOOKEEPER:
@@ -332,6 +333,9 @@ def _zookeeper_wait(
         return Wait(
             kind=WaitKind.CATCHING_UP, text=f"ZooKeeper's changes to be processed: {source.why}"
         )
+    if starting and source.state in (SourceState.NOT_STARTED, SourceState.SILENT):
+        text = "ZooKeeper to be read: kraftgate run starts"
+        return Wait(kind=WaitKind.CATCHING_UP, text=text)
     return Wait(
         kind=WaitKind.ZOOKEEPER_BLIND,
         text=f"ZooKeeper to be read: {source.why}",

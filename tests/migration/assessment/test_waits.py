@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migration.assessment.assess import Snapshot, assess
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
+from migration.assessment.next_action import Need
 from migration.assessment.waits import NEXT_STEPS, WaitKind, nothing_seen
 from migration.assessment.waits import waits as waits_by_currency
 from migration.image.summary import (
@@ -283,6 +285,48 @@ def test_controllers_that_never_answered_are_a_phase_and_not_an_error() -> None:
             " (c1:9093: connection refused)"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "status", "text"),
+    [
+        (
+            ZooKeeperImage(seen_ms=NOW - 100_000, blind_since_ms=NOW - 50_000),
+            SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 50_000, waiting="refused"),
+            "ZooKeeper to be read again: its changes of the last 50 s are unknown",
+        ),
+        (
+            None,
+            SourceStatus(observed_ms=NOW, waiting="reading everything from z:2181"),
+            "ZooKeeper to be read: reading everything from z:2181",
+        ),
+        (
+            None,
+            SourceStatus(observed_ms=NOW, last_reply_ms=NOW, error="no Kafka cluster is there"),
+            "ZooKeeper to be read: no Kafka cluster is there",
+        ),
+        (None, NO_STATUS, "ZooKeeper to be read: kraftgate run starts"),
+    ],
+)
+def test_no_controllers_are_provisioned_while_zookeeper_is_not_current(
+    seen: ZooKeeperImage | None, status: SourceStatus, text: str
+) -> None:
+    """A stale /migration that nobody sees would make them skip the copy, and wipe ZooKeeper."""
+    silent = SourceStatus(observed_ms=NOW, waiting="c1:9093: connection refused")
+    sources = {DataSource.METADATA_LOG: silent, DataSource.ZOOKEEPER: status}
+    found = assess(
+        Snapshot(
+            summary=replace(nothing_seen("prod"), zookeeper=seen),
+            now_ms=NOW,
+            stall_after_ms=60_000,
+            configured=frozenset(sources),
+            sources=sources,
+            resuming=frozenset({DataSource.ZOOKEEPER} if status == NO_STATUS else ()),
+        )
+    )
+    assert [each.text for each in found.waits] == [text]
+    assert found.next.need is Need.WAITING
+    assert text in found.next.text
 
 
 def test_a_file_that_was_read_to_its_end_never_ages() -> None:
