@@ -215,7 +215,11 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiped:
-    """A KRaft controller that had never copied topics deleted them from ZooKeeper."""
+    """A KRaft controller that had never copied topics deleted them from ZooKeeper.
+
+    Attributes:
+        gone: those that are not back.
+    """
 
     controller: int
     gone: Vanished

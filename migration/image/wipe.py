@@ -16,6 +16,7 @@ from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import ZooKeeperFact
 from migration.observed.topic_facts import ZkTopicChanged
+from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 
 _NAMED_MAX: Final = 20
@@ -66,6 +67,7 @@ def observe(
     before: ClusterImage, after: ClusterImage, fact: ZooKeeperFact
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
     """Apply one fact, which changed `before` to `after`; return the image and a wipe's events."""
+    after = _restored(after, fact)
     if after.phase is not Phase.PRE_MIGRATION:
         return after, ()
     if isinstance(fact, ZkTopicChanged) and fact.what == "vanished":
@@ -80,6 +82,32 @@ def observe(
             collected.add(EventKind.ZOOKEEPER_WIPED, **fields)
         after = replace(after, wiped=Wiped(controller=fields["controller"], gone=gone))
     return after, (*skipped(before, after, fact.seen_ms), *collected.events)
+
+
+def _restored(image: ClusterImage, fact: ZooKeeperFact) -> ClusterImage:
+    """Count a topic that is back; the wipe is over once its way out was followed completely."""
+    wiped, zookeeper = image.wiped, image.zookeeper
+    if wiped is None or zookeeper is None:
+        return image
+    if isinstance(fact, ZkTopicChanged) and fact.what == "appeared":
+        wiped = replace(wiped, gone=_without(wiped.gone, fact.topic))
+    is_over = (
+        not wiped.gone.topics
+        and zookeeper.controller is not None
+        and not zookeeper.controller.is_kraft
+        and zookeeper.migration is None
+        and not {CONTROLLER, MIGRATION} & zookeeper.unreadable.keys()
+        and zookeeper.blind_since_ms is None
+    )
+    return replace(image, wiped=None if is_over else wiped)
+
+
+def _without(gone: Vanished, topic: str) -> Vanished:
+    """Return the deleted topics without one that is back; a new topic replaces none of them."""
+    named = tuple(each for each in gone.named if each != topic)
+    if len(named) == len(gone.named) == gone.topics:
+        return gone
+    return replace(gone, topics=gone.topics - 1, named=named)
 
 
 def _vanished(known: Vanished | None, fact: ZkTopicChanged) -> Vanished:

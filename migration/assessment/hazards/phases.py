@@ -171,6 +171,9 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
         text=(
             f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper"
             " that it had never copied"
+            if gone.topics
+            else f"the topics that KRaft controller {wiped.controller} deleted from ZooKeeper are"
+            " back, but no ZooKeeper broker is the controller, or /migration is not deleted"
         ),
         evidence=tuple(f"topic {each} is missing from /brokers/topics" for each in gone.named),
         way_out=(

@@ -32,6 +32,10 @@ IN_PRE_MIGRATION = ClusterImage(
 )
 
 
+def appeared(topic: str, at_ms: int) -> ZkTopicChanged:
+    return ZkTopicChanged(at_ms, "appeared", at_ms, topic, "", None, 3, 0, (), None)
+
+
 def vanished(topic: str, at_ms: int) -> ZkTopicChanged:
     return ZkTopicChanged(at_ms, "vanished", None, topic, "", 3, None, 0, (), None)
 
@@ -241,6 +245,53 @@ def test_topics_that_go_then_were_wiped() -> None:
     copy = (Stamped(43, 10_000, ZkMigrationState(MIGRATION)), Admission.NOW)
     image, _ = advance(image, Batch(log=1, start=42, end=end, records=[copy], reports={}))
     assert image.wiped is None
+
+
+def wiped_and_restored(*back: str) -> ClusterImage:
+    """Three topics were wiped; a broker has the controller again, and those in `back` are back."""
+    image, _ = observed(controller(3000, 1, at_ms=7000), image=takeover(287))
+    image, _ = observed(*(vanished(f"t{n}", 8000 + n) for n in range(3)), image=image)
+    return observed(
+        ZnodeGone(20_000, "/controller"),
+        ZnodeGone(20_000, "/migration"),
+        *(appeared(each, 21_000) for each in back),
+        znode("/brokers/ids/1", {"host": "h1"}, at_ms=22_000),
+        controller(1, at_ms=22_500),
+        image=image,
+    )[0]
+
+
+def test_a_wipe_ends_with_its_way_out() -> None:
+    """Its hazard blocks restarts; the copy, which also ends it, needs them."""
+    image = wiped_and_restored("t0", "t1", "t2")
+    assert image.wiped is None
+    end = replace(_END, timestamp_ms=NOW)
+    image, _ = advance(image, Batch(log=2, start=0, end=end, records=[], reports={}))
+    began = (Stamped(4, NOW, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
+    image, _ = advance(image, Batch(log=2, start=0, end=end, records=[began], reports={}))
+    assert hazards(summarize("c", image), NOW, CURRENT) == ()
+
+
+@pytest.mark.parametrize("back", [("t0", "t1"), ("t0", "t1", "new"), ("t0", "t1", "t1")])
+def test_a_wipe_lasts_while_one_of_its_topics_is_missing(back: tuple[str, ...]) -> None:
+    image = wiped_and_restored(*back)
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert hazard.kind is HazardKind.ZOOKEEPER_WIPED
+    assert hazard.evidence == ("topic t2 is missing from /brokers/topics",)
+
+
+def test_a_wipe_lasts_until_a_broker_is_the_controller_without_a_migration_znode() -> None:
+    image, _ = observed(controller(3000, 1, at_ms=7000), image=takeover(287))
+    image, _ = observed(vanished("t", 8000), appeared("t", 21_000), image=image)
+    for way in (ZnodeGone(22_000, "/controller"), controller(1, at_ms=22_500)):
+        (hazard, *_) = hazards(summarize("c", image), NOW, CURRENT)
+        assert "are back, but no ZooKeeper broker is the controller, or" in hazard.text
+        image, _ = observed(way, image=image)
+    blind, _ = observed(
+        ZooKeeperBlind(23_000, "lost"), ZnodeGone(24_000, "/migration"), image=image
+    )
+    assert blind.wiped is not None
+    assert observed(SEEN._replace(seen_ms=25_000), image=blind)[0].wiped is None
 
 
 def test_topics_that_went_before_the_takeover_was_seen_were_wiped_too() -> None:
