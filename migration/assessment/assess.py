@@ -24,7 +24,7 @@ from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.next_action import NextAction, next_action
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, waits
-from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary
+from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode
 from migration.observed.probed import Maybe, Unknown
 from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
 from migration.values.durations import duration_text
@@ -172,7 +172,14 @@ def assess(snapshot: Snapshot) -> Assessment:
     found = etas(summary, log, now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
-    every = waits(summary, sources, now_ms, view.stalled, starting=snapshot.resuming)
+    every = waits(
+        summary,
+        sources,
+        now_ms,
+        view.stalled,
+        starting=snapshot.resuming,
+        in_zookeeper_mode=_in_zookeeper_mode(view),
+    )
     waiting = tuple(_beside(execution, every))
     active = execution if execution is not None and execution.outcome is None else None
     return Assessment(
@@ -220,6 +227,18 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         phase_began_ms=snapshot.phase_began_ms,
         execution=execution,
         rolls_back=rolls_back,
+    )
+
+
+def _in_zookeeper_mode(view: View) -> frozenset[int]:
+    """Return the brokers whose own settings say so, polled since they last wrote their znodes."""
+    zookeeper, settings = view.summary.zookeeper, view.settings
+    if zookeeper is None or settings is None:
+        return frozenset()
+    return frozenset(
+        id_
+        for id_, each in zookeeper.brokers.items()
+        if settings.modes.get(id_) is Mode.ZOOKEEPER and each.since_ms <= settings.at_ms
     )
 
 

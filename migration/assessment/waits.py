@@ -198,10 +198,12 @@ def waits(
     stalled: Collection[int],
     *,
     starting: Collection[DataSource] = (),
+    in_zookeeper_mode: Collection[int] = (),
 ) -> tuple[Wait, ...]:
     """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed.
 
     `starting`: the sources that this process follows and that have not reported to it yet.
+    `in_zookeeper_mode`: brokers whose own settings say so.
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources.get(DataSource.ZOOKEEPER)
     blocked = _log_wait(summary, log, now_ms, starting=DataSource.METADATA_LOG in starting)
@@ -209,7 +211,7 @@ def waits(
     if blocked is not None:
         return (stale if stale is not None and blocked.kind in NEXT_STEPS else blocked,)
     undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
-    found = tuple(_migration_waits(summary, now_ms, stalled, undescribed))
+    found = tuple(_migration_waits(summary, now_ms, stalled, undescribed, in_zookeeper_mode))
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
@@ -232,6 +234,7 @@ def _migration_waits(
     now_ms: int,
     stalled: Collection[int],
     undescribed: Collection[int],
+    in_zookeeper_mode: Collection[int],
 ) -> Iterator[Wait]:
     """Yield what the migration waits for, given current data of the log and of ZooKeeper."""
     troubles = sorted(
@@ -243,7 +246,7 @@ def _migration_waits(
     restarts = tuple(_zookeeper_mode_waits(summary, unsettled, undescribed))
     yield from troubles
     yield from restarts
-    yield from _phase_wait(summary, unsettled)
+    yield from _phase_wait(summary, unsettled, in_zookeeper_mode)
     if summary.phase is Phase.HYBRID and not troubles and not restarts:
         yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
     yield from _jmx_waits(summary)
@@ -400,8 +403,7 @@ def _zookeeper_mode_waits(
 
 
 def _rolling_back(reverted: list[int]) -> Wait:
-    noun = "brokers" if len(reverted) > 1 else "broker"
-    cause = f"{noun} {_ids(reverted)} went from KRaft mode back to migration mode"
+    cause = f"{_named(reverted)} went from KRaft mode back to migration mode"
     text = (
         f"the rollback to end: {cause}. To migrate nevertheless, restart every broker in KRaft mode"
     )
@@ -409,7 +411,9 @@ def _rolling_back(reverted: list[int]) -> Wait:
     return Wait(kind=WaitKind.ROLLING_BACK, text=text, action=action, cause=cause)
 
 
-def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+def _phase_wait(
+    summary: ClusterSummary, unsettled: list[int], in_zookeeper_mode: Collection[int]
+) -> Iterator[Wait]:
     """Yield the phase's own wait; in `hybrid` there is a wait for each broker instead."""
     if summary.phase is Phase.ZOOKEEPER:
         text = "the KRaft controllers to be provisioned: their log has no migration state yet"
@@ -429,14 +433,14 @@ def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]
         action = f"Finalize the migration: {how}"
         yield Wait(kind=WaitKind.FINALIZE, text=text, action=action)
     elif summary.phase is Phase.ROLLED_BACK:
-        action = _left_of_rollback(summary)
+        action = _left_of_rollback(summary, in_zookeeper_mode)
         cause = "a broker in ZooKeeper mode is the controller again"
         first = f"; {action[:1].lower()}{action[1:]} first" if action else ""
         text = f"the next attempt: {cause}{first}"
         yield Wait(kind=WaitKind.ROLLED_BACK, text=text, action=action, cause=cause)
 
 
-def _left_of_rollback(summary: ClusterSummary) -> str:
+def _left_of_rollback(summary: ClusterSummary, in_zookeeper_mode: Collection[int]) -> str:
     """Return what an operator still has to do; "": nothing.
 
     A broker in migration mode still halts when a log directory fails, and joins the next quorum.
@@ -447,10 +451,21 @@ def _left_of_rollback(summary: ClusterSummary) -> str:
     if seen.migration is not None and seen.migration.is_copied:
         return _DELETE_ZNODE
     left = [each.id for each in summary.brokers if each.mode is not Mode.ZOOKEEPER]
-    if not left:
+    if left:
+        return f"Restart {_named(left)} in ZooKeeper mode"
+    unproven = [
+        each.id
+        for each in summary.brokers
+        if each.left_migration and each.id not in in_zookeeper_mode
+    ]
+    if not unproven:
         return ""
-    noun = "broker" if len(left) == 1 else "brokers"
-    return f"Restart {noun} {_ids(left)} in ZooKeeper mode"
+    verb = "runs" if len(unproven) == 1 else "run"
+    return f"Check that {_named(unproven)} {verb} in ZooKeeper mode"
+
+
+def _named(brokers: list[int]) -> str:
+    return f"{'broker' if len(brokers) == 1 else 'brokers'} {_ids(brokers)}"
 
 
 _DELETE_ZNODE: Final = "Delete /migration"

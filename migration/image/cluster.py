@@ -285,16 +285,20 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     )
 
 
-def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
-    """Return the mode of a broker in /brokers/ids without a newer registration in the metadata log.
+def _after_rollback(image: ClusterImage, broker: ZkBroker) -> BrokerSummary:
+    """Return the summary of a broker in /brokers/ids that no controller registers any more.
 
     It is the process that was registered in migration mode if its znode was written while the
-    controllers still wrote the log; a restart writes another znode.
+    controllers still wrote the log. A restart writes another znode; so does an expired session.
     """
     known, at = image.brokers.get(broker.id), image.provenance
     registered = known is not None and known.mode is Mode.MIGRATING
-    restarted = at is None or broker.since_ms > at.timestamp_ms
-    return Mode.MIGRATING if registered and not restarted else Mode.ZOOKEEPER
+    is_new = at is None or broker.since_ms > at.timestamp_ms
+    return replace(
+        only_in_zookeeper(broker),
+        mode=Mode.MIGRATING if registered and not is_new else Mode.ZOOKEEPER,
+        left_migration=registered and is_new,
+    )
 
 
 def _gone(image: ClusterImage) -> frozenset[int]:
@@ -342,10 +346,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     there = image.zookeeper.brokers if image.zookeeper else {}
     brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
     if void:
-        brokers = {
-            each: replace(brokers[each], mode=_mode_after_rollback(image, broker))
-            for each, broker in there.items()
-        }
+        brokers = {each: _after_rollback(image, broker) for each, broker in there.items()}
     for each in image.brokers.values():
         if not void or (each.mode is Mode.KRAFT and each.id not in there):
             brokers[each.id] = broker_summary(image, each)

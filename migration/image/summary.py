@@ -140,6 +140,8 @@ class BrokerSummary(Registered):
             unknown.
         assigned_ms: when a replica of it was last assigned to a directory; None: not observed.
         directories: number of replicas by real directory id, including offline directories.
+        left_migration: after a rollback, only a newer znode shows that it is no longer in migration
+            mode; an expired session writes one, too.
     """
 
     epoch: int | None = None
@@ -158,6 +160,7 @@ class BrokerSummary(Registered):
     under_replicated: int | None = None
     assigned_ms: int | None = None
     directories: Mapping[str, int] = field(default_factory=dict)
+    left_migration: bool = False
 
     def __post_init__(self) -> None:
         """Complete the counts: a summary that is older than a state has no replica in it."""

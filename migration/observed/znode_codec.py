@@ -74,7 +74,11 @@ class MigrationZnode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZkBroker:
-    """A znode of /brokers/ids: the broker is up, and in ZooKeeper or migration mode."""
+    """A znode of /brokers/ids: the broker is up, and in ZooKeeper or migration mode.
+
+    Attributes:
+        since_ms: when it was created: the broker started, or its session had expired.
+    """
 
     id: int
     host: str | None

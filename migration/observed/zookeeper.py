@@ -247,8 +247,11 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
     now = znode_codec.broker_of(fact.path.rpartition("/")[2], fact.data, fact.mtime_ms)
     id_ = now.id
-    if id_ not in image.brokers:
+    known = image.brokers.get(id_)
+    if known is None:
         collected.add(EventKind.ZK_BROKER_APPEARED, id_)
+    elif fact.version > 0:  # a running broker wrote it again: its listeners changed
+        now = replace(now, since_ms=known.since_ms)
     return replace(
         image,
         brokers={**image.brokers, id_: now},

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from migration.assessment.assess import Snapshot, assess
+from migration.assessment.conditions import SettingsSeen
 from migration.assessment.currency import CURRENT, Currency, is_log_over
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, HazardKind, hazards
+from migration.assessment.polled import NOT_POLLED
 from migration.assessment.waits import WaitKind
 from migration.image.advance import Batch, advance
 from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
@@ -110,6 +113,44 @@ def test_a_broker_in_migration_mode_is_shown_so_until_it_writes_its_znode_again(
     gone, _ = observed(ZnodeGone(9500, "/brokers/ids/1"), image=rolled_back())
     back, _ = observed(znode("/brokers/ids/1", {"host": "h1"}, at_ms=9600), image=gone)
     assert summarize("c", back).brokers[0].mode is Mode.ZOOKEEPER
+
+
+def after_rollback(image: ClusterImage, polled: SettingsSeen | None = None) -> str:
+    """Return the headline of a cluster with broker 1 alone, without /migration."""
+    left = replace(image, brokers={1: image.brokers[1]})
+    gone, _ = observed(ZnodeGone(9800, "/migration"), image=left)
+    answers = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, whole_since_ms=1000)
+    sources = {DataSource.METADATA_LOG: STALE, DataSource.ZOOKEEPER: answers}
+    snapshot = Snapshot(
+        summary=summarize("c", gone),
+        now_ms=NOW,
+        stall_after_ms=60_000,
+        configured=frozenset(sources),
+        sources=sources,
+        polled=NOT_POLLED if polled is None else replace(NOT_POLLED, settings=polled),
+    )
+    return assess(snapshot).next.text
+
+
+def test_an_expired_session_does_not_complete_the_rollback() -> None:
+    """The broker, still in migration mode, creates its znode again, as after a restart."""
+    assert after_rollback(rolled_back()) == "Restart broker 1 in ZooKeeper mode"
+    anew = znode("/brokers/ids/1", {"host": "h1"}, at_ms=9950)
+    image, _ = observed(ZnodeGone(9900, "/brokers/ids/1"), anew, image=rolled_back())
+    check = "Check that broker 1 runs in ZooKeeper mode"
+    assert after_rollback(image) == check
+    for at_ms, mode, headline in (
+        (9940, Mode.ZOOKEEPER, check),
+        (9960, Mode.MIGRATING, check),
+        (9960, Mode.ZOOKEEPER, "Nothing to do: the rollback is complete"),
+    ):
+        assert after_rollback(image, SettingsSeen(at_ms=at_ms, modes={1: mode})) == headline
+
+
+def test_changed_listeners_do_not_complete_the_rollback() -> None:
+    wrote = znode("/brokers/ids/1", {"host": "moved"}, at_ms=9950)._replace(version=1)
+    image, _ = observed(wrote, image=rolled_back())
+    assert after_rollback(image) == "Restart broker 1 in ZooKeeper mode"
 
 
 def registration(offset: int, mode: Mode) -> tuple[Stamped, Admission]:

@@ -132,6 +132,20 @@ def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
     assert image.zookeeper.missed_ms == 2
 
 
+def test_a_broker_that_writes_its_znode_again_has_not_restarted() -> None:
+    """A dynamic change of advertised.listeners does; a restart creates another znode."""
+    failed = "/log_dir_event_notification/log_dir_event_0000000000"
+    image, _ = observed(
+        znode("/brokers/ids/3", {"host": "h3"}, at_ms=1000),
+        znode(failed, {"version": 1, "broker": 3, "event": 1}, at_ms=5000),
+    )
+    wrote = znode("/brokers/ids/3", {"host": "moved"}, at_ms=9100)._replace(version=1)
+    again, _ = observed(wrote, image=image)
+    assert again.zookeeper is not None
+    assert again.zookeeper.brokers[3].host == "moved"
+    assert again.zookeeper.notified == {3: 5000}
+
+
 def test_a_notification_counts_until_its_broker_restarts() -> None:
     """KIP-589, "Proposed Changes": it may have restarted before its znode is read.
 
