@@ -35,7 +35,9 @@ from streams.zookeeper.watch_events import WatchEvents
 
 _TICK_S: Final = 0.2
 _AGAIN_S: Final = 3.0
-"""Time between attempts after a refusal or an unexpected error."""
+"""Time between attempts after an unexpected error, and after the first refusal."""
+_AGAIN_S_MAX: Final = 60.0
+"""The same while refusals last: each attempt reads everything."""
 
 _STOP_S: Final = 30.0
 _RETRY_S: Final = 1.0
@@ -82,6 +84,7 @@ class ZooKeeperWatcher(BackgroundThread):
         self._events = WatchEvents(clock)
         self._touched = touched
         self._contact_at = time.monotonic()
+        self._again_s = _AGAIN_S
         self._server = config.hosts
         self._status = SourceStatus(observed_ms=clock(), waiting="the watcher has not begun yet")
 
@@ -154,13 +157,15 @@ class ZooKeeperWatcher(BackgroundThread):
             self._emitter.emit(ZooKeeperBlind(known.latest_ms, why))
 
     def _follow(self) -> None:
-        """Use one client, until it is hopeless or the watcher is stopped."""
+        """Use one client, until it is hopeless or discarded, or the watcher is stopped."""
         client = Client(self._config, self._state_changed)
         self._client = client
         self._contact_at = time.monotonic()
         try:
             client.open()
-            while not self._stopping.is_set() and not self._is_hopeless():
+            while (
+                not self._stopping.is_set() and self._client is client and not self._is_hopeless()
+            ):
                 self._turn()
         finally:
             if self._stopping.is_set():
@@ -206,11 +211,13 @@ class ZooKeeperWatcher(BackgroundThread):
             all_znodes.follow(quiet_s=self._timeout_s / 3)
 
     def _refused(self, session: Session) -> None:
+        """Report the refusals; after a while discard the client, which keeps all watches."""
         words = ", ".join(f"{path}: {why}" for path, why in sorted(session.refusals.items()))
         self._lose(f"ZooKeeper refused to show {words}", keep=True)
         self._update_status(error=f"ZooKeeper refused to show {words}")
-        if time.monotonic() - session.began_at > _AGAIN_S:
-            self._begin()
+        if time.monotonic() - session.began_at > self._again_s:
+            self._again_s = min(2 * self._again_s, _AGAIN_S_MAX)
+            self._all_znodes = self._client = None
 
     @property
     def _session(self) -> Session | None:
@@ -269,6 +276,7 @@ class ZooKeeperWatcher(BackgroundThread):
             return  # not everything was read: `_tick` reports it, and retries
         self._touched(None)  # there may have been changes while the view was lost
         if self._all_znodes.complete(self._server):
+            self._again_s = _AGAIN_S
             self._status = replace(self._status, waiting=None, error=None)
             self._update_status()
 

@@ -9,7 +9,7 @@ from kazoo.client import KazooState
 from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observed.znodes import CLUSTER_ID
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER
 from streams.zookeeper import watcher
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
@@ -38,13 +38,14 @@ class Server:
     last_zxid = 1
 
     def __init__(self) -> None:
+        self.readings = 0
+        self.watches_max = 0
+        self.allowed_after = 0
         self.data: dict[str, bytes] = {}
         self.refused: set[str] = set()
         self.watches: dict[str, set[Callable[..., None]]] = {}
-        self.clients = 0
 
     def __call__(self, _ensemble: Ensemble, on_state: Callable[..., None]) -> "Server":
-        self.clients += 1
         self.on_state = on_state
         return self
 
@@ -58,10 +59,13 @@ class Server:
         return Answer()
 
     def sync_async(self, path: str) -> Answer:
+        self.readings += 1
+        if self.readings == self.allowed_after:
+            self.refused.clear()
         return Answer(path)
 
     def exists_async(self, path: str, watch: Callable[..., None]) -> Answer:
-        self.watches.setdefault(path, set()).add(watch)
+        self._add(path, watch)
         return Answer(stat() if path in self.data else None)
 
     def get_async(self, path: str, **options: Any) -> Answer:
@@ -78,8 +82,13 @@ class Server:
 
     def _watched(self, path: str, options: dict[str, Any], found: object) -> Answer:
         if "watch" in options:
-            self.watches.setdefault(path, set()).add(options["watch"])
+            self._add(path, options["watch"])
         return Answer(found)
+
+    def _add(self, path: str, watch: Callable[..., None]) -> None:
+        kept = self.watches.setdefault(path, set())
+        kept.add(watch)
+        self.watches_max = max(self.watches_max, len(kept))
 
 
 def stat() -> ZnodeStat:
@@ -120,3 +129,31 @@ def test_a_path_without_a_cluster_is_an_error(server: Server, connect: str, wher
     settle(made)
     assert (made.status().error, made.status().waiting) == (None, None)
     assert made.status().cluster_id == "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def test_refusals_keep_no_watches_and_are_retried_less_and_less_often(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kazoo keeps each watch until its path changes; every attempt set all of them again."""
+    monkeypatch.setattr(watcher, "_AGAIN_S", 1e-9)
+    monkeypatch.setattr(watcher, "_AGAIN_S_MAX", 3e-9)
+    server.data = {CLUSTER_ID: CLUSTER, CONTROLLER: b"{}"}
+    server.refused, server.allowed_after = {CONTROLLER}, 4
+    again: list[float] = []
+
+    def client(*options: Any) -> Server:
+        again.append(made._again_s)
+        return server(*options)
+
+    monkeypatch.setattr(watcher, "Client", client)
+    made = ZooKeeperWatcher(
+        Ensemble(connect="zk1"),
+        Known(),
+        lambda _: None,
+        lambda: 7,
+        touched=lambda _: made._stopping.set(),  # everything was read
+    )
+    made._run()
+    assert (server.readings, server.watches_max) == (4, 1)
+    assert again == [1e-9, 2e-9, 3e-9, 3e-9]
+    assert (made.status().error, made._again_s) == (None, 1e-9)
