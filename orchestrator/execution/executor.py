@@ -126,6 +126,7 @@ class Executor:
         match instance:
             case UnknownInstance():
                 self._evaluating = None
+                self._facts.keep_sources(instance.polls)
                 return self._status(instance, (instance.why,), view=view)
             case AllPassed():
                 return self._pass(instance.id, "opened", facts)

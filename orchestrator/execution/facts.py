@@ -72,6 +72,10 @@ class FactFinder:
         """Poll what these conditions need every few seconds, until the next tick."""
         self._wanted.update(name for _, name in _names(conditions))
 
+    def keep_sources(self, sources: Collection[DataSource]) -> None:
+        """Poll these sources every few seconds, until the next tick."""
+        self._wanted.update(map(str, sources))
+
     def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
         """Poll what these conditions need, unless that poll began at `since_ms` or later."""
         for _, name in _names(conditions):

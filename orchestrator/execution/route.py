@@ -54,10 +54,15 @@ class AllPassed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownInstance:
-    """The next instance of a checkpoint is unknown."""
+    """The next instance of a checkpoint is unknown.
+
+    Attributes:
+        polls: the sources that must be polled to know it.
+    """
 
     id: str
     why: str
+    polls: tuple[DataSource, ...] = ()
 
 
 def checkpoints(runbook: Runbook, path: str | None) -> Sequence[Checkpoint]:
@@ -128,7 +133,9 @@ def place_of(execution: ExecutionState, runbook: Runbook, view: View, id_: str |
     kind = ahead[at].for_each
     if kind is None or name == id_:
         return place
-    members = {each.id for each in _members(view, kind)}
+    members = _members(view, kind)
+    if not members:
+        return place
     behind = sum(
         each.is_behind for each in execution.checkpoints.values() if each.id.startswith(f"{name}[")
     )
@@ -149,7 +156,7 @@ def done_without_step(checkpoint: Checkpoint, runbook: Runbook, view: View) -> s
     kind = checkpoint.for_each
     binds: list[dict[str, str]] = [{}]
     if kind is not None:
-        binds = [{kind: str(each.id)} for each in _members(view, kind)]
+        binds = [{kind: str(id_)} for id_ in _ever_registered(view, kind)]
     own = {each.name for each in runbook.conditions}
     for bind in binds if checkpoint.already else ():
         conditions = [parse(text, bind=bind, own=own) for text in checkpoint.already]
@@ -157,6 +164,15 @@ def done_without_step(checkpoint: Checkpoint, runbook: Runbook, view: View) -> s
         if verdict_of(found) is Verdict.SATISFIED:
             return found[0].reason
     return None
+
+
+def _ever_registered(view: View, kind: str) -> list[int]:
+    """Return the ids of all members, and of controllers that may have left the quorum.
+
+    A command of an operator does not poll the quorum.
+    """
+    registered = () if kind == "broker" else view.summary.controllers or ()
+    return sorted({each.id for each in (*_members(view, kind), *registered)})
 
 
 def another_begun(execution: ExecutionState, id_: str) -> bool:
@@ -204,13 +220,14 @@ def _of_each(
         return CheckpointInstance(
             id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun
         )
-    unseen = members_not_known(kind, view)
+    polls = () if kind == "broker" else (DataSource.QUORUM,)
+    unseen = members_not_known(kind, view, *polls)
     if unseen is not None:
         why = f"which {kind}s there are is not known: {unseen.reason}"
-        return UnknownInstance(id=checkpoint.id, why=why)
+        return UnknownInstance(id=checkpoint.id, why=why, polls=polls)
     members = _members(view, kind)
     if not members:
-        return UnknownInstance(id=checkpoint.id, why=f"no {kind} is known")
+        return UnknownInstance(id=checkpoint.id, why=f"no {kind} is known", polls=polls)
     done = [
         each.id for each in members if execution.checkpoint(f"{checkpoint.id}[{each.id}]").is_behind
     ]
@@ -229,11 +246,14 @@ _ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
 }
 
 
-def members_not_known(kind: str | None, view: View) -> Finding | None:
-    """Return why it is unknown which brokers or controllers there are; None: it is known."""
+def members_not_known(kind: str | None, view: View, *more: DataSource) -> Finding | None:
+    """Return why it is unknown which brokers or controllers there are; None: it is known.
+
+    `more`: further sources that must be known, too.
+    """
     if kind == "broker":
         return brokers_not_known(view)
-    return not_known(view, DataSource.METADATA_LOG)
+    return not_known(view, DataSource.METADATA_LOG, *more)
 
 
 def _members(view: View, kind: str) -> list[Member]:
@@ -255,7 +275,13 @@ def _brokers(view: View) -> list[Member]:
 
 
 def _controllers(view: View) -> list[Member]:
-    return [Member(id=each.id, host=each.host or "") for each in view.summary.controllers or ()]
+    """Return the voters of the quorum; none if no leader reported them.
+
+    Kafka keeps the registration of a controller that left the quorum.
+    """
+    hosts = {each.id: each.host or "" for each in view.summary.controllers or ()}
+    voters = () if view.quorum is None else view.quorum.voters
+    return [Member(id=each.id, host=hosts.get(each.id, "")) for each in voters]
 
 
 def _leaders(view: View) -> Leaders:

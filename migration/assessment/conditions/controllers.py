@@ -66,9 +66,13 @@ def _controllers_stopped(view: View) -> Finding:
 
 
 def _controllers_registered(view: View, wanted: int) -> Finding:
-    found = view.summary.controllers
-    if found is None:
+    known, quorum = view.summary.controllers, view.quorum
+    if known is None:
         return unknown("the controllers' registrations were not counted yet")
+    if quorum is None or quorum.leader is None:
+        return unknown("no controller leads the quorum")
+    voters = {each.id for each in quorum.voters}
+    found = [each for each in known if each.id in voters]
     named = ", ".join(str(each.id) for each in found) or "none"
     reason = f"{len(found)} of {count(wanted, 'controller')} registered: {named}"
     evidence = tuple(map(_registration, found))
@@ -131,8 +135,8 @@ KINDS: Final = (
     ),
     Kind(
         name="controllers_registered",
-        explains="At least N controllers are registered.",
-        requires=(_LOG,),
+        explains="At least N voters of the quorum are registered.",
+        requires=(_LOG, _QUORUM),
         rule=_controllers_registered,
         parameters=(COUNT,),
     ),

@@ -53,6 +53,7 @@ from orchestrator.run.probes.poller import Poller
 from orchestrator.runbook.load import parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
+from tests.migration.assessment.conditions.views import quorum
 from tests.orchestrator.execution.running import until
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
 
@@ -114,6 +115,9 @@ class Fresh(FactFinder):
     def is_polled(self, conditions: Sequence[Condition], since_ms: int) -> bool:
         del conditions, since_ms
         return True
+
+    def keep_sources(self, sources: Collection[DataSource]) -> None:
+        pass
 
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
@@ -1163,3 +1167,36 @@ def test_before_the_copy_the_controllers_are_stopped_whatever_zookeeper_has(
     )
     bundled.approve_the_stop()
     assert bundled.place("back-controllers").stage is Stage.SHOWN
+
+
+CONTROLLERS = """
+runbook: 1
+name: small
+title: Controllers
+explain: For tests.
+checkpoints:
+  - id: controllers-kraft
+    title: Controllers into KRaft mode
+    explain: One at a time.
+    for_each: controller
+    step: {name: restart-controller, manual: "Restart controller {controller}."}
+    opens_when: ["controller_mode(controller, kraft)"]
+    rollback: none
+    rollback_reason: For tests.
+"""
+
+
+def test_the_quorum_is_polled_while_the_controllers_are_unknown(tmp_path: Path) -> None:
+    """No condition does it: there is no instance yet."""
+    with closing(Poller({DataSource.QUORUM: quorum}, {}, clock_s=lambda: 100.0)) as poller:
+        facts = FactFinder(poller)
+        night = Night(tmp_path, by_hand=True, runbook=CONTROLLERS, facts=facts)
+
+        def answered() -> QuorumSeen | None:
+            assert "which controllers there are is not known" in night.look().holds[0]
+            facts.store_answers()
+            found = facts.polled().quorum
+            return found if isinstance(found, QuorumSeen) else None
+
+        assert until(answered) == quorum()
+        night.log.close()

@@ -1,11 +1,41 @@
-"""Where a runbook comes near finalizing."""
+"""Where a runbook comes near finalizing, and the controllers that it finalizes."""
+
+from dataclasses import replace
 
 import pytest
 
-from orchestrator.execution.route import finalize_is_near
+from migration.assessment.conditions import DataSource, View
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.execution.route import (
+    CheckpointInstance,
+    UnknownInstance,
+    finalize_is_near,
+    next_checkpoint,
+    place_of,
+)
 from orchestrator.runbook.load import load
+from tests.migration.assessment.conditions.views import (
+    NOW,
+    SUMMARY,
+    controller,
+    quorum,
+    stale,
+    view,
+)
 
 BUNDLED = load("zk-to-kraft-jbod").runbook
+
+
+def at_finalize(*passed: int) -> ExecutionState:
+    names = [each.id for each in BUNDLED.checkpoints]
+    ids = [*names[: names.index("finalize")], *(f"finalize[{each}]" for each in passed)]
+    return ExecutionState(
+        runbook=BUNDLED.name,
+        sha256="",
+        sequence=1,
+        began_ms=NOW,
+        checkpoints={id_: CheckpointState(id=id_, stage=Stage.PASSED) for id_ in ids},
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,3 +73,37 @@ def test_it_is_not_near_in_a_rollback() -> None:
 
 def test_a_runbook_without_such_a_guard_says_nothing_of_it() -> None:
     assert finalize_is_near(load("disk-replacement").runbook, None, "accepted") is None
+
+
+def test_a_controller_that_left_the_quorum_is_not_finalized() -> None:
+    """3003 replaced 3002, whose registration Kafka keeps."""
+    there = quorum(100, 200)
+    there = replace(there, voters=(*there.voters[:2], replace(there.voters[2], id=3003)))
+    known = (controller(3000), controller(3001, ready=False), controller(3002), controller(3003))
+    now = view(replace(SUMMARY, controllers=known), quorum=there)
+    execution = at_finalize(3001)
+    found = next_checkpoint(execution, BUNDLED, now)
+    assert isinstance(found, CheckpointInstance)
+    assert found.id == "finalize[3003]"
+    assert place_of(execution, BUNDLED, now, found.id).endswith(", controller 2 of 3")
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        view(quorum=None),
+        view(quorum=quorum(leader=None, voters=())),
+        stale(DataSource.QUORUM),
+        stale(DataSource.METADATA_LOG),
+    ],
+)
+def test_no_controller_is_finalized_while_the_quorum_is_unknown(now: View) -> None:
+    found = next_checkpoint(at_finalize(3000, 3001, 3002), BUNDLED, now)
+    assert isinstance(found, UnknownInstance)
+    assert found.polls == (DataSource.QUORUM,)
+
+
+def test_a_place_without_known_members_has_no_number_of_them() -> None:
+    place = place_of(at_finalize(), BUNDLED, view(quorum=None), "finalize[3000]")
+    assert place.startswith("checkpoint ")
+    assert "controller" not in place

@@ -394,6 +394,11 @@ CASES = (
     Case("controllers_registered(4)", WAITING, view()),
     Case("controllers_registered(3)", UNKNOWN, seen(controllers=None)),
     Case("controllers_registered(3)", UNKNOWN, stale(LOG)),
+    Case("controllers_registered(3)", UNKNOWN, stale(QUORUM)),
+    Case("controllers_registered(3)", UNKNOWN, view(quorum=quorum(leader=None, voters=()))),
+    Case(  # 3002 is registered and left the quorum
+        "controllers_registered(3)", WAITING, view(quorum=quorum(100))
+    ),
     Case("controller_mode(3000, migration)", SATISFIED, view()),
     Case("controller_mode(3000, kraft)", WAITING, view()),
     Case("controller_mode(3000, kraft)", SATISFIED, seen(controllers=(KRAFT_CONTROLLER,))),
