@@ -2,7 +2,7 @@
 
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from migration.assessment.checks.check import Result
@@ -31,6 +31,7 @@ from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe, query_node
 from streams.probe.brokers import first_view
+from streams.probe.controllers import ask_fetch
 from streams.probe.gather import Target, gather
 
 _NAMED_MAX: Final = 20
@@ -174,12 +175,16 @@ class _QuorumAnswer(NamedTuple):
 
 
 def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
-    """Query every configured controller; only the leader describes the quorum."""
+    """Query every configured controller; only the leader describes the quorum.
+
+    A controller of another cluster counts as silent, if the configuration names the cluster id.
+    """
     at_ms = clock_ms()
     if not target.controllers:
         return Unknown("the configuration names no controllers")
     answers = in_parallel(
-        lambda one: _ask_controller(one, target.controllers_security), target.controllers
+        lambda one: _ask_controller(one, target.controllers_security, target.cluster_id),
+        target.controllers,
     )
     quorums = [each.quorum for each in answers if each.quorum is not None]
     settings = [each.settings for each in answers if each.settings]
@@ -188,6 +193,11 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
         return Unknown(denied)
     latest = max(quorums, key=lambda each: each.epoch, default=None)
     pairs = list(zip(map(str, target.controllers), answers, strict=True))
+    if latest is not None and (apart := _apart(latest, pairs)):
+        return Unknown(
+            f"{', '.join(apart)}: not of the quorum that {latest.leader} leads: is an address of"
+            " another cluster in `controllers`?"
+        )
     return QuorumSeen(
         at_ms=at_ms,
         leader=None if latest is None else latest.leader,
@@ -205,13 +215,30 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
     )
 
 
-def _ask_controller(endpoint: Endpoint, security: Security) -> _QuorumAnswer:
+def _apart(latest: Quorum, pairs: Iterable[tuple[str, _QuorumAnswer]]) -> list[str]:
+    """Return the endpoints that lead a quorum without any voter of this one."""
+    return [
+        endpoint
+        for endpoint, each in pairs
+        if each.quorum is not None and not set(each.quorum.voters) & set(latest.voters)
+    ]
+
+
+def _ask_controller(
+    endpoint: Endpoint, security: Security, cluster_id: str | None
+) -> _QuorumAnswer:
     try:
         node = Node(endpoint, security)
     except LiveError as error:
         return _QuorumAnswer(why=str(error), refused=_refuses(endpoint))
     try:
         with node:
+            if cluster_id is not None:
+                may_fetch, agrees = ask_fetch(node, cluster_id)
+                if isinstance(may_fetch, Unknown):
+                    return _QuorumAnswer(why=may_fetch.why)
+                if agrees is False:
+                    return _QuorumAnswer(why=f"it belongs to another cluster, not {cluster_id}")
             quorum = node.quorum()
             if quorum is None:
                 return _QuorumAnswer()

@@ -99,7 +99,7 @@ def _identified(answer: _ControllerAnswer, ids: Sequence[int], security: Securit
 def _query(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _ControllerAnswer:
     features = maybe(node.features)
     may_describe, quorum = _quorum(node)
-    may_fetch, agrees = _fetch(node, cluster_id, quorum)
+    may_fetch, agrees = ask_fetch(node, cluster_id, quorum)
     described = maybe(lambda: _cluster(node))
     node_id = _node_id(described, endpoint, quorum)
     controller = Controller(
@@ -140,8 +140,8 @@ def _quorum(node: Node) -> tuple[Maybe[bool], Quorum | None]:
         return Unknown(str(error)), None
 
 
-def _fetch(
-    node: Node, cluster_id: str | None, quorum: Quorum | None
+def ask_fetch(
+    node: Node, cluster_id: str | None, quorum: Quorum | None = None
 ) -> tuple[Maybe[bool], bool | None]:
     """Return whether the log may be fetched, and whether the cluster id is right, when known."""
     try:
