@@ -8,6 +8,7 @@ either lost committed records or is another log; the beginning of the log distin
 """
 
 import enum
+from typing import NamedTuple
 
 from streams.kafka.messages import FetchReply
 from streams.metadata.batches import HEAD_OFFSET, Mark, mark_at, redacted
@@ -32,17 +33,28 @@ class LogIdentity(enum.Enum):
     ANOTHER = "it is another log"
 
 
+class Doubt(NamedTuple):
+    """Why the leader's log may be another one than the spool's.
+
+    Attributes:
+        below_epoch: It holds only for a leader below this epoch; None: for any.
+    """
+
+    why: str
+    below_epoch: int | None = None
+
+
 class Continuity:
     """The state of the check on the current connection.
 
     Attributes:
         purpose: The purpose of the last FETCH.
-        doubt: Why the leader's log may be another one; None: there is no such evidence.
+        doubt: None: there is no evidence of another log.
     """
 
     def __init__(self) -> None:
         self.purpose = FetchPurpose.RECORDS
-        self.doubt: str | None = None
+        self.doubt: Doubt | None = None
         self._confirmed = False
         self._head_checked = False
 
@@ -51,6 +63,12 @@ class Continuity:
 
     def confirm(self) -> None:
         self._confirmed = True
+
+    def leads_in(self, epoch: int) -> None:
+        """Withdraw the doubt, if a leader of this epoch ends it."""
+        below = None if self.doubt is None else self.doubt.below_epoch
+        if below is not None and epoch >= below:
+            self.doubt = None
 
     def question(self, here: Position, leader_epoch: int) -> tuple[int, int] | None:
         """Return offset and last fetched epoch of the check to send; None: no check is needed.
@@ -85,7 +103,7 @@ class Continuity:
         if found is None:
             return LogIdentity.NOTHING_YET
         if here.tail not in (found, mark_at(redacted(reply.records), here.tail.offset)):
-            self.doubt = f"it has another batch at offset {here.tail.offset}"
+            self.doubt = Doubt(f"it has another batch at offset {here.tail.offset}")
             return LogIdentity.DOUBTFUL
         self.confirm()
         return LogIdentity.SAME

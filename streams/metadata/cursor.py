@@ -35,7 +35,7 @@ from streams.metadata.actions import (
     SnapshotPart,
 )
 from streams.metadata.batches import committed
-from streams.metadata.continuity import Continuity, FetchPurpose, LogIdentity
+from streams.metadata.continuity import Continuity, Doubt, FetchPurpose, LogIdentity
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
 from streams.metadata.rounds import Refusal, RoundOver, Rounds
 from streams.metadata.spool import Position
@@ -274,9 +274,9 @@ class Cursor:
         self.position = replace(self.position, epoch=epoch)
         self._pause(now, f"trying epoch {epoch} for offset {self.position.next_offset}")
 
-    def _doubts(self, what: str) -> None:
+    def _doubts(self, why: str, below_epoch: int | None = None) -> None:
         """Check next whether this log has the same beginning as the spool's."""
-        self._continuity.doubt = what
+        self._continuity.doubt = Doubt(why, below_epoch)
         self._snapshot = None
 
     def _check_head(self, reply: FetchReply, now: float) -> Effect:
@@ -286,7 +286,7 @@ class Cursor:
         if found is LogIdentity.NOTHING_YET:
             self._pause(now, "the beginning of the log is not committed yet")
         elif found is LogIdentity.LOST:
-            self._lost(doubt or "")
+            self._lost("" if doubt is None else doubt.why)
         elif head is not None:
             if found is LogIdentity.ANOTHER:
                 self.position = Position(0, None, self.position.log + 1, head)
@@ -333,6 +333,7 @@ class Cursor:
         is_newer = leader.epoch > self.epoch
         self._snapshot = None
         self.epoch, self.leader = leader.epoch, leader.node
+        self._continuity.leads_in(leader.epoch)
         leads = self._rounds.endpoint_of(leader.node)
         self._rounds.prefer(leads)
         if is_newer and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
@@ -358,7 +359,8 @@ class Cursor:
         # Every controller reported a lower epoch than the cursor's: that epoch was never one of
         # this quorum, unless the spool has committed records of it.
         if self.position.epoch is not None and over.epoch < self.position.epoch:
-            self._doubts(f"every controller is at an earlier epoch ({over.pause.reason})")
+            why = f"every controller is at an earlier epoch ({over.pause.reason})"
+            self._doubts(why, below_epoch=self.position.epoch)
         self.epoch = over.epoch
 
     def _refuse(self, error: LiveError, until: float | None) -> None:

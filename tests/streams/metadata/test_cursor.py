@@ -21,7 +21,7 @@ from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
 from streams.metadata.spool import Position
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
-from tests.streams.metadata.log_bytes import log, no_op
+from tests.streams.metadata.log_bytes import batch, log, no_op
 
 C1, C2, C3 = (Endpoint(f"c{n}", 9093) for n in (1, 2, 3))
 HEAD = mark_at(log(2), 1)
@@ -228,6 +228,28 @@ def test_a_quorum_wholly_at_an_earlier_epoch_than_the_spool_lost_records() -> No
     assert made.next_action(now) == Fetch(2, 1, 2)
     made.fetched(SAME_BEGINNING, now, 0.0)
     assert isinstance(refusal(made, now).error, CommittedLogDiverged)
+
+
+def test_a_leader_that_has_every_record_ends_the_doubt() -> None:
+    """The only configured controller was down during the last election, and has just started."""
+    first = batch(0, 1, epoch=4)
+    last = batch(3, 2, epoch=5)
+    content = first + batch(1, 1, epoch=4) + batch(2, 1, epoch=5) + last
+    here = Position(5, 5, head=mark_at(content, 1), tail=mark_at(content, 3))
+    made = Cursor((C3,), here, max_wait_s=0.5, jitter=lambda: 1.0)
+    made.connected(C3)
+    made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(3, 4)), 0.0, 0.0)
+    now = wait(made).until
+    assert made.next_action(now) == Connect(C3)
+    made.connected(C3)
+    assert made.next_action(now) == Fetch(4, 1, 4)
+    leads = FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 5), endpoints={1: C1})
+    made.fetched(leads, now, 0.0)
+    assert made.next_action(now) == Connect(C1)
+    made.connected(C1)
+    assert made.next_action(now) == Fetch(5, 3, 5)
+    made.fetched(FetchReply(leader=Leader(1, 5), high_watermark=5, records=last), now, 0.5)
+    assert made.next_action(now) == Fetch(5, 5, 5)
 
 
 def test_unreachable_controllers_are_named() -> None:
