@@ -116,7 +116,8 @@ class _Step:
     def load_snapshot(self) -> None:
         """Replace the previous state; times and durations, which a snapshot lacks, stay unknown.
 
-        A snapshot is one event: the changes that it summarizes did not happen at its end.
+        A snapshot is one event: the changes that it summarizes did not happen at its end. No
+        snapshot contains the active controller (LeaderChange).
         """
         end = self._batch.end
         at = Moment(offset=end.offset, timestamp_ms=end.timestamp_ms)
@@ -132,6 +133,7 @@ class _Step:
         )
         quiet, self._events = self._events, LogEvents()
         known, self._controllers = self._controllers, {}
+        self._active_controller = None
         for stamped, _ in self._batch.records:
             self._cluster_wide(stamped)
         self._controllers = {

@@ -124,6 +124,8 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     return StatusRow.from_facts(
         one.summary,
         **_cluster(one.summary, (event for _, event in one.events), assessment.counts),
+        active_controller=one.active_controller,
+        leader_epoch=one.leader_epoch,
         next=assessment.next,
         checkpoint=None if execution is None else execution.checkpoint,
         waiting_for=[*(execution.holds if execution else ()), *(wait.text for wait in one.waits)],

@@ -289,5 +289,5 @@ def _leaders(view: View) -> Leaders:
     holder = zookeeper.controller if zookeeper is not None else None
     return Leaders(
         zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
-        active_controller=view.summary.active_controller,
+        active_controller=view.active_controller,
     )

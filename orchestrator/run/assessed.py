@@ -68,13 +68,12 @@ class Assessed:
 
     @property
     def active_controller(self) -> int | None:
-        """The leader of the metadata quorum: by its last answer, or else by the metadata log."""
-        answered = self.status.active_controller
-        return self.summary.active_controller if answered is None else answered
+        """The leader of the metadata quorum."""
+        return self.assessment.view.active_controller
 
     @property
     def leader_epoch(self) -> int | None:
-        """The leader epoch of the metadata quorum, from the same sources."""
+        """The leader epoch of the metadata quorum: by its last answer, or else by the log."""
         answered = self.status.leader_epoch
         return self.summary.leader_epoch if answered is None else answered
 

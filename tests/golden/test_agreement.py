@@ -101,6 +101,13 @@ def test_the_phase(of: Cluster) -> None:
     assert [at["phase"] for at, value in of.metric("kraftgate_phase") if value] in ([phase], [])
 
 
+def test_the_active_controller(of: Cluster) -> None:
+    controller = of.status["active_controller"]
+    assert of.console["head"]["active_controller"] == controller
+    by_metric = [at["controller"] for at, _ in of.metric("kraftgate_active_controller")]
+    assert by_metric in ([str(controller)], [])
+
+
 def test_the_brokers_that_are_held_and_those_unfenced_early(of: Cluster) -> None:
     held = {each["id"] for each in of.status["brokers"] if each["held"]}
     assert {each["id"] for each in of.console["brokers"] if each["held"]} == held

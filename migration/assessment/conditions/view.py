@@ -202,6 +202,15 @@ class View:
         """The due hazards: those that are shown, measured, alerted and recorded."""
         return due(self.hazards)
 
+    @property
+    def active_controller(self) -> int | None:
+        """The leader of the metadata quorum: by its last answer, or else by the metadata log.
+
+        A snapshot of the metadata log does not contain it.
+        """
+        answered = self.status(DataSource.METADATA_LOG).active_controller
+        return self.summary.active_controller if answered is None else answered
+
     def status(self, source: DataSource) -> SourceStatus:
         """Return a source's own report."""
         return self.sources.get(source, NO_STATUS)

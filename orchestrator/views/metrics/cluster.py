@@ -93,8 +93,8 @@ def add_cluster(into: Exposition, one: Assessed) -> None:
         into.value(_LEADER_EPOCH, summary.leader_epoch, name)
         into.value(_VERSION, summary.metadata_version, name)
         into.value(_UNKNOWN_RECORDS, summary.unknown_records, name)
-        if summary.active_controller is not None:
-            into.value(_ACTIVE_CONTROLLER, 1, name, summary.active_controller)
+        if view.active_controller is not None:
+            into.value(_ACTIVE_CONTROLLER, 1, name, view.active_controller)
     for mode in Mode if summary.brokers else ():
         into.value(_BROKERS, sum(each.mode is mode for each in summary.brokers), name, mode)
     if one.assessment.knows_partitions:

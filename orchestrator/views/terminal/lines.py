@@ -30,7 +30,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     head = f"{iso(after.now_ms)} cluster={summary.cluster}"
     was = None if before is None else before.summary
     lines: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
-    lines += _cluster_changes(was, summary)
+    lines += _cluster_changes(before, after)
     lines += _broker_changes(was, after.assessment)
     was_found = () if before is None else before.hazards
     lines += _hazard_changes(was_found, after)
@@ -63,21 +63,22 @@ def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, 
         yield event_fields(event)
 
 
-def _cluster_changes(before: ClusterSummary | None, after: ClusterSummary) -> Iterator[str]:
-    if before is None or before.phase is not after.phase:
-        was = {} if before is None else {"was": str(before.phase)}
-        fields = {"phase": str(after.phase), **was, "offset": after.metadata_offset}
+def _cluster_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
+    was, now = None if before is None else before.summary, after.summary
+    if was is None or was.phase is not now.phase:
+        earlier = {} if was is None else {"was": str(was.phase)}
+        fields = {"phase": str(now.phase), **earlier, "offset": now.metadata_offset}
         yield f"change=phase {pairs(fields)}"
     if before is None or _controller(before) != _controller(after):
         controller, epoch = _controller(after)
         yield f"change=controller {pairs({'controller': controller, 'epoch': epoch})}"
-    counts = {"topics": after.topics, "partitions": after.partitions}
-    if before is None or (before.topics, before.partitions) != (after.topics, after.partitions):
+    counts = {"topics": now.topics, "partitions": now.partitions}
+    if was is None or (was.topics, was.partitions) != (now.topics, now.partitions):
         yield f"change=cluster {pairs(counts)}"
 
 
-def _controller(summary: ClusterSummary) -> tuple[int | None, int | None]:
-    return summary.active_controller, summary.leader_epoch
+def _controller(one: Assessed) -> tuple[int | None, int | None]:
+    return one.active_controller, one.leader_epoch
 
 
 def _broker_changes(before: ClusterSummary | None, assessment: Assessment) -> Iterator[str]:

@@ -88,6 +88,13 @@ def test_an_unfencing_that_was_missed_is_not_reported_as_the_next_one(
     assert (summary.fenced, summary.unfenced_offset) == (False, offset)
 
 
+def test_no_snapshot_says_which_controller_is_active() -> None:
+    """The one before it may have been replaced by an election that was missed."""
+    before = ClusterImage(provenance=replace(END, offset=20), active_controller=3000)
+    batch = Batch(log=1, start=21, end=END, reports={}, records=[], snapshot=True)
+    assert advance(before, batch)[0].active_controller is None
+
+
 @pytest.mark.parametrize(("left", "failed"), [(3, True), (0, False)])
 def test_a_directory_that_failed_while_replicas_were_pending_is_found(
     left: int, failed: bool

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.conditions import DataSource, View
+from migration.observed.source_status import SourceStatus
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.execution.route import (
     CheckpointInstance,
@@ -107,3 +108,12 @@ def test_a_place_without_known_members_has_no_number_of_them() -> None:
     place = place_of(at_finalize(), BUNDLED, view(quorum=None), "finalize[3000]")
     assert place.startswith("checkpoint ")
     assert "controller" not in place
+
+
+def test_the_active_controller_is_last_also_after_a_snapshot() -> None:
+    status = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, active_controller=3000)
+    summary = replace(SUMMARY, active_controller=None)
+    now = view(summary, sources={DataSource.METADATA_LOG: status})
+    found = next_checkpoint(at_finalize(), BUNDLED, now)
+    assert isinstance(found, CheckpointInstance)
+    assert found.id == "finalize[3001]"

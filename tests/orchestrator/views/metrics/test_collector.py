@@ -62,6 +62,11 @@ def test_a_held_broker_is_told_with_its_times() -> None:
     }
 
 
+def test_the_active_controller_is_told_also_after_a_snapshot() -> None:
+    found = scraped(with_summary(ALL_SEEN, active_controller=None))
+    assert found["kraftgate_active_controller"] == {("3000",): 1}
+
+
 def test_rate_and_estimate_are_told_of_a_held_broker() -> None:
     found = scraped(ALL_SEEN)
     assert found["kraftgate_broker_assigned_replicas_per_second"] == {
