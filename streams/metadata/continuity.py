@@ -57,12 +57,23 @@ class Continuity:
         self.doubt: Doubt | None = None
         self._confirmed = False
         self._head_checked = False
+        self._head_wanted = False
 
     def connected(self) -> None:
-        self._confirmed = self._head_checked = False
+        self._confirmed = self._head_checked = self._head_wanted = False
 
     def confirm(self) -> None:
         self._confirmed = True
+
+    def wants_head(self, here: Position) -> bool:
+        """Return whether the beginning of the log must be checked before its snapshot is taken.
+
+        Offset and epoch of a snapshot do not show that its log is the one in the spool.
+        """
+        if self._confirmed or self._head_checked or here.head is None:
+            return False
+        self._head_wanted = True
+        return True
 
     def leads_in(self, epoch: int) -> None:
         """Withdraw the doubt, if a leader of this epoch ends it."""
@@ -78,7 +89,7 @@ class Continuity:
         """
         head = HEAD_OFFSET, leader_epoch
         self.purpose = FetchPurpose.HEAD
-        if self.doubt is not None:
+        if self.doubt is not None or (self._head_wanted and not self._head_checked):
             return head
         if here.tail is not None and here.epoch is not None and not self._confirmed:
             self.purpose = FetchPurpose.TAIL
@@ -112,7 +123,8 @@ class Continuity:
         """Evaluate the reply to the request for the log's beginning; return also the found mark.
 
         A log with another beginning is another log. If the log lost its beginning, or the spool
-        does not have its own, the two logs cannot be distinguished.
+        does not have its own, the two logs cannot be distinguished. The mark is None if the spool
+        has it already.
 
         Raises:
             DamagedBatch: the reply's records are damaged.
@@ -121,8 +133,8 @@ class Continuity:
         if theirs is None and reply.snapshot is None:
             return LogIdentity.NOTHING_YET, None
         self._head_checked = True
-        if self.doubt is None:
-            return LogIdentity.SAME, theirs
+        if self.doubt is None and (theirs is None or here.head in (None, theirs)):
+            return LogIdentity.SAME, None if theirs == here.head else theirs
         begun = here.next_offset > HEAD_OFFSET
         if theirs is None or theirs == here.head or (begun and here.head is None):
             return LogIdentity.LOST, theirs

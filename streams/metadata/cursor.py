@@ -259,6 +259,8 @@ class Cursor:
         """Evaluate a SnapshotId: it must lead forward, never back."""
         here = self.position
         if snapshot.end_offset > here.next_offset:
+            if self._continuity.wants_head(here):
+                return None
             self._snapshot = (snapshot, 0)
             return BeginSnapshot(snapshot)
         if self._continuity.purpose is FetchPurpose.TAIL:

@@ -18,7 +18,16 @@ from streams.kafka.error_codes import Code
 from streams.kafka.errors import ConnectionFailed
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch
 from streams.metadata import log_files
-from streams.metadata.actions import Append, Connect, Fetch, KeepHead, Pause, Refuse, Restart
+from streams.metadata.actions import (
+    Append,
+    Connect,
+    Fetch,
+    FetchSnapshot,
+    KeepHead,
+    Pause,
+    Refuse,
+    Restart,
+)
 from streams.metadata.batches import mark_at
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
@@ -96,6 +105,21 @@ class Quorum:
                 return FetchReply(leader=leader, high_watermark=self.log.end, diverging=ends)
         records = b"".join(each for each, end, _ in self.log.batches if end > asked.offset)
         return FetchReply(leader=told.leader, high_watermark=told.high_watermark, records=records)
+
+
+class WithSnapshots(Quorum):
+    """By the whole rule of ReplicatedLog.validateOffsetAndEpoch; the log still begins at 0."""
+
+    snapshots: tuple[OffsetAndEpoch, ...] = ()
+
+    def answer(self, asked: Fetch) -> FetchReply:
+        reply = super().answer(asked)
+        if reply.error or not self.snapshots:
+            return reply
+        if asked.offset and asked.last_fetched_epoch >= self.snapshots[0].epoch:
+            return reply
+        leader = Leader(3000, self.epoch)
+        return FetchReply(leader=leader, high_watermark=self.log.end, snapshot=self.snapshots[-1])
 
 
 class Following:
@@ -279,6 +303,44 @@ def test_a_log_that_was_left_behind_does_not_come_back(following: Following) -> 
     with pytest.raises(CommittedLogDiverged, match=r"number 1 .* answers again"):
         following.settle()
     assert following.spool.position.log == 2
+
+
+def test_a_snapshot_of_another_log_does_not_continue_this_one(tmp_path: Path) -> None:
+    """The controllers were formatted again, elected a leader, and wrote their first snapshot."""
+    quorum = WithSnapshots()
+    quorum.write(4)
+    following = Following(tmp_path, quorum)
+    following.settle()
+    following.crash()
+    quorum.restart(1)
+    quorum.epoch = 2
+    quorum.write(10)
+    quorum.snapshots = (OffsetAndEpoch(quorum.log.end, 2),)
+    while following.spool.position.log == 1:
+        assert not isinstance(following.cursor.next_action(following.now), FetchSnapshot)
+        assert following.step()
+    assert following.spool.position == Position(0, None, 2)
+    following.spool.close()
+
+
+def test_a_snapshot_of_the_same_log_is_taken(tmp_path: Path) -> None:
+    quorum = WithSnapshots()
+    quorum.write(4)
+    following = Following(tmp_path, quorum)
+    following.settle()
+    following.crash()
+    quorum.epoch = 2
+    quorum.write(10)
+    quorum.snapshots = (OffsetAndEpoch(quorum.log.end, 2),)
+    cursor, asked = following.cursor, []
+    cursor.connected(C1)
+    while not isinstance(action := cursor.next_action(0.0), FetchSnapshot):
+        assert isinstance(action, Fetch)
+        asked.append((action.offset, action.last_fetched_epoch))
+        cursor.fetched(quorum.answer(action), 0.0, 0.5)
+    assert asked == [(1, 1), (1, 1), (1, 2), (1, 1)]
+    assert cursor.position.log == 1
+    following.spool.close()
 
 
 def test_a_spool_that_never_saw_the_beginning_does_not_guess(following: Following) -> None:

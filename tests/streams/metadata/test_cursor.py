@@ -43,6 +43,16 @@ def cursor(position: Position = AT_5, *, connected: bool = True) -> Cursor:
     return made
 
 
+def checked() -> Cursor:
+    """Make a cursor that was sent to a snapshot and found the beginning of its own log."""
+    made = cursor()
+    assert made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), 0.0, 0.0) is None
+    assert made.next_action(0.0) == Fetch(1, 1, 1)
+    assert made.fetched(SAME_BEGINNING, 0.0, 0.0) is None
+    assert made.next_action(0.0) == Fetch(1, 5, 1)
+    return made
+
+
 def refusal(made: Cursor, now: float = 0.0) -> Refuse:
     action = made.next_action(now)
     assert isinstance(action, Refuse)
@@ -298,7 +308,7 @@ def test_an_unforeseen_error_code_is_named_and_waited_for(code: int) -> None:
 def test_a_refusal_is_told_and_tried_again_slowly(
     code: Code, kind: type[LiveError], snapshot: bool
 ) -> None:
-    made = cursor()
+    made = checked() if snapshot else cursor()
     if snapshot:
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(9, 1)), 0.0, 0.0)
         made.snapshot_fetched(SnapshotReply(error=code), 0.0)
@@ -379,7 +389,7 @@ def test_a_guessed_epoch_does_not_excuse_a_log_that_ends_below_the_spool() -> No
 
 
 def test_a_snapshot_is_fetched_by_position_and_the_log_goes_on_behind_it() -> None:
-    made = cursor()
+    made = checked()
     snapshot = OffsetAndEpoch(20, 2)
     assert made.fetched(FetchReply(snapshot=snapshot), 0.0, 0.0) == BeginSnapshot(snapshot)
     assert made.next_action(0.0) == FetchSnapshot(1, snapshot, 0)
@@ -391,9 +401,17 @@ def test_a_snapshot_is_fetched_by_position_and_the_log_goes_on_behind_it() -> No
     assert made.next_action(0.0) == Fetch(2, 20, 2)
 
 
+def test_a_snapshot_is_taken_if_the_log_lost_its_beginning() -> None:
+    made, snapshot = cursor(), OffsetAndEpoch(20, 2)
+    for asked in (Fetch(1, 5, 1), Fetch(1, 1, 1), Fetch(1, 5, 1)):
+        assert made.next_action(0.0) == asked
+        effect = made.fetched(FetchReply(snapshot=snapshot), 0.0, 0.0)
+    assert effect == BeginSnapshot(snapshot)
+
+
 @pytest.mark.parametrize("code", [Code.SNAPSHOT_NOT_FOUND, Code.POSITION_OUT_OF_RANGE])
 def test_a_snapshot_that_vanishes_is_started_over_ever_more_slowly(code: Code) -> None:
-    made, now, waits = cursor(), 0.0, []
+    made, now, waits = checked(), 0.0, []
     for _ in range(8):
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), now, 0.0)
         made.snapshot_fetched(SnapshotReply(error=code), now)
@@ -407,7 +425,7 @@ def test_a_snapshot_that_vanishes_is_started_over_ever_more_slowly(code: Code) -
 
 
 def test_another_leaders_snapshot_is_never_mixed_in() -> None:
-    made = cursor()
+    made = checked()
     made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), 0.0, 0.0)
     made.snapshot_fetched(SnapshotReply(size=5, position=0, content=b"abc"), 0.0)
     reply = SnapshotReply(error=6, leader=Leader(2, 3), endpoints={2: C2})
@@ -422,7 +440,7 @@ def test_another_leaders_snapshot_is_never_mixed_in() -> None:
     [SnapshotReply(size=5, position=0), SnapshotReply(size=5, position=1, content=b"x")],
 )
 def test_a_snapshot_reply_that_brings_nothing_is_turned_away(reply: SnapshotReply) -> None:
-    made = cursor()
+    made = checked()
     made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), 0.0, 0.0)
     assert made.snapshot_fetched(reply, 0.0) is None
     assert made.next_action(0.0) == Connect(C2)
