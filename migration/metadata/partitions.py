@@ -100,7 +100,7 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
     """Apply a PartitionChangeRecord (PartitionRegistration.merge, createDirectoriesFrom).
 
     If the record has new replicas and no directories, remaining replicas keep their directory and
-    the others are UNASSIGNED.
+    the others are UNASSIGNED; if all were MIGRATING, all are (defaultToMigrating).
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
@@ -121,7 +121,9 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
     elif record.replicas is not None:
         known = dict(zip(brokers, numbered, strict=True))
         brokers = record.replicas
-        numbered = tuple([known.get(each, UNASSIGNED_NUMBER) for each in brokers])
+        migrating = all(each == MIGRATING_NUMBER for each in numbered)
+        new = MIGRATING_NUMBER if migrating else UNASSIGNED_NUMBER
+        numbered = tuple([known.get(each, new) for each in brokers])
     return Replicas(brokers, numbered, leader, isr, moving)
 
 

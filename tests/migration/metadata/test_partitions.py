@@ -82,6 +82,18 @@ def test_replicas_that_stay_keep_their_directory_and_new_ones_are_unassigned() -
     }
 
 
+def test_new_replicas_of_a_partition_without_directories_are_migrating() -> None:
+    """KIP-858, "Migrating a cluster in ZK mode ...": no directory is known before KRaft mode.
+
+    Kafka 3.9 does so for any number of replicas (PartitionRegistration.merge).
+    """
+    numbers = Numbers()
+    before = register(_partition(None), numbers)
+    for replicas in ((2, 3), (1, 2, 3), (3,)):
+        after = merge(before, PartitionChange(0, TOPIC, replicas=replicas), numbers)
+        assert after.directories == (numbers[MIGRATING],) * len(replicas)
+
+
 def test_leader_and_isr_change_when_they_are_named() -> None:
     def merged(**changes: object) -> Replicas:
         return merge(BEFORE, PartitionChange(0, TOPIC, **changes), Numbers())  # type: ignore[arg-type]
