@@ -9,7 +9,7 @@ from migration.comparison.differences import Difference, Found, Last, ShardCompa
 from migration.comparison.result import Comparing
 from migration.image import jmx_check, wipe
 from migration.image.cluster import Broker, ClusterImage, of_members
-from migration.image.summary import Mode, Phase
+from migration.image.summary import WITHOUT_ZOOKEEPER, Mode, Phase
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
 from migration.observed import jmx, quarantine, zookeeper
@@ -92,17 +92,21 @@ def compare(
     `facts`: those of the same batch; the brokers in them are compared here.
 
     Before the copy the metadata log has no topics, and after a rollback no controller writes it:
-    then there is nothing to compare.
+    then there is nothing to compare. After the finalization none writes to ZooKeeper.
     """
     if image.phase in _NOT_COMPARABLE:
         return replace(image, content=Comparing(), places=Comparing()), ()
     events: list[Event] = []
+    sources = [Source.ZOOKEEPER, Source.LOG_DIRS]
+    if image.phase in WITHOUT_ZOOKEEPER:
+        image, facts, sources = replace(image, content=Comparing()), (), [Source.LOG_DIRS]
     for fact in facts:
         if isinstance(fact, ZkContentRead):
             content = image.content
             part, last = against_brokers(image.brokers, content.brokers_last, fact)
             image = replace(image, content=replace(content, brokers=part, brokers_last=last))
-    for source, before in ((Source.ZOOKEEPER, image.content), (Source.LOG_DIRS, image.places)):
+    for source in sources:
+        before = image.content if source is Source.ZOOKEEPER else image.places
         parts = [
             (shard, each)
             for shard, report in reports.items()

@@ -1,13 +1,16 @@
 """Registrations and /brokers/ids: which contradict each other, and for how long they may."""
 
+from dataclasses import replace
+
 import pytest
 
 from migration.comparison.differences import Difference, Last
-from migration.image.cluster import Broker, ClusterImage
+from migration.comparison.result import Compared, Comparing
+from migration.image.cluster import Broker, ClusterImage, Provenance
 from migration.image.observe import LASTS_MS, against_brokers, compare
-from migration.image.phases import MIGRATION, MigrationState
+from migration.image.phases import MIGRATION, POST_MIGRATION, MigrationState
 from migration.image.summary import Mode
-from migration.metadata.events import Moment
+from migration.metadata.events import Moment, Source
 from migration.observed.facts import ZkContentRead
 from migration.shard.report import ShardReport
 from streams.state.store import pack_image, unpack_image
@@ -96,3 +99,20 @@ def test_what_was_found_of_the_brokers_counts_with_the_rest() -> None:
         ({}, ["differences_over"]),
     ]
     assert unpack_image(pack_image(image)) == image
+
+
+def test_after_the_finalization_only_the_disks_are_compared() -> None:
+    """No controller writes to ZooKeeper any more: every ordinary change would be a difference."""
+    image = ClusterImage(
+        migration_state=MigrationState().now(POST_MIGRATION, 5000),
+        provenance=Provenance(offset=900, epoch=2, timestamp_ms=6000),
+        content=Comparing(last=Compared(at_ms=4000, lasting={"topic": 1})),
+    )
+    topic = Difference("topic", "new", "absent", "present")
+    stray = Difference("stray", "t-0", "present", "absent", 1, "/d1")
+    parts = [part(7000, named=(topic,)), replace(part(7000, named=(stray,)), of=Source.LOG_DIRS)]
+    reports = {0: ShardReport(comparisons=parts)}
+    image, events = compare(image, reports, (read(7000, 1),), 1)
+    assert image.content == Comparing()
+    assert image.places.last.lasting == {"stray": 1}
+    assert [event.kind for event in events] == ["replica_not_in_metadata"]
