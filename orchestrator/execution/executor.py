@@ -110,16 +110,7 @@ class Executor:
         if execution.outcome is not None:
             return self._status(None, self._leftover(execution))
         if execution.sha256 != self._loaded.sha256:
-            changed_text = (
-                f"{self._loaded.path} was changed since this execution began: restore it, or"
-                " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
-            )
-            restore = Turn(
-                text=f"Restore {self._loaded.path}, or abort and begin a new execution",
-                why="it was changed since this execution began",
-                commands=(self._commands.make("abort"),),
-            )
-            return self._status(None, (changed_text,), turn=restore)
+            return self._other_runbook(execution)
         if execution.left_running is not None:
             return self._status(None, self._leftover(execution))
         instance = next_checkpoint(execution, self._loaded.runbook, view)
@@ -149,6 +140,24 @@ class Executor:
         left = execution.left_running
         waits = None if left is None else self._steps.poll_leftover(left)
         return () if waits is None else (f"{waits}: an aborted execution started it",)
+
+    def _other_runbook(self, execution: ExecutionState) -> ExecutionStatus:
+        """Ask for the text of the runbook with which the execution began."""
+        file = self._loaded.path
+        if self._loaded.is_now(execution.sha256):
+            text = "End `kraftgate run` and start it again"
+            why = f"it has the text of {file} from its start; this execution began with a later one"
+            return self._status(None, (f"{text}: {why}",), turn=Turn(text=text, why=why))
+        changed_text = (
+            f"{file} was changed since this execution began: restore it, or"
+            " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
+        )
+        restore = Turn(
+            text=f"Restore {file}, or abort and begin a new execution",
+            why="it was changed since this execution began",
+            commands=(self._commands.make("abort"),),
+        )
+        return self._status(None, (changed_text,), turn=restore)
 
     def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:

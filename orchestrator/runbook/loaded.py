@@ -1,5 +1,6 @@
 """A runbook that was read from a file."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,3 +23,10 @@ class Loaded:
     path: Path
     sha256: str
     read: YamlFile
+
+    def is_now(self, sha256: str) -> bool:
+        """Return whether the file has this hash now; False also if it cannot be read."""
+        try:
+            return hashlib.sha256(self.path.read_bytes()).hexdigest() == sha256
+        except OSError:
+            return False

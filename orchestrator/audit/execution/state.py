@@ -106,6 +106,7 @@ class ExecutionState:
         paused: who paused it and why; None: it is not paused.
         outcome: how it ended: completed, rolled-back, aborted; None: it has not ended.
         execute: whether the last orchestrator ran hooks; a new execution inherits it.
+        hooks_sha256: the hash of that orchestrator's file of hooks; a new execution inherits it.
         lock_lost: why no step may begin; None: the lock is held, or none is needed. A new execution
             inherits it.
         left_running: a hook whose end is not in the trail, although the execution that started it,
@@ -127,6 +128,7 @@ class ExecutionState:
     outcome: entries.Outcome | None = None
     ended_ms: int | None = None
     execute: bool = False
+    hooks_sha256: str | None = None
     lock_lost: str | None = None
     left_running: LeftoverHook | None = None
     last_run: str | None = None
@@ -193,6 +195,7 @@ def _begin(
     return replace(
         execution,
         execute=before.execute,
+        hooks_sha256=before.hooks_sha256,
         paused=before.paused,
         lock_lost=before.lock_lost,
         left_running=before.left_running,
@@ -217,7 +220,9 @@ def _leftover(execution: ExecutionState) -> LeftoverHook | None:
 def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:  # noqa: C901  # a case an entry
     match body:
         case entries.OrchestratorStarted():
-            return replace(execution, execute=body.execute, lock_lost=None)
+            return replace(
+                execution, execute=body.execute, hooks_sha256=body.hooks_sha256, lock_lost=None
+            )
         case entries.LockLost():
             return replace(execution, lock_lost=body.reason)
         case entries.LockAcquired():

@@ -30,6 +30,8 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
             raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
         if decision == "execute":
             _must_have_hook(at, execution, state)
+        if decision in ("execute", "repeat"):
+            _must_have_the_same_hooks(at, execution)
         body = entries.StepDecided(
             checkpoint=state.id, decision=decision, by=at.by, reason=request.reason
         )
@@ -82,6 +84,19 @@ def _must_have_hook(at: RequestContext, execution: ExecutionState, state: Checkp
     if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
         name = state.id if step is None else step.name
         raise ExecutionError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
+
+
+def _must_have_the_same_hooks(at: RequestContext, execution: ExecutionState) -> None:
+    """Raise an error if the orchestrator would run the command of an older file of hooks."""
+    if execution.hooks_sha256 is None or at.entry.runbook is None:
+        return
+    file = at.entry.runbook.hooks
+    loaded = runbook_of(at.entry, execution)
+    if file is None or load_hooks(file, loaded.runbook).sha256 != execution.hooks_sha256:
+        raise ExecutionError(
+            f"{file or '`runbook.hooks`'} was changed since kraftgate run started: end it and start"
+            " it again first"
+        )
 
 
 def ended(request: OperatorRequest, checkpoint: str) -> None:

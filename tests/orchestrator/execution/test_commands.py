@@ -1,5 +1,6 @@
 """An operator's decisions: accepted or rejected, and in the audit trail with name and reason."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -257,6 +258,29 @@ def test_a_shown_step_is_handed_to_its_hook_on_request(desk: Desk) -> None:
     assert (decided.kind, decided.body["decision"]) == ("step_decided", "execute")
     again = desk.types("approve", "finalize", *YES)
     assert again.exit_code == ExitCode.DONE, again.output
+
+
+@pytest.mark.parametrize(("decision", "failed"), [("--repeat", True), ("--execute", False)])
+def test_hooks_that_were_changed_are_not_run_before_a_restart(
+    desk: Desk, decision: str, *, failed: bool
+) -> None:
+    """`kraftgate run` still has the commands from its start."""
+    file = desk.folder / "hooks.yaml"
+    file.write_text(HOOKS)
+    text = desk.config.read_text().replace("small.yaml}", "small.yaml, hooks: ./hooks.yaml}")
+    desk.config.write_text(text)
+    started = orchestrated(execute=True)
+    sha256 = hashlib.sha256(HOOKS.encode()).hexdigest()
+    desk.tell(started.model_copy(update={"hooks_sha256": sha256}))
+    unknown = entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows")
+    desk.tell(unknown if failed else _shown())
+    changed = HOOKS.replace("[do, it]", "[do, it, right]")
+    file.write_text(changed)
+    said = desk.refused("decide", "finalize", decision, *WHY)
+    assert "hooks.yaml was changed since kraftgate run started: end it and start it again" in said
+    sha256 = hashlib.sha256(changed.encode()).hexdigest()
+    desk.tell(started.model_copy(update={"hooks_sha256": sha256}))
+    assert desk.types("decide", "finalize", decision, *WHY).exit_code == ExitCode.DONE
 
 
 def test_a_shown_step_without_a_hook_is_not_handed_over(desk: Desk) -> None:

@@ -886,6 +886,22 @@ def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> Non
     assert night.outside.started == []
 
 
+def test_an_execution_that_began_with_the_changed_runbook_asks_for_a_restart(
+    night: Night,
+) -> None:
+    night.settle()
+    text = RUNBOOK + "# longer\n"
+    night.loaded.path.write_text(text, "utf-8")
+    night.say(entries.Aborted(by=ANNA, reason="the runbook is corrected"))
+    sha256 = parse(text, night.loaded.path).sha256
+    night.say(entries.ExecutionBegan(runbook="small", sha256=sha256, by=ANNA, reason="again"))
+    result = night.look()
+    assert result.turn == "End `kraftgate run` and start it again"
+    assert result.holds[0].startswith(result.turn)
+    assert result.commands == ()
+    assert "was changed since" not in result.holds[0]
+
+
 FINAL = """
 runbook: 1
 name: final
