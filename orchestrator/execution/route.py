@@ -171,8 +171,10 @@ def _ever_registered(view: View, kind: str) -> list[int]:
 
     A command of an operator does not poll the quorum.
     """
-    registered = () if kind == "broker" else view.summary.controllers or ()
-    return sorted({each.id for each in (*_members(view, kind), *registered)})
+    members = {each.id for each in _members(view, kind)}
+    if kind == "controller":
+        members |= {each.id for each in view.summary.controllers or ()}
+    return sorted(members)
 
 
 def another_begun(execution: ExecutionState, id_: str) -> bool:

@@ -37,7 +37,7 @@ PARSED: Final = {
     ("hooks", "check"), ("init",),
     ("lab", "migrate"), ("lab", "start"), ("log-dirs",), ("meta-properties",), ("move", "apply"),
     ("move", "cancel"), ("move", "plan"), ("move", "verify"), ("pause",), ("preflight",),
-    ("replay",), ("rollback",), ("run",), ("wait",), ("what-if",),
+    ("replay",), ("rollback",), ("run",), ("skip",), ("wait",), ("what-if",),
 }  # fmt: skip
 """Commands that need a cluster, a broker's disks, a receiver, an execution in progress or Spark."""
 GROUPS: Final = {"alerts", "audit", "hooks", "lab", "move", "runbook"}

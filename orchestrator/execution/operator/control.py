@@ -5,7 +5,7 @@ its next tick. None of them changes the cluster.
 """
 
 from migration.assessment.conditions import View
-from migration.image.summary import WITHOUT_ZOOKEEPER
+from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.errors import ExecutionError, NoDataError
@@ -15,6 +15,7 @@ from orchestrator.execution.route import (
     done_without_step,
     members_not_known,
     step_begun,
+    was_begun,
 )
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.runbook.checks.phases import need_zookeeper
@@ -109,7 +110,10 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
     name = id_.partition("[")[0]
     at = next(each for each in runbook.checkpoints if each.id == name)
     if at.rollback == NO_ROLLBACK:
-        raise ExecutionError(f"cannot roll back from {at.id}: {at.rollback_reason}")
+        begun = any(was_begun(each) for each in execution.checkpoints.values())
+        earlier = "" if begun else _earlier(view.summary.phase)
+        reason = str(at.rollback_reason).removesuffix(".")
+        raise ExecutionError(f"cannot roll back from {at.id}: {reason}{earlier}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
         raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
     phase = view.summary.phase
@@ -146,7 +150,19 @@ def begin(request: OperatorRequest) -> None:
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )
-        at.record(body, f"a new execution of {loaded.runbook.name} begins{_paused(execution)}")
+        earlier = _earlier(at.view().summary.phase)
+        began = f"a new execution of {loaded.runbook.name} begins"
+        at.record(body, f"{began}{_paused(execution)}{earlier}")
+
+
+def _earlier(phase: Phase) -> str:
+    """Return what to add to a message about an execution that has not begun the migration."""
+    if phase not in (Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE):
+        return ""
+    return (
+        f"; the phase is {phase}: skip each checkpoint that the migration has passed"
+        " (kraftgate skip): its gate may not open again"
+    )
 
 
 def _paused(execution: ExecutionState | None) -> str:

@@ -307,7 +307,7 @@ def test_a_wipe_ends_with_its_way_out() -> None:
     image = wiped_and_restored("t0", "t1", "t2")
     assert image.wiped is None
     end = replace(_END, timestamp_ms=NOW)
-    image, _ = advance(image, Batch(log=2, start=0, end=end, records=[], reports={}))
+    image, _ = advance(image, Batch(log=2, start=42, end=end, records=[], reports={}))
     began = (Stamped(4, NOW, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
     image, _ = advance(image, Batch(log=2, start=0, end=end, records=[began], reports={}))
     assert hazards(summarize("c", image), NOW, CURRENT) == ()

@@ -371,6 +371,21 @@ def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
     assert (desk.walk().outcome, desk.walk().checkpoints) == (None, {})
 
 
+def test_an_execution_that_begins_within_a_migration_says_what_to_skip(desk: Desk) -> None:
+    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "zk-to-kraft-jbod"))
+    desk.tell(entries.Aborted(by=ANNA, reason="the window is over"))
+    skip = "the phase is dual-write: skip each checkpoint that the migration has passed"
+    assert skip in desk.types("begin", *WHY).stdout
+    desk.tell(entries.CheckpointEntered(checkpoint="preflight"))
+    refused = desk.refused("rollback", *WHY)
+    assert (
+        f"cannot roll back from preflight: This execution has changed nothing yet; {skip}"
+        in refused
+    )
+    desk.store.summaries["prod"] = cluster(Phase.ZOOKEEPER, migrating(1))
+    assert "skip" not in desk.refused("rollback", *WHY)
+
+
 def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
     (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
     assert "was changed since this execution began" in desk.refused("approve", "finalize", *WHY)
