@@ -4,8 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from urllib3.util import make_headers
-
 from migration.values.foreign import Unreadable, load_object
 from migration.values.timestamps import iso
 from orchestrator.config.alerts import (
@@ -27,6 +25,7 @@ from orchestrator.notify.channel import (
 from orchestrator.notify.http_post import Request, Response, secret_in
 from orchestrator.notify.notification import Notification, page_url
 from orchestrator.notify.receivers.slack import SlackChannel
+from streams.net.basic_auth import basic_auth
 
 ACTIVE_FOR_MS: Final = 3_600_000
 """Alertmanager resolves an alert that is not sent again within this time; a restart is shorter."""
@@ -104,7 +103,7 @@ class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
         config = self.config
         if config.username is not None and config.password_file is not None:
             password = secret_in(config.password_file)
-            return make_headers(basic_auth=f"{config.username}:{password}"), (password,)
+            return basic_auth(config.username, password), (password,)
         if config.bearer_token_file is not None:
             token = secret_in(config.bearer_token_file)
             return {"authorization": f"Bearer {token}"}, (token,)

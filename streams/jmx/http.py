@@ -12,10 +12,11 @@ from typing import Final
 import urllib3
 from urllib3.exceptions import HTTPError, SSLError
 from urllib3.response import BaseHTTPResponse
-from urllib3.util import Timeout, make_headers
+from urllib3.util import Timeout
 
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
+from streams.net.basic_auth import basic_auth
 from streams.net.secret_file import SecretFileRefused, first_line
 
 LINES_BYTES_MAX: Final = 256 * 2**20
@@ -103,7 +104,7 @@ class Http:
             _readable(access.ca_file)
         if access.username is not None and access.password_file is not None:
             password = _secret(access.password_file)
-            return make_headers(basic_auth=f"{access.username}:{password}")
+            return basic_auth(access.username, password)
         if access.bearer_token_file is not None:
             return {"authorization": f"Bearer {_secret(access.bearer_token_file)}"}
         return {}
@@ -130,6 +131,9 @@ def _translated(url: str) -> Iterator[None]:
         yield
     except SSLError as error:
         raise AccessRefused(f"{url}: TLS failed: {error}") from error
+    except UnicodeEncodeError:  # it has the header
+        why = "the bearer token has characters that HTTP does not allow"
+        raise AccessRefused(f"{url}: {why}") from None
     except (HTTPError, OSError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)

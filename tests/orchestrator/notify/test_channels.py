@@ -1,5 +1,6 @@
 """What each kind of receiver is sent, held against its documented shape."""
 
+import base64
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -222,6 +223,18 @@ def test_alertmanager_takes_a_name_and_a_password(tmp_path: Path) -> None:
         )
         _, sent = told(receivers.channel(tmp_path, line), receiver, FIRING)
     assert sent.headers["authorization"] == "Basic dTpodW50ZXIy"
+
+
+def test_alertmanager_takes_a_password_beyond_latin_1(tmp_path: Path) -> None:
+    """In UTF-8, as RFC 7617 has it."""
+    receivers.secret(tmp_path, "password", "zażółć")
+    with receiving(answers(200, b"")) as receiver:
+        line = (
+            f"  alertmanager: [{{url: '{receiver.url}', username: u, password_file: password}}]\n"
+        )
+        _, sent = told(receivers.channel(tmp_path, line), receiver, FIRING)
+    credentials = sent.headers["authorization"].removeprefix("Basic ")
+    assert base64.b64decode(credentials).decode("utf-8") == "u:zażółć"
 
 
 def test_pagerduty_is_triggered_and_resolved_by_one_key(tmp_path: Path) -> None:

@@ -336,6 +336,17 @@ def test_a_ledger_that_cannot_be_read_is_begun_anew(
     assert "cannot be read; active alerts are sent again" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["username: u, password_file", "bearer_token_file"])
+def test_no_secret_ends_the_thread(kind: str, desk: Desk, receiver: Receiver) -> None:
+    file = receivers.secret(desk.folder, "secret", "zażółć")
+    receiver.answer = lambda _: Reply(503)
+    one = desk.sender(f"  alertmanager: [{{url: '{receiver.url}', {kind}: {file}}}]\n")
+    one.submit(wanted(0, alert()))
+    until(lambda: one.stats.failed > 0)
+    assert one.is_alive()
+    assert "zażółć" not in str(one.stats.error)
+
+
 @pytest.mark.parametrize("make", [receivers.slack, receivers.pagerduty, receivers.webhook])
 def test_no_secret_is_written_anywhere(
     make: Callable[[Path, str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture

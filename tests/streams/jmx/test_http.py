@@ -144,6 +144,26 @@ def test_secrets_are_read_at_each_request(tmp_path: Path) -> None:
     assert seen == [basic[0], "Bearer first", basic[1], "Bearer second"]
 
 
+def test_a_password_is_sent_as_utf_8_and_a_token_that_http_cannot_carry_is_refused(
+    tmp_path: Path,
+) -> None:
+    seen: list[str | None] = []
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        seen.append(request.headers["authorization"])
+        text("metric 1\n")(request)
+
+    secret = tmp_path / "secret"
+    secret.write_text("zażółć\n", "utf-8")
+    with serving(answer) as url:
+        ask(url, Access(username="u", password_file=secret))
+        with pytest.raises(AccessRefused, match="characters that HTTP does not allow") as refused:
+            ask(url, Access(bearer_token_file=secret))
+    assert seen == [f"Basic {base64.b64encode('u:zażółć'.encode()).decode()}"]
+    assert "zażółć" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
 def test_a_secret_that_cannot_be_read_is_named_and_nothing_is_asked(tmp_path: Path) -> None:
     with serving(text("")) as url, pytest.raises(AccessRefused, match="gone cannot be read"):
         ask(url, Access(bearer_token_file=tmp_path / "gone"))
