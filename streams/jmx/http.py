@@ -131,9 +131,6 @@ def _translated(url: str) -> Iterator[None]:
         yield
     except SSLError as error:
         raise AccessRefused(f"{url}: TLS failed: {error}") from error
-    except UnicodeEncodeError:  # it has the header
-        why = "the bearer token has characters that HTTP does not allow"
-        raise AccessRefused(f"{url}: {why}") from None
     except (HTTPError, OSError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
