@@ -103,11 +103,11 @@ def run(shape: Shape, home: Path, kraftgate: Path, runs: int) -> list[Figure]:
             if name == "full":
                 theirs.append(measured(dump_command(log.file), log=home / "dump.log"))
         empty.append(measured(_EMPTY_JOB, log=home / "empty.log"))
-        told = ", ".join(
+        times = ", ".join(
             f"{name} {costs[-1].wall_s:.2f} s"
             for name, costs in {**ours, "empty job": empty, "kafka-dump-log": theirs}.items()
         )
-        say(f"a: run {number}: {told}")
+        say(f"a: run {number}: {times}")
     return _figures(ours, theirs, empty, logs["full"].expected["records"])
 
 

@@ -135,8 +135,8 @@ def after_rollback(image: ClusterImage, polled: SettingsSeen | None = None) -> s
 def test_an_expired_session_does_not_complete_the_rollback() -> None:
     """The broker, still in migration mode, creates its znode again, as after a restart."""
     assert after_rollback(rolled_back()) == "Restart broker 1 in ZooKeeper mode"
-    anew = znode("/brokers/ids/1", {"host": "h1"}, at_ms=9950)
-    image, _ = observed(ZnodeGone(9900, "/brokers/ids/1"), anew, image=rolled_back())
+    second = znode("/brokers/ids/1", {"host": "h1"}, at_ms=9950)
+    image, _ = observed(ZnodeGone(9900, "/brokers/ids/1"), second, image=rolled_back())
     check = "Check that broker 1 runs in ZooKeeper mode"
     assert after_rollback(image) == check
     for at_ms, mode, headline in (

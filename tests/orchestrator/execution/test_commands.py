@@ -83,6 +83,16 @@ class Desk:
         for body in bodies:
             self.trail.append(body, NOW_MS)
 
+    def begin_bundled(self, *bodies: Body) -> None:
+        """Begin an execution of `zk-to-kraft-jbod` instead, which continues with these entries."""
+        name = "zk-to-kraft-jbod"
+        self.config.write_text(self.config.read_text().replace("./small.yaml", name))
+        self.tell(
+            entries.Aborted(by=ANNA, reason="x"),
+            entries.ExecutionBegan(runbook=name, sha256=load(name).sha256, by=ANNA, reason="x"),
+            *bodies,
+        )
+
     def walk(self) -> ExecutionState:
         walk = self.trail.state()
         assert walk is not None
@@ -224,7 +234,7 @@ def test_pause_and_resume(desk: Desk) -> None:
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
     assert "add --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
-    desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
+    desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="its outcome is not known"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
 
@@ -272,7 +282,7 @@ def test_hooks_that_were_changed_are_not_run_before_a_restart(
     started = orchestrated(execute=True)
     sha256 = hashlib.sha256(HOOKS.encode()).hexdigest()
     desk.tell(started.model_copy(update={"hooks_sha256": sha256}))
-    unknown = entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows")
+    unknown = entries.StepUnknown(checkpoint="finalize", run="r", why="its outcome is not known")
     desk.tell(unknown if failed else _shown())
     changed = HOOKS.replace("[do, it]", "[do, it, right]")
     file.write_text(changed)
@@ -338,11 +348,7 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
 def test_there_is_no_way_back_once_any_controller_left_the_migration(
     desk: Desk, phase: Phase, said: str
 ) -> None:
-    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "zk-to-kraft-jbod"))
-    sha256 = load("zk-to-kraft-jbod").sha256
-    desk.tell(
-        entries.Aborted(by=ANNA, reason="x"),
-        entries.ExecutionBegan(runbook="zk-to-kraft-jbod", sha256=sha256, by=ANNA, reason="x"),
+    desk.begin_bundled(
         entries.CheckpointPassed(checkpoint="soak", how="opened", facts={}),
         entries.CheckpointEntered(checkpoint="finalize[3001]"),
     )
@@ -424,11 +430,7 @@ def test_a_rollback_is_approved_although_the_controllers_are_gone(
     desk: Desk, phase: Phase, controller: int, place: str
 ) -> None:
     """That the metadata log has ended is what the approval rests on."""
-    desk.config.write_text(desk.config.read_text().replace("./small.yaml", "zk-to-kraft-jbod"))
-    sha256 = load("zk-to-kraft-jbod").sha256
-    desk.tell(
-        entries.Aborted(by=ANNA, reason="x"),
-        entries.ExecutionBegan(runbook="zk-to-kraft-jbod", sha256=sha256, by=ANNA, reason="x"),
+    desk.begin_bundled(
         entries.CheckpointEntered(checkpoint="brokers-migration[1]"),
         entries.RollbackBegan(path="to-zookeeper", at="brokers-migration[1]", by=ANNA, reason="x"),
     )
@@ -472,7 +474,7 @@ def test_a_rollback_does_not_begin_beside_processes_of_a_hook(
             open_before=False,
             facts={},
         ),
-        entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="nobody knows"),
+        entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="its outcome is not known"),
     )
     left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=desk.folder / "none")
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)

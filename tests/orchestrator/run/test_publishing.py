@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any, ClassVar
@@ -247,19 +247,7 @@ def test_a_cluster_that_is_known_to_be_followed_only_later_is_written_no_more(
     with publisher:
         _until(lambda: len(_Writer.written) == 12 + 18)
         ids.add("other")
-        with Store.open(state / "store.db") as store:
-            event = Event(offset=None, timestamp_ms=None, kind="later", seen_ms=5)
-            result = BatchResult(
-                cluster="prod",
-                image=ClusterImage(),
-                summary=summarize("prod", ClusterImage()),
-                brokers=(),
-                gone=(),
-                place={"kraft_metadata": 3},
-                events=[event],
-                files=[],
-            )
-            store.commit(3, [result], now_ms=8)
+        _commit(state, [Event(offset=None, timestamp_ms=None, kind="later", seen_ms=5)], [])
         _until(lambda: _Writer.closed)
     with pytest.raises(PublishingError, match=r"a cluster that is followed \(its id is other\)"):
         publisher.check()
@@ -352,6 +340,14 @@ def test_a_damaged_file_holds_only_where_it_is_needed(
 
 def _observe(state: Path, kind: str, seen_ms: int) -> None:
     """Commit four events more, and the file of transitions that every history has there."""
+    events = [
+        Event(offset=None, timestamp_ms=None, kind=f"{kind}-{n}", seen_ms=seen_ms) for n in range(4)
+    ]
+    _commit(state, events, [_transitions(state, 40, 3)])
+
+
+def _commit(state: Path, events: Sequence[Event], files: Sequence[TransitionFile]) -> None:
+    """Commit one more batch."""
     with Store.open(state / "store.db") as store:
         result = BatchResult(
             cluster="prod",
@@ -360,11 +356,8 @@ def _observe(state: Path, kind: str, seen_ms: int) -> None:
             brokers=(),
             gone=(),
             place={"kraft_metadata": 3},
-            events=[
-                Event(offset=None, timestamp_ms=None, kind=f"{kind}-{n}", seen_ms=seen_ms)
-                for n in range(4)
-            ],
-            files=[_transitions(state, 40, 3)],
+            events=events,
+            files=files,
         )
         store.commit(3, [result], now_ms=8)
 

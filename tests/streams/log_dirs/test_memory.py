@@ -112,12 +112,12 @@ def test_a_failed_write_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(MemoryUnusable, match="full"):
             keep(memory, FAILED, 0, 2)
     assert memory.broker(2) == before
-    told: list[Observation] = []
-    memory.deliver(told.extend)
-    assert told == []
+    appended: list[Observation] = []
+    memory.deliver(appended.extend)
+    assert appended == []
     keep(memory, FAILED, 0, 3)
-    memory.deliver(told.extend)
-    assert [type(each) for each in told] == [ReplicasCutOff, OffsetsFell]
+    memory.deliver(appended.extend)
+    assert [type(each) for each in appended] == [ReplicasCutOff, OffsetsFell]
     memory.close()
 
 
@@ -131,10 +131,10 @@ def test_a_failed_append_is_tried_again(path: Path) -> None:
 
     with pytest.raises(OSError, match="no space"):
         memory.deliver(full)
-    told: list[Observation] = []
-    memory.deliver(told.extend)
-    memory.deliver(told.extend)
-    assert [type(each) for each in told] == [ReplicasCutOff]
+    appended: list[Observation] = []
+    memory.deliver(appended.extend)
+    memory.deliver(appended.extend)
+    assert [type(each) for each in appended] == [ReplicasCutOff]
     memory.close()
 
 
@@ -144,7 +144,7 @@ def test_facts_that_were_appended_are_not_appended_again_if_the_disk_is_full(
     memory = Memory(path)
     keep(memory, WELL, 10, 1)
     keep(memory, FAILED, 0, 2)
-    told: list[Observation] = []
+    appended: list[Observation] = []
 
     def full(_: object) -> NoReturn:
         raise sqlite3.OperationalError("database or disk is full")
@@ -152,15 +152,15 @@ def test_facts_that_were_appended_are_not_appended_again_if_the_disk_is_full(
     with monkeypatch.context() as patched:
         patched.setattr(memory_module, "transaction", full)
         with pytest.raises(MemoryUnusable, match="full"):
-            memory.deliver(told.extend)
-    memory.deliver(told.extend)
+            memory.deliver(appended.extend)
+    memory.deliver(appended.extend)
     keep(memory, WELL, 0, 3)
-    memory.deliver(told.extend)
-    assert [type(each) for each in told] == [ReplicasCutOff, OffsetsFell, ReplicasBack]
+    memory.deliver(appended.extend)
+    assert [type(each) for each in appended] == [ReplicasCutOff, OffsetsFell, ReplicasBack]
     memory.close()
     again = Memory(path)
-    again.deliver(told.extend)
-    assert len(told) == 3
+    again.deliver(appended.extend)
+    assert len(appended) == 3
     again.close()
 
 
@@ -179,9 +179,9 @@ def test_what_left_long_ago_is_pruned(path: Path) -> None:
     again.close()
 
 
-def and_then_killed(told: list[Observation]) -> Callable[[Sequence[Observation]], object]:
+def and_then_killed(appended: list[Observation]) -> Callable[[Sequence[Observation]], object]:
     def append(facts: Sequence[Observation]) -> NoReturn:
-        told.extend(facts)
+        appended.extend(facts)
         raise Killed
 
     return append
@@ -189,7 +189,7 @@ def and_then_killed(told: list[Observation]) -> Callable[[Sequence[Observation]]
 
 def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observation]:
     """Poll repeatedly, killing the process at the given points; return the appended facts."""
-    told: list[Observation] = []
+    appended: list[Observation] = []
     memory = Memory(path)
     answers = (WELL, FAILED, VANISHED)
     for now_ms, (which, end, killed) in enumerate(polls):
@@ -201,22 +201,22 @@ def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observ
                 if killed == "before the append":
                     kill()
                 if killed == "after the append":
-                    memory.deliver(and_then_killed(told))
-                memory.deliver(told.extend)
+                    memory.deliver(and_then_killed(appended))
+                memory.deliver(appended.extend)
         except Killed:
             memory.close()
             memory = Memory(path)
-            memory.deliver(told.extend)
+            memory.deliver(appended.extend)
     cut_off = {where: cut.fact for where, cut in memory.broker(2).cut_off.items()}
     memory.close()
-    assert cut_off == last_said(told)
-    return told
+    assert cut_off == last_said(appended)
+    return appended
 
 
-def last_said(told: Sequence[Observation]) -> dict[str, ReplicasCutOff]:
+def last_said(appended: Sequence[Observation]) -> dict[str, ReplicasCutOff]:
     """Return the replicas that the facts, read in order, show as cut off."""
     said: dict[str, ReplicasCutOff] = {}
-    for each in told:
+    for each in appended:
         if isinstance(each, ReplicasCutOff):
             said[each.path] = each
         elif isinstance(each, ReplicasBack):
@@ -235,8 +235,8 @@ def test_a_crash_anywhere_loses_no_fact_and_repeats_only_the_same(
 ) -> None:
     with TemporaryDirectory() as calm, TemporaryDirectory() as rough:
         wanted = run(Path(calm) / "d.db", [(which, end, None) for which, end, _ in polls])
-        told = run(Path(rough) / "d.db", polls)
-    assert list(dict.fromkeys(told)) == wanted
+        appended = run(Path(rough) / "d.db", polls)
+    assert list(dict.fromkeys(appended)) == wanted
 
 
 @examples(40)

@@ -121,6 +121,12 @@ class WithSnapshots(Quorum):
         leader = Leader(3000, self.epoch)
         return FetchReply(leader=leader, high_watermark=self.log.end, snapshot=self.snapshots[-1])
 
+    def elect_and_snapshot(self) -> None:
+        """Elect a leader in epoch 2, write records, and a snapshot of all of them."""
+        self.epoch = 2
+        self.write(10)
+        self.snapshots = (OffsetAndEpoch(self.log.end, 2),)
+
 
 class Following:
     """A cursor and a spool that follow a quorum."""
@@ -313,9 +319,7 @@ def test_a_snapshot_of_another_log_does_not_continue_this_one(tmp_path: Path) ->
     following.settle()
     following.crash()
     quorum.restart(1)
-    quorum.epoch = 2
-    quorum.write(10)
-    quorum.snapshots = (OffsetAndEpoch(quorum.log.end, 2),)
+    quorum.elect_and_snapshot()
     while following.spool.position.log == 1:
         assert not isinstance(following.cursor.next_action(following.now), FetchSnapshot)
         assert following.step()
@@ -329,9 +333,7 @@ def test_a_snapshot_of_the_same_log_is_taken(tmp_path: Path) -> None:
     following = Following(tmp_path, quorum)
     following.settle()
     following.crash()
-    quorum.epoch = 2
-    quorum.write(10)
-    quorum.snapshots = (OffsetAndEpoch(quorum.log.end, 2),)
+    quorum.elect_and_snapshot()
     cursor, asked = following.cursor, []
     cursor.connected(C1)
     while not isinstance(action := cursor.next_action(0.0), FetchSnapshot):
