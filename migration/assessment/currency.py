@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.assessment.data_source import DataSource
@@ -13,7 +13,9 @@ from migration.observed.source_status import (
     is_current,
     is_silent,
     meaningful_end,
+    over_no_ops,
 )
+from migration.observed.zookeeper import with_heartbeat
 
 UNREAD_RECORDS: Final = "committed records have not been read yet"
 UNREAD_FACTS: Final = "journaled facts have not been processed yet"
@@ -117,6 +119,22 @@ def unread_records(summary: ClusterSummary, status: SourceStatus) -> str | None:
     due = meaningful_end(status) if status.due_offset is None else status.due_offset
     read = 0 if summary.metadata_offset is None else summary.metadata_offset + 1
     return None if due is not None and read >= due else UNREAD_RECORDS
+
+
+def with_reports(
+    summary: ClusterSummary, sources: Mapping[DataSource, SourceStatus]
+) -> ClusterSummary:
+    """Return the summary with what the sources only report, because it changes twice a second.
+
+    Those are the no-op records at the end of the metadata log, and dual write's heartbeat.
+    """
+    log, zookeeper = sources[DataSource.METADATA_LOG], sources[DataSource.ZOOKEEPER]
+    offset, seen = summary.metadata_offset, summary.zookeeper
+    return replace(
+        summary,
+        metadata_offset=over_no_ops(log, offset) if log.log == summary.metadata_log else offset,
+        zookeeper=None if seen is None else with_heartbeat(seen, zookeeper),
+    )
 
 
 def reported(

@@ -41,6 +41,11 @@ class SourceStatus:
         limits: descriptions of the data that it cannot read although it follows the cluster.
         whole_since_ms: since when its data is complete without a gap; facts that were applied
             before do not show the present. None: not reported.
+        migration_mzxid: transaction of the last observed write of a `/migration` that marks the
+            copy as complete: a heartbeat of dual write, which is not worth a fact each time.
+        migration_version: that write's version of the znode's data.
+        migration_offset: the metadata offset in it.
+        migration_written_ms: when it was written (`MigrationZnode.written_ms`).
     """
 
     observed_ms: int
@@ -59,6 +64,10 @@ class SourceStatus:
     finished: bool = False
     limits: tuple[str, ...] = ()
     whole_since_ms: int | None = None
+    migration_mzxid: int | None = None
+    migration_version: int | None = None
+    migration_offset: int | None = None
+    migration_written_ms: int | None = None
 
 
 NO_STATUS: Final = SourceStatus(observed_ms=0)
@@ -74,6 +83,10 @@ _NUMBERS: Final = (
     "active_controller",
     "leader_epoch",
     "whole_since_ms",
+    "migration_mzxid",
+    "migration_version",
+    "migration_offset",
+    "migration_written_ms",
 )
 _TEXTS: Final = ("endpoint", "cluster_id", "waiting", "error")
 
@@ -154,8 +167,8 @@ def is_current(status: SourceStatus, now_ms: int) -> bool:
 def meaningful_end(status: SourceStatus) -> int | None:
     """Return the offset up to which the metadata log holds more than no-op records.
 
-    The job commits the no-op records at a log's end in batches of 20, up to 10 s late; they change
-    nothing. None: no high watermark is known.
+    The job commits the no-op records at a log's end many at once; they change nothing. None: no
+    high watermark is known.
     """
     end, fetched, busy_until = status.high_watermark, status.next_offset, status.busy_until
     if end is None or fetched is None or busy_until is None or fetched < end:
@@ -169,3 +182,14 @@ def behind(status: SourceStatus, metadata_offset: int | None) -> int:
         return 0
     read = 0 if metadata_offset is None else metadata_offset + 1
     return max(0, status.high_watermark - read)
+
+
+def over_no_ops(status: SourceStatus, metadata_offset: int | None) -> int | None:
+    """Return the metadata offset after the no-op records that the job has not committed yet.
+
+    `metadata_offset` itself if another record has not been read, or if that is unknown.
+    """
+    end, busy_until = status.high_watermark, meaningful_end(status)
+    if metadata_offset is None or end is None or busy_until is None:
+        return metadata_offset
+    return metadata_offset if metadata_offset + 1 < busy_until else max(metadata_offset, end - 1)

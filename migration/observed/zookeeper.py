@@ -20,6 +20,7 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.quarantine import flaw
+from migration.observed.source_status import SourceStatus
 from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkStatesChanged,
@@ -44,7 +45,7 @@ from migration.values.foreign import Unreadable
 from migration.values.timestamps import within
 
 BEACON_STALE_MS: Final = 30_000
-"""In dual write the controller writes `/migration` twice a second; a fact arrives every 5 s."""
+"""In dual write the controller writes `/migration` twice a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,16 +233,48 @@ def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
 
 
 def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
-    now = znode_codec.migration_of(fact.data, fact.mtime_ms, fact.seen_ms)
     was = image.migration
-    if was is not None and was.text != now.text:  # written since the last read
-        now = replace(now, written_ms=max(now.written_ms, min(was.observed_ms, now.observed_ms)))
+    now = migration_znode(fact, was)
     if was is None:
         collected.add(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
     elif now.is_copied and not was.is_copied:
         collected.add(EventKind.ZOOKEEPER_COPIED, metadata_offset=now.offset)
     copied = now if now.is_copied else image.migration_copied
     return replace(image, migration=now, migration_copied=copied)
+
+
+def migration_znode(fact: ZnodeSeen, was: MigrationZnode | None) -> MigrationZnode:
+    """Return the content of `/migration`; `was`: when it was read before.
+
+    Raises:
+        Unreadable: the data has another format.
+    """
+    now = znode_codec.migration_of(fact.data, fact.mtime_ms, fact.seen_ms)
+    if was is None or was.text == now.text:
+        return now
+    # It was written since the last read.
+    return replace(now, written_ms=max(now.written_ms, min(was.observed_ms, now.observed_ms)))
+
+
+def with_heartbeat(image: ZooKeeperImage, status: SourceStatus) -> ZooKeeperImage:
+    """Return the image with the last write of `/migration` that the source reports, if it is newer.
+
+    A report neither creates the znode nor marks its copy as complete: only facts do.
+    """
+    known, mzxid, version = image.migration, status.migration_mzxid, status.migration_version
+    offset, written_ms = status.migration_offset, status.migration_written_ms
+    if known is None or not known.is_copied or MIGRATION not in image.versions:
+        return image
+    if mzxid is None or version is None or offset is None or written_ms is None:
+        return image
+    _, known_mzxid = image.versions[MIGRATION]
+    if mzxid < known_mzxid:
+        return image
+    if mzxid == known_mzxid:  # the same write, whose time is known better from its first reading
+        written_ms = max(written_ms, known.written_ms)
+    now = replace(known, offset=offset, written_ms=written_ms)
+    versions = {**image.versions, MIGRATION: (version, mzxid)}
+    return replace(image, migration=now, migration_copied=now, versions=versions)
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:

@@ -16,7 +16,7 @@ from orchestrator.run.reader import STORE_FILE, Reader
 from streams.probe.assignments import assignments
 
 _CATCH_UP_S_MAX: Final = 15.0
-"""The job commits an idle controller's records every 10 s (`streams.metadata.plan`)."""
+"""Much longer than a batch of the job takes."""
 _POLL_S: Final = 0.2
 
 Followed: TypeAlias = tuple[ClusterSummary | None, Maybe[Mapping[TopicPartition, Assignment]]]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from migration.assessment.assess import Journal
+from migration.assessment.currency import with_reports
 from migration.assessment.data_source import JOURNALED, DataSource
 from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
@@ -172,7 +173,7 @@ def read_cluster(
         events = store.events(cluster, after=after, limit=limit, newest=newest)
     sources = read_sources(state_dir, cluster)
     return ClusterRead(
-        summary=nothing_seen(cluster) if summary is None else summary,
+        summary=nothing_seen(cluster) if summary is None else with_reports(summary, sources),
         events=tuple(events),
         status=sources[DataSource.METADATA_LOG],
         zookeeper=sources[DataSource.ZOOKEEPER],

@@ -14,10 +14,10 @@ from streams.state.recovery import NEW_STORE
 
 SLICE_BYTES: Final = 16 * 2**20
 """The size above which more than one task reads a batch."""
-IDLE_RECORDS: Final = 30
-"""The fewest no-op records that make a batch of their own: 15 s of an idle controller.
+IDLE_RECORDS: Final = 240
+"""The fewest no-op records that make a batch of their own: two minutes of an idle controller.
 
-In dual write the heartbeat in ZooKeeper takes them along before, every 10 s.
+The source's status reports them meanwhile (`migration.assessment.currency.with_reports`).
 """
 
 

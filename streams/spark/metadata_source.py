@@ -129,10 +129,12 @@ class KraftMetadata(Source):
         at = StreamOffset.from_json(start)
         if self._options.absent:
             return at.to_json()
+        # An earlier process fetched the first ones: whether they are no-ops is not known any more.
+        first = self._planner is None
         feed, index, planner = self._open(at)
         reach = _reach(feed)
         index.refresh(_below(reach, at.log))
-        latest = planner.latest(at, self._options.max_batch_bytes, idle=along)
+        latest = planner.latest(at, self._options.max_batch_bytes, idle=along or first)
         if index.damage is not None:
             feed.note_damage(str(index.damage))
         if latest == at and reach is not None and reach.log > at.log and index.damage is None:

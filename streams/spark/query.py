@@ -84,7 +84,8 @@ class Job:
             JobFailed: it ended with an error.
         """
         try:
-            error = self._query.exception()
+            # Each question is a round trip to the JVM.
+            error = None if self._query.isActive else self._query.exception()
         except (Py4JError, OSError) as gone:
             raise JobFailed(_JVM_GONE) from gone
         if error is not None:

@@ -2,24 +2,25 @@
 
 `/migration` is a heartbeat: in dual write the active KRaft controller rewrites it for every batch
 of the metadata log, about twice a second; only the offset and the epochs differ then
-(KRaftMigrationDriver). Such changes are delayed and combined.
+(KRaftMigrationDriver). Such changes are delayed and combined; the source's status reports them
+meanwhile.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
-from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
+from migration.observed.znode_codec import MIGRATION_OFFSET, MigrationZnode, fields_of
 from migration.observed.znodes import CONTROLLER, MIGRATION, TOPIC_CONFIGS, parent
+from migration.observed.zookeeper import migration_znode
 from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
 
-COALESCE_MS: Final = 10_000
-"""Maximum time for which a heartbeat is delayed: each one is a batch of the job, and it counts as
-missing after 30 s (`migration.observed.zookeeper.BEACON_STALE_MS`)."""
+COALESCE_MS: Final = 120_000
+"""Maximum time for which a heartbeat is delayed: each one is a batch of the job."""
 
 _HEARTBEAT_FIELDS: Final = frozenset(
     {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}
@@ -27,6 +28,14 @@ _HEARTBEAT_FIELDS: Final = frozenset(
 
 Clock: TypeAlias = Callable[[], int]
 """Returns Kraftgate's time, ms since the epoch."""
+
+
+class Heartbeat(NamedTuple):
+    """A write of a `/migration` that marks the copy as complete."""
+
+    znode: MigrationZnode
+    version: int
+    mzxid: int
 
 
 class Write(Protocol):
@@ -37,14 +46,21 @@ class Write(Protocol):
 
 
 class Emitter:
-    """Turns readings of znodes into facts: only differences from the last emitted ones."""
+    """Turns readings of znodes into facts: only differences from the last emitted ones.
+
+    Attributes:
+        heartbeat: the last observed one; None: none was.
+    """
 
     def __init__(self, known: Known, write: Write, clock: Clock) -> None:
         """Resume from `known`, the state emitted so far; `write` is called with each fact once."""
         self.known = known
         self.clock = clock
+        self.heartbeat: Heartbeat | None = None
         self._write = write
         self._held: ZnodeSeen | None = None
+        if isinstance(last := known.kept(MIGRATION), ZnodeSeen):
+            self._note_heartbeat(last)
 
     def emit(self, *facts: ZooKeeperFact) -> None:
         """Emit facts; those of one call remain together."""
@@ -67,17 +83,20 @@ class Emitter:
     def update(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
         """Emit a znode if it differs; if it was created again, first the end of the last one."""
         last, now = self.known.kept(path), self._to_keep(path, data, stat)
-        if path == MIGRATION:
-            self._held = None
         ended: list[ZooKeeperFact] = []
         if last is not None and is_another(last, stat):
             ended, last = _end(last, now.seen_ms), None
         elif last is not None and (last.mzxid, last.version) == (now.mzxid, now.version):
             return
-        elif isinstance(now, ZnodeSeen) and self._may_wait(last, now):
-            self._held = now
-            return
-        if path == CONTROLLER:  # it found the latest /migration when it took over
+        if isinstance(now, ZnodeSeen) and path == MIGRATION:
+            self._note_heartbeat(now)
+            if isinstance(last, ZnodeSeen) and is_heartbeat(last.data, now.data):
+                self._held = now
+                self.tick()
+                return
+        # A controller found the latest /migration when it took over; and the content before a
+        # change is the one that may have to be restored.
+        if path in (CONTROLLER, MIGRATION):
             self.flush()
         change = topic_changes.change(last, now, data, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.
@@ -86,9 +105,9 @@ class Emitter:
 
     def remove(self, *paths: str) -> None:
         """Emit that znodes no longer exist, if they were emitted."""
-        now = self.clock()
         if MIGRATION in paths:
-            self._held = None
+            self.flush()
+        now = self.clock()
         known = [last for path in paths if (last := self.known.kept(path)) is not None]
         self.emit(*(fact for last in known for fact in _end(last, now)))
 
@@ -111,13 +130,14 @@ class Emitter:
         if held is not None:
             self.emit(held._replace(seen_ms=self.clock()))
 
-    def _may_wait(self, last: Znode | None, now: ZnodeSeen) -> bool:
-        return (
-            isinstance(last, ZnodeSeen)
-            and last.path == MIGRATION
-            and self._is_recent(last)
-            and is_heartbeat(last.data, now.data)
-        )
+    def _note_heartbeat(self, now: ZnodeSeen) -> None:
+        was = self.heartbeat
+        try:
+            znode = migration_znode(now, was and was.znode)
+        except Unreadable:
+            return  # the fact reports it
+        if znode.is_copied:
+            self.heartbeat = Heartbeat(znode, now.version, now.mzxid)
 
     def _is_recent(self, last: ZnodeSeen) -> bool:
         return 0 <= self.clock() - last.seen_ms < COALESCE_MS
@@ -140,20 +160,20 @@ def is_another(last: Znode, stat: ZnodeStat) -> bool:
 def is_heartbeat(before: bytes, now: bytes) -> bool:
     """Return whether the change shows only that a controller still writes.
 
-    The first change of the offset to a value above 0 shows that the copy is complete, so it is not
-    a beat; neither is data that cannot be parsed.
+    An offset above 0 marks the copy as complete: only from then on is a change a heartbeat. Data
+    that cannot be parsed never is.
     """
     was, is_ = _fields(before), _fields(now)
     if was is None or is_ is None or was.keys() != is_.keys():
         return False
-    if _copied(was) is None or _copied(was) != _copied(is_):
+    if not (_is_copied(was) and _is_copied(is_)):
         return False
     return all(is_[name] == value for name, value in was.items() if name not in _HEARTBEAT_FIELDS)
 
 
-def _copied(fields: Mapping[str, Any]) -> bool | None:
+def _is_copied(fields: Mapping[str, Any]) -> bool:
     offset = fields.get(MIGRATION_OFFSET)
-    return offset > 0 if isinstance(offset, int) else None
+    return isinstance(offset, int) and offset > 0
 
 
 def _fields(data: bytes) -> Mapping[str, Any] | None:

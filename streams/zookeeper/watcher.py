@@ -107,12 +107,17 @@ class ZooKeeperWatcher(BackgroundThread):
         status, now_ms = self._status, self._clock()
         known = self._emitter.known
         znode = known.znode(CLUSTER_ID) if known.sees else None
+        beat = self._emitter.heartbeat
         return replace(
             status,
             observed_ms=now_ms,
             cluster_id=None if znode is None else cluster_id_of(znode.data),
             error=self._appender.error or status.error or self._no_cluster(),
             whole_since_ms=now_ms if status.whole_since_ms is None else status.whole_since_ms,
+            migration_mzxid=beat and beat.mzxid,
+            migration_version=beat and beat.version,
+            migration_offset=beat and beat.znode.offset,
+            migration_written_ms=beat and beat.znode.written_ms,
         )
 
     def _no_cluster(self) -> str | None:

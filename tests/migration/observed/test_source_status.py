@@ -15,6 +15,7 @@ from migration.observed.source_status import (
     behind,
     from_json,
     is_current,
+    over_no_ops,
     stale_ms,
     to_json,
 )
@@ -90,6 +91,28 @@ def test_behind_counts_what_is_committed_and_unread() -> None:
     assert behind(status, 9) == 0
     assert behind(status, 30) == 0
     assert behind(NO_STATUS, 5) == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "end", "fetched", "busy_until", "reached"),
+    [
+        (89, 100, 100, 90, 99),
+        (95, 100, 100, 90, 99),
+        (120, 100, 100, 90, 120),
+        (88, 100, 100, 90, 88),
+        (89, 100, 99, 90, 89),
+        (89, 100, 100, None, 89),
+        (89, None, 100, 90, 89),
+        (None, 100, 100, 0, None),
+    ],
+)
+def test_only_no_ops_are_passed_over(
+    offset: int | None, end: int | None, fetched: int, busy_until: int | None, reached: int | None
+) -> None:
+    status = SourceStatus(
+        observed_ms=NOW, high_watermark=end, next_offset=fetched, busy_until=busy_until
+    )
+    assert over_no_ops(status, offset) == reached
 
 
 @given(st.integers(-(10**6), 10**12))

@@ -18,6 +18,8 @@ from migration.observed.facts import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
+from migration.observed.source_status import SourceStatus
+from migration.observed.zookeeper import with_heartbeat
 
 _KAFKA = {"version": 2, "kraftControllerEpoch": -1}
 
@@ -271,3 +273,40 @@ def test_a_write_is_dated_by_what_was_observed_if_the_clocks_differ(ahead_ms: in
     assert image.zookeeper is not None
     assert image.zookeeper.migration is not None
     assert 1_000_000 <= image.zookeeper.migration.written_ms <= 1_005_000
+
+
+def report(mzxid: int | None, offset: int = 400, written_ms: int = 61_000) -> SourceStatus:
+    return SourceStatus(
+        observed_ms=62_000,
+        migration_mzxid=mzxid,
+        migration_version=7,
+        migration_offset=offset,
+        migration_written_ms=written_ms,
+    )
+
+
+def reported(image: ClusterImage, status: SourceStatus) -> tuple[int, int] | None:
+    assert image.zookeeper is not None
+    found = with_heartbeat(image.zookeeper, status)
+    if found.migration is None:
+        return None
+    assert found.migration_copied == found.migration
+    assert found.versions["/migration"] in {(0, 1000), (7, status.migration_mzxid)}
+    return found.migration.offset, found.migration.written_ms
+
+
+def test_a_reported_heartbeat_is_the_last_write() -> None:
+    image, _ = observed(migration(283))
+    assert reported(image, report(1001)) == (400, 61_000)
+    assert reported(image, report(1001, written_ms=500)) == (400, 500), "the clock was set back"
+    assert reported(image, report(1000, 283)) == (283, 61_000), "the same, dated better"
+    assert reported(image, report(999)) == (283, 1000), "a report of before the fact"
+    assert reported(image, report(None)) == (283, 1000)
+
+
+def test_a_reported_heartbeat_makes_no_copy() -> None:
+    uncopied, _ = observed(migration(-1))
+    assert uncopied.zookeeper is not None
+    assert with_heartbeat(uncopied.zookeeper, report(1001)) == uncopied.zookeeper
+    gone, _ = observed(migration(283), ZnodeGone(9, "/migration"))
+    assert reported(gone, report(1001)) is None

@@ -13,6 +13,7 @@ from migration.assessment.hazards import HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from orchestrator.api.status import status_json
 from orchestrator.audit import AuditLog
@@ -160,6 +161,28 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
     told = again.told(one)
     assert says_stuck(told) == [*told]
     assert parse("dual_write_alive").judge(one.assessment.view).verdict is Verdict.VIOLATED
+    again.log.close()
+
+
+def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
+    """A heartbeat becomes a fact every 2 minutes; until then only the source's status has it."""
+    watched_ms = NOW_MS - 600_000
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=watched_ms, versions={MIGRATION: (3, 70)}))
+    beating = replace(
+        LIVE,
+        whole_since_ms=watched_ms,
+        migration_mzxid=71,
+        migration_version=4,
+        migration_offset=2_000,
+        migration_written_ms=NOW_MS - 700,
+    )
+    (silent,) = again.look(replace(beating, migration_mzxid=69)).hazards
+    assert silent.kind is HazardKind.DUAL_WRITE_STUCK
+    one = again.look(beating)
+    assert says_stuck(again.told(one)) == []
+    found = parse("dual_write_alive").judge(one.assessment.view)
+    assert found.verdict is Verdict.SATISFIED
+    assert "metadata offset 2000" in str(found.evidence)
     again.log.close()
 
 

@@ -4,7 +4,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znodes import CONTROLLER, MIGRATION
-from streams.zookeeper.emitter import COALESCE_MS, Emitter
+from streams.zookeeper.emitter import COALESCE_MS, Emitter, Heartbeat
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.test_heartbeat import migration
 
@@ -21,6 +21,9 @@ class Recorder:
 
     def found(self, path: str, data: bytes | None, at: ZnodeStat) -> list[ZooKeeperFact]:
         return self.new(lambda: self.emitter.update(path, data, at))
+
+    def reported(self) -> Heartbeat | None:
+        return self.emitter.heartbeat
 
     def tick(self, ms: int) -> list[ZooKeeperFact]:
         self.now_ms += ms
@@ -66,14 +69,38 @@ def test_a_zookeeper_that_lost_its_data_has_other_znodes() -> None:
     assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
 
 
-def test_beats_are_told_every_10_s() -> None:
+def test_beats_are_told_every_2_minutes_and_reported_at_once() -> None:
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     emitted = 0
-    for beat in range(1, 101):
+    for beat in range(1, 481):
         recorder.now_ms += 500
         emitted += len(recorder.found(MIGRATION, migration(1 + beat), stat(1 + beat, beat)))
-    assert emitted == 5
+        reported = recorder.reported()
+        assert reported is not None
+        assert (reported.znode.offset, reported[1:]) == (1 + beat, (beat, 1 + beat))
+        # ZooKeeper's clock is far behind: the write was after the last reading.
+        assert reported.znode.written_ms == recorder.now_ms - 500
+    assert emitted == 2
+
+
+def test_only_a_complete_copy_has_heartbeats() -> None:
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(-1), stat(1))
+    assert recorder.reported() is None
+    recorder.found(MIGRATION, migration(9), stat(2, 1))
+    recorder.found(MIGRATION, b"?", stat(3, 2))
+    recorder.new(lambda: recorder.emitter.remove(MIGRATION))
+    reported = recorder.reported()
+    assert reported, "the last write is still the last"
+    assert (reported.znode.offset, reported.mzxid) == (9, 2)
+
+
+def test_a_heartbeat_is_known_after_a_restart() -> None:
+    recorder = Recorder()
+    recorder.found(MIGRATION, migration(7), stat(4))
+    again = Emitter(Known(recorder.facts), recorder.facts.extend, lambda: recorder.now_ms)
+    assert again.heartbeat == recorder.reported()
 
 
 def test_the_last_beat_is_told_although_no_other_follows() -> None:
@@ -87,24 +114,30 @@ def test_the_last_beat_is_told_although_no_other_follows() -> None:
     assert recorder.tick(COALESCE_MS) == []
 
 
-def test_news_overtakes_a_beat_that_is_held() -> None:
+def test_a_change_comes_after_the_heartbeat_before_it() -> None:
+    """The content before the change may have to be restored."""
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     recorder.found(MIGRATION, migration(2), stat(2, 1))
-    assert len(recorder.found(MIGRATION, b"", stat(3, 2))) == 1
+    before, changed = recorder.found(MIGRATION, b"", stat(3, 2))
+    assert isinstance(before, ZnodeSeen)
+    assert isinstance(changed, ZnodeSeen)
+    assert (before.data, changed.data) == (migration(2), b"")
     assert recorder.tick(COALESCE_MS) == []
 
 
-def test_deletion_overtakes_a_beat_that_is_held() -> None:
+def test_deletion_comes_after_the_heartbeat_before_it() -> None:
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     recorder.found(MIGRATION, migration(2), stat(2, 1))
-    assert len(recorder.new(lambda: recorder.emitter.remove(MIGRATION))) == 1
+    before, gone = recorder.new(lambda: recorder.emitter.remove(MIGRATION))
+    assert isinstance(before, ZnodeSeen)
+    assert (before.data, type(gone)) == (migration(2), ZnodeGone)
     assert recorder.tick(COALESCE_MS) == []
 
 
 def test_a_beat_that_is_held_comes_before_a_new_controller() -> None:
-    """The offset that a controller found when it took over is the current one, not 10 s old."""
+    """The offset that a controller found when it took over is the current one, not minutes old."""
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     recorder.found(MIGRATION, migration(2), stat(2, 1))

@@ -34,6 +34,7 @@ def test_offset_and_epochs_alone_are_a_beat(before: int, now: int, epochs: tuple
     ("before", "now"),
     [
         (migration(-1), migration(283)),
+        (migration(-1), migration(-1, kraft_controller_epoch=2)),
         (migration(283), migration(-1)),
         (migration(), migration(kraft_controller_id=3001)),
         (migration(), migration(version=1)),
