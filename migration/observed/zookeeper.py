@@ -257,9 +257,10 @@ def migration_znode(fact: ZnodeSeen, was: MigrationZnode | None) -> MigrationZno
 
 
 def with_heartbeat(image: ZooKeeperImage, status: SourceStatus) -> ZooKeeperImage:
-    """Return the image with the last write of `/migration` that the source reports, if it is newer.
+    """Return the image with the last write of `/migration` that the source reports.
 
-    A report neither creates the znode nor marks its copy as complete: only facts do.
+    Of the image's own write it knows the time better: the fact was delayed. A report neither
+    creates the znode nor marks its copy as complete: only facts do.
     """
     known, mzxid, version = image.migration, status.migration_mzxid, status.migration_version
     offset, written_ms = status.migration_offset, status.migration_written_ms
@@ -270,8 +271,6 @@ def with_heartbeat(image: ZooKeeperImage, status: SourceStatus) -> ZooKeeperImag
     _, known_mzxid = image.versions[MIGRATION]
     if mzxid < known_mzxid:
         return image
-    if mzxid == known_mzxid:  # the same write, whose time is known better from its first reading
-        written_ms = max(written_ms, known.written_ms)
     now = replace(known, offset=offset, written_ms=written_ms)
     versions = {**image.versions, MIGRATION: (version, mzxid)}
     return replace(image, migration=now, migration_copied=now, versions=versions)

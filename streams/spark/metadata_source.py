@@ -92,6 +92,7 @@ class KraftMetadata(Source):
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
         self._log = 0
+        self._is_first = True
 
     @classmethod
     def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
@@ -130,7 +131,7 @@ class KraftMetadata(Source):
         if self._options.absent:
             return at.to_json()
         # An earlier process fetched the first ones: whether they are no-ops is not known any more.
-        first = self._planner is None
+        first, self._is_first = self._is_first, False
         feed, index, planner = self._open(at)
         reach = _reach(feed)
         index.refresh(_below(reach, at.log))
