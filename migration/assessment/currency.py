@@ -16,6 +16,7 @@ from migration.observed.source_status import (
     over_no_ops,
 )
 from migration.observed.zookeeper import with_heartbeat
+from migration.values.timestamps import within
 
 UNREAD_RECORDS: Final = "committed records have not been read yet"
 UNREAD_FACTS: Final = "journaled facts have not been processed yet"
@@ -129,10 +130,15 @@ def with_reports(
     Those are the no-op records at the end of the metadata log, and dual write's heartbeat.
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources[DataSource.ZOOKEEPER]
-    offset, seen = summary.metadata_offset, summary.zookeeper
+    offset, at_ms, seen = summary.metadata_offset, summary.observed_ms, summary.zookeeper
+    if log.log == summary.metadata_log:
+        offset = over_no_ops(log, offset)
+    if offset != summary.metadata_offset and log.record_ms is not None:
+        at_ms = within(log.record_ms)
     return replace(
         summary,
-        metadata_offset=over_no_ops(log, offset) if log.log == summary.metadata_log else offset,
+        metadata_offset=offset,
+        observed_ms=at_ms,
         zookeeper=None if seen is None else with_heartbeat(seen, zookeeper),
     )
 

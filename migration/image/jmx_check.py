@@ -23,7 +23,7 @@ DISKS: Final = "disks"
 _ZK_BROKER_STATE: Final = 4
 _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
-"""An idle controller's records arrive every 10 s; older records do not show the present."""
+"""Older records do not show the present. An idle controller's come with each batch of facts."""
 _DISKS_FRESH_MS: Final = 120_000
 """A fact arrives every minute for a broker that answers (`streams.log_dirs.compare`)."""
 

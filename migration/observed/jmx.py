@@ -21,7 +21,7 @@ _TOLD: Final = (
 )
 """Each change of these is an event; the other numbers change all the time."""
 READ_GAP_MS: Final = 90_000
-"""A node that answers is read every 10 s, and a fact arrives at least every 30 s. The queue's state
+"""A node that answers is read every 10 s, and a fact arrives at least every 40 s. The queue's state
 in a longer gap, such as a restart of Kraftgate or a clock that was set back, is unknown."""
 
 

@@ -28,6 +28,7 @@ class SourceStatus:
         next_offset: the metadata offset to fetch next.
         busy_until: only no-op records follow from here up to `next_offset`; the job makes no batch
             for them until there are many. None: unknown.
+        record_ms: timestamp of the record before `next_offset`. None: unknown.
         high_watermark: the first uncommitted offset, from the last reply.
         due_offset: the store must include all records below it: they have been available for
             `STALE_AFTER_MS`, or since this process began to follow. None: unknown.
@@ -53,6 +54,7 @@ class SourceStatus:
     log: int = 1
     next_offset: int | None = None
     busy_until: int | None = None
+    record_ms: int | None = None
     high_watermark: int | None = None
     due_offset: int | None = None
     active_controller: int | None = None
@@ -78,6 +80,7 @@ _NUMBERS: Final = (
     "log",
     "next_offset",
     "busy_until",
+    "record_ms",
     "high_watermark",
     "due_offset",
     "active_controller",

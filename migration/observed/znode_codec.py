@@ -44,7 +44,7 @@ class MigrationZnode:
         offset: metadata offset up to which ZooKeeper was written; positive after the copy.
         written_ms: time of the last observed write. By ZooKeeper's clock, but within the bounds
             that Kraftgate observed by its own: the two clocks may differ.
-        observed_ms: when this content was last read; 0: by an earlier version of Kraftgate.
+        observed_ms: the time of the last fact; 0: of an earlier version of Kraftgate.
     """
 
     offset: int

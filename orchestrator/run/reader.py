@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from migration.assessment.assess import Journal
 from migration.assessment.currency import with_reports
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 STORE_FILE: Final = "store.db"
 _EVENTS_PER_READ_MAX: Final = 5000
+_INDEX_HEADER_BYTES: Final = 96
+"""Two copies of 48 bytes (https://sqlite.org/walformat.html, "The WAL-Index File Format")."""
 _STATUS_FILES: Final = {
     DataSource.METADATA_LOG: "source.json",
     DataSource.ZOOKEEPER: "zookeeper.json",
@@ -165,8 +167,12 @@ def read_cluster(
     after: int = 0,
     limit: int | None = None,
     newest: bool = False,
+    known: "_KnownJournals | None" = None,
 ) -> ClusterRead:
-    """Read one cluster; `after`, `limit` and `newest` are those of `Store.events`."""
+    """Read one cluster; `after`, `limit` and `newest` are those of `Store.events`.
+
+    `known`: the journals as an earlier call read them; it is updated.
+    """
     summary = None if store is None else store.summary(cluster)
     events: list[tuple[int, Event]] = []
     if store is not None and summary is not None:
@@ -179,7 +185,7 @@ def read_cluster(
         zookeeper=sources[DataSource.ZOOKEEPER],
         log_dirs=sources[DataSource.LOG_DIRS],
         jmx=sources[DataSource.JMX],
-        journals=dict(_journals(store, state_dir, cluster)),
+        journals=dict(_journals(store, state_dir, cluster, {} if known is None else known)),
         execution=execution,
     )
 
@@ -197,8 +203,12 @@ def tally(store: "Store", cluster: str, before: Tally) -> Tally:
     return Tally(last=last, counts=total, phase=phase)
 
 
+_KnownJournals: TypeAlias = dict[Path, tuple[object, Journal]]
+"""A journal by its file, with its stamp at that time; opening one takes most of a tick."""
+
+
 def _journals(
-    store: "Store | None", state_dir: Path, cluster: str
+    store: "Store | None", state_dir: Path, cluster: str, known: _KnownJournals
 ) -> Iterator[tuple[DataSource, Journal]]:
     from streams.state.journal import JournalError, first_behind, last_sequence
 
@@ -207,13 +217,35 @@ def _journals(
         if not path.is_file():
             continue
         read = 0 if store is None else store.place(cluster, source)
+        stamp = _stamp(path)
+        if stamp is not None and path in known and known[path][0] == stamp:
+            journal = known[path][1]
+            if journal.read == read:
+                yield source, journal
+                continue
         try:
             last: int | None = last_sequence(path)
             unread_ms = first_behind(path, read) if read < (last or 0) else None
         except JournalError as error:
             _LOG.warning("%s", error)
-            last, unread_ms = None, None
-        yield source, Journal(last=last, read=read, unread_ms=unread_ms)
+            stamp, last, unread_ms = None, None, None
+        journal = Journal(last=last, read=read, unread_ms=unread_ms)
+        known[path] = (stamp, journal)
+        yield source, journal
+
+
+def _stamp(journal: Path) -> object:
+    """Return what differs after each commit: the header of SQLite's WAL index; None: there is none.
+
+    The files' times do not: a commit is written first, and shown to readers after its fsync.
+    """
+    try:
+        now = journal.stat()
+        with journal.with_name(f"{journal.name}-shm").open("rb") as index:
+            header = index.read(_INDEX_HEADER_BYTES)
+    except FileNotFoundError:
+        return None
+    return (now.st_dev, now.st_ino, header) if len(header) == _INDEX_HEADER_BYTES else None
 
 
 def open_store(state_dir: Path) -> "Store | None":
@@ -259,6 +291,7 @@ class Reader:
         self._store: Store | None = None
         self._behind: dict[str, int] = {}
         self._tallies: dict[str, Tally] = {}
+        self._journals: _KnownJournals = {}
         self._reported_before: dict[str, Mapping[DataSource, int]] = {}
         self.execution: Callable[[str], ExecutionStatus | None] = partial(
             execution_status.read_for, config.state_dir
@@ -305,6 +338,7 @@ class Reader:
             after=0 if newest is not None else self._behind.get(name, 0),
             limit=_EVENTS_PER_READ_MAX if newest is None else newest,
             newest=newest is not None,
+            known=self._journals,
         )
         if one.events:
             self._behind[name] = one.events[-1][0]

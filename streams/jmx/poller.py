@@ -6,7 +6,6 @@ counts as silent.
 """
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -22,12 +21,12 @@ from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
-from streams.process.background import BackgroundThread
+from streams.process.background import BackgroundThread, until_next
 
 _STOP_S: Final = 10.0
 _GRACE_S: Final = 1.0
 AGAIN_MS: Final = 30_000
-"""The maximum time between two facts of a node that answers.
+"""The maximum time between two facts of a node that answers, apart from the interval of the polls.
 
 Conclusions about a number that does not change (a queue that stays full) depend on these facts.
 """
@@ -92,11 +91,8 @@ class JmxPoller(BackgroundThread):
         workers = min(self._config.parallel, len(self._jobs))
         with ThreadPoolExecutor(workers, thread_name_prefix="jmx") as pool:
             while not self._stopping.is_set():
-                began_s = time.monotonic()
                 self._take(self._round(pool))
-                # From begin to begin: an address that hangs does not delay the polls of the others.
-                took_s = time.monotonic() - began_s
-                self._stopping.wait(max(0.0, self._config.interval_s - took_s))
+                self._stopping.wait(until_next(self._config.interval_s))
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _round(self, pool: ThreadPoolExecutor) -> _Round:
@@ -196,13 +192,23 @@ def is_news(last: NodeFact | None, now: NodeFact) -> bool:
     """Return whether the fact differs from the last one of this node."""
     match last, now:
         case JmxSeen(), JmxSeen():
-            # By the time of the reading: the same scrape is not a new fact.
-            # A clock that was set back counts, not the jitter of a scrape's age.
-            return abs(now.read_ms - last.read_ms) >= AGAIN_MS or _shape(last) != _shape(now)
+            return _is_again(last.read_ms, now.read_ms) or _shape(last) != _shape(now)
         case JmxUnreachable(), JmxUnreachable():
             return now.why != last.why
         case _:
             return True
+
+
+def _is_again(last_ms: int, now_ms: int) -> bool:
+    """Return whether a reading without a change is a fact: all nodes' are in the same round.
+
+    By the time of the reading: the same scrape is not a new fact, whatever the jitter of its age. A
+    clock that was set back counts.
+    """
+    age_ms = abs(now_ms - last_ms)
+    return age_ms >= AGAIN_MS or (
+        age_ms >= AGAIN_MS // 2 and now_ms // AGAIN_MS != last_ms // AGAIN_MS
+    )
 
 
 def _shape(fact: JmxSeen) -> tuple[object, ...]:

@@ -369,7 +369,13 @@ class Follower(BackgroundThread):
     def _progressed(self) -> None:
         position = self._spool.position
         with self._moved:
-            self._status = replace(self._status, log=position.log, next_offset=position.next_offset)
+            self._status = replace(
+                self._status,
+                log=position.log,
+                next_offset=position.next_offset,
+                busy_until=position.busy_until,
+                record_ms=None if position.tail is None else position.tail.timestamp_ms,
+            )
             self._moved.notify_all()
         self._on_progress(position)
 
@@ -386,6 +392,7 @@ class Follower(BackgroundThread):
                 log=position.log,
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
+                record_ms=None if position.tail is None else position.tail.timestamp_ms,
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
                 leader_epoch=cursor.epoch,

@@ -1,9 +1,18 @@
 """The base class of objects that run a thread of their own from `start` to `stop`."""
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
+
+
+def until_next(interval_s: float) -> float:
+    """Return the seconds until the next multiple of an interval, by the wall clock.
+
+    Sources that wait for it report at the same moments, and their facts share a batch of the job.
+    """
+    return interval_s - time.time() % interval_s
 
 
 class BackgroundThread(ABC):

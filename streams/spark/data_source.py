@@ -36,9 +36,9 @@ SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 """The rows of `streams.spark.rows`."""
 _WAIT_S: Final = 0.8
 """How long one call for the latest offset waits, instead of spinning."""
-_GATHER_S: Final = 0.5
+_GATHER_S: Final = 1.0
 """How long news that is not urgent waits for that of other sources, which poll at about the same
-time: each batch takes 0.2 s of a core.
+time: each batch takes 0.4 s of a core, with all that follows from it.
 """
 _TASK_BYTES: Final = 16 * 2**20
 """How much one task reads, unless a single part is larger."""

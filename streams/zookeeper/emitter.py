@@ -19,8 +19,9 @@ from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
 
-COALESCE_MS: Final = 120_000
-"""Maximum time for which a heartbeat is delayed: each one is a batch of the job."""
+COALESCE_MS: Final = 30_000
+"""A heartbeat is delayed to the next multiple of it: the facts of other sources come then, too
+(`streams.process.background.until_next`), and each batch of the job costs."""
 
 _HEARTBEAT_FIELDS: Final = frozenset(
     {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}
@@ -49,7 +50,7 @@ class Emitter:
     """Turns readings of znodes into facts: only differences from the last emitted ones.
 
     Attributes:
-        heartbeat: the last observed one; None: none was.
+        heartbeat: the last write of `/migration`; None: it does not mark the copy as complete.
     """
 
     def __init__(self, known: Known, write: Write, clock: Clock) -> None:
@@ -86,6 +87,8 @@ class Emitter:
         ended: list[ZooKeeperFact] = []
         if last is not None and is_another(last, stat):
             ended, last = _end(last, now.seen_ms), None
+            if path == MIGRATION:
+                self.heartbeat = None
         elif last is not None and (last.mzxid, last.version) == (now.mzxid, now.version):
             return
         if isinstance(now, ZnodeSeen) and path == MIGRATION:
@@ -107,6 +110,7 @@ class Emitter:
         """Emit that znodes no longer exist, if they were emitted."""
         if MIGRATION in paths:
             self.flush()
+            self.heartbeat = None
         now = self.clock()
         known = [last for path in paths if (last := self.known.kept(path)) is not None]
         self.emit(*(fact for last in known for fact in _end(last, now)))
@@ -128,10 +132,12 @@ class Emitter:
         """Emit the delayed heartbeat."""
         held, self._held = self._held, None
         if held is not None:
-            self.emit(held._replace(seen_ms=self.clock()))
+            # It was written before it was read, also if ZooKeeper's clock is ahead.
+            written_ms = min(held.mtime_ms, held.seen_ms)
+            self.emit(held._replace(seen_ms=self.clock(), mtime_ms=written_ms))
 
     def _note_heartbeat(self, now: ZnodeSeen) -> None:
-        was = self.heartbeat
+        was, self.heartbeat = self.heartbeat, None
         try:
             znode = migration_znode(now, was and was.znode)
         except Unreadable:
@@ -140,7 +146,7 @@ class Emitter:
             self.heartbeat = Heartbeat(znode, now.version, now.mzxid)
 
     def _is_recent(self, last: ZnodeSeen) -> bool:
-        return 0 <= self.clock() - last.seen_ms < COALESCE_MS
+        return self.clock() // COALESCE_MS == last.seen_ms // COALESCE_MS
 
 
 def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:

@@ -19,7 +19,7 @@ from typing import Final, Self
 from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
 from migration.observed.znodes import CLUSTER_ID
 from streams.process.background import BackgroundThread
@@ -42,6 +42,7 @@ _AGAIN_S_MAX: Final = 60.0
 _STOP_S: Final = 30.0
 _RETRY_S: Final = 1.0
 _APPEND_STOP_S: Final = 10.0
+_BLOCKED_S: Final = STALE_AFTER_MS / 1000
 _POLLED: Final = (
     f"this ZooKeeper has no recursive watches (it is older than 3.6): topics are read every"
     f" {POLL_S:.0f} s, and changes of leaders and ISRs are not counted"
@@ -112,7 +113,7 @@ class ZooKeeperWatcher(BackgroundThread):
             status,
             observed_ms=now_ms,
             cluster_id=None if znode is None else cluster_id_of(znode.data),
-            error=self._appender.error or status.error or self._no_cluster(),
+            error=self._appender.why_not() or status.error or self._no_cluster(),
             whole_since_ms=now_ms if status.whole_since_ms is None else status.whole_since_ms,
             migration_mzxid=beat and beat.mzxid,
             migration_version=beat and beat.version,
@@ -334,7 +335,17 @@ class _Appender(BackgroundThread):
         super().__init__("zookeeper-facts", _APPEND_STOP_S)
         self._append = append
         self._waiting: queue.SimpleQueue[Sequence[ZooKeeperFact] | None] = queue.SimpleQueue()
-        self.error: str | None = None
+        self._began_s: float | None = None
+        self._error: str | None = None
+
+    def why_not(self) -> str | None:
+        """Return why facts cannot be stored; None: they can. Thread-safe."""
+        began_s = self._began_s
+        if self._error is None and began_s is not None:
+            took_s = time.monotonic() - began_s
+            if took_s > _BLOCKED_S:
+                return f"the state of ZooKeeper has not been stored for {took_s:.0f} s"
+        return self._error
 
     def put(self, facts: Sequence[ZooKeeperFact]) -> None:
         """Queue facts; does not block."""
@@ -347,10 +358,12 @@ class _Appender(BackgroundThread):
         ended = False
         while not ended:
             batch, ended = self._take()
+            self._began_s = time.monotonic()
             while batch and not self._kept(batch):
                 if self._stopping.wait(_RETRY_S):
                     self._kept(batch)
                     return
+            self._began_s = None
 
     def _take(self) -> tuple[list[ZooKeeperFact], bool]:
         """Wait for facts and return all queued ones; True: they are the last."""
@@ -367,9 +380,9 @@ class _Appender(BackgroundThread):
         try:
             self._append(batch)
         except Exception as error:  # noqa: BLE001 after any error the facts are not stored
-            if self.error is None:
+            if self._error is None:
                 _log.warning("facts of ZooKeeper cannot be stored: %r", error)
-            self.error = f"the state of ZooKeeper cannot be stored: {error!r}"
+            self._error = f"the state of ZooKeeper cannot be stored: {error!r}"
             return False
-        self.error = None
+        self._error = None
         return True

@@ -70,9 +70,10 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
 
 def _offset(view: View, wanted: int) -> Finding:
     now = view.summary.metadata_offset
-    reason = f"the metadata offset is {now}"
-    reached = now is not None and now >= wanted
-    return satisfied(reason) if reached else waiting(reason)
+    if now is not None and now >= wanted:
+        return satisfied(f"the metadata offset is {now}")
+    # It changes all the time: a reason is printed whenever it does.
+    return waiting(f"the metadata offset is below {wanted}", f"metadata offset {now}")
 
 
 def _metadata_version(view: View, wanted: int) -> Finding:

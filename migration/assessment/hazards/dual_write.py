@@ -71,7 +71,8 @@ def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
     """Return up to when a stale image is known to show ZooKeeper; later silence proves nothing."""
     if zookeeper.blind_since_ms is not None:
         return zookeeper.blind_since_ms
-    beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.written_ms
+    # Not `written_ms`: the source reports that also while its facts have not been processed.
+    beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.observed_ms
     return max(beat_ms, zookeeper.seen_ms or 0)
 
 

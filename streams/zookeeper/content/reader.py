@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from migration.observed.facts import ZkContentRead, ZkContentSeen
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
-from streams.process.background import BackgroundThread
+from streams.process.background import BackgroundThread, until_next
 from streams.zookeeper.content.facts import Content, facts_of
 from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.dirty_topics import DirtyTopics
@@ -77,8 +77,8 @@ class ContentReader(BackgroundThread):
             clock: Returns Kraftgate's time, ms since the epoch.
             should_read: Whether a comparison is possible now. Called by the reader's thread.
             dirty: The topics to read sooner.
-            interval_s: Seconds from the beginning of one full reading to the next. A pause is never
-                shorter than the reading before it.
+            interval_s: A full reading begins at each multiple of it (`until_next`). A pause is
+                never shorter than the reading before it.
         """
         super().__init__("zookeeper-content", _STOP_S)
         self._config = config
@@ -119,7 +119,7 @@ class ContentReader(BackgroundThread):
             return
         names, fresh = self._dirty.take(began_at, whole=began_at >= self._whole_at)
         if names is None:
-            self._whole_at = began_at + self._interval_s
+            self._whole_at = began_at + until_next(self._interval_s)
         elif not names:
             return
         try:

@@ -59,10 +59,12 @@ class Restarted:
         self._assessor = Assessor(self.config, reader)
         self.recorder = AuditRecorder(self.config, self.log)
 
-    def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:
+    def look(
+        self, zookeeper: SourceStatus, at_ms: int = NOW_MS, *, log: SourceStatus = FRESH
+    ) -> Assessed:
         """Assess everything as each command does."""
         ago_ms = at_ms - NOW_MS
-        for name, status in (("source", FRESH), ("zookeeper", zookeeper), ("log_dirs", LIVE)):
+        for name, status in (("source", log), ("zookeeper", zookeeper), ("log_dirs", LIVE)):
             replied_ms = status.last_reply_ms
             now = replace(
                 status,
@@ -165,7 +167,7 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
 
 
 def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
-    """A heartbeat becomes a fact every 2 minutes; until then only the source's status has it."""
+    """A heartbeat becomes a fact twice a minute; until then only the source's status has it."""
     watched_ms = NOW_MS - 600_000
     again = Restarted(tmp_path, replace(BEFORE, seen_ms=watched_ms, versions={MIGRATION: (3, 70)}))
     beating = replace(
@@ -183,6 +185,21 @@ def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
     found = parse("dual_write_alive").judge(one.assessment.view)
     assert found.verdict is Verdict.SATISFIED
     assert "metadata offset 2000" in str(found.evidence)
+    again.log.close()
+
+
+def test_no_ops_move_the_offset_and_its_time_together(tmp_path: Path) -> None:
+    again = Restarted(tmp_path, BEFORE)
+    offset = again.look(LIVE).summary.metadata_offset
+    assert offset is not None
+    end = offset + 11
+    idle = replace(
+        FRESH, high_watermark=end, next_offset=end, busy_until=offset + 1, record_ms=NOW_MS - 300
+    )
+    later = again.look(LIVE, log=idle).summary
+    assert (later.metadata_offset, later.observed_ms) == (end - 1, NOW_MS - 300)
+    another = again.look(LIVE, log=replace(idle, log=2)).summary
+    assert another.metadata_offset == offset
     again.log.close()
 
 

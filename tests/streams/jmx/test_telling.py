@@ -20,6 +20,10 @@ def later(ms: int, **changes: object) -> JmxSeen:
         (None, SEEN, True),
         (SEEN, later(10), False),
         (SEEN, later(AGAIN_MS), True),
+        # In the next half minute (each begins at a multiple of it), together with all other nodes.
+        (SEEN, later(AGAIN_MS - 1_001), False),
+        (SEEN, later(AGAIN_MS - 1_000), True),
+        (later(AGAIN_MS - 1_500), later(AGAIN_MS), False),
         (SEEN, later(10, numbers=(("ZkMigrationState", 3), ("ZkWriteBehindLag", 3))), True),
         (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 7))), False),
         (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 700))), True),

@@ -4,12 +4,13 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus, over_no_ops
 from streams.kafka import messages
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import WrongCluster
@@ -22,7 +23,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from streams.wire.build import write_checkpoint
-from tests.streams.metadata.log_bytes import log
+from tests.streams.metadata.log_bytes import batch, log, no_op
 
 C1 = Endpoint("c1", 9093)
 LEADER = Leader(1, 0)
@@ -112,6 +113,34 @@ def test_progress_is_told_to_everyone_who_asks(
         assert (status.next_offset, status.high_watermark, status.active_controller) == (6, 6, 1)
         assert (status.cluster_id, spool.cluster_id) == ("a-cluster", "a-cluster")
     assert moves == [Position(6, 1)]
+
+
+def test_a_record_is_busy_as_soon_as_it_is_fetched(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    """Else the store would seem to have read a record that only its status lacks."""
+    held = threading.Event()
+
+    def serve(key: int, request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(cluster_id="a-cluster")
+        at = request.topics[0].partitions[0].fetch_offset
+        if at < 2:
+            return FetchReply(leader=LEADER, high_watermark=2, records=batch(at))
+        if at < 6:
+            return FetchReply(leader=LEADER, high_watermark=at + 1, records=no_op(at))
+        if at == 6:
+            return FetchReply(leader=LEADER, high_watermark=7, records=batch(6))
+        held.wait(20.0)  # until the next no-op record
+        return FetchReply(leader=LEADER, high_watermark=7)
+
+    script(serve)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda one: one.next_offset == 7)
+        assert status.record_ms is not None
+        for store in (1, 5):
+            assert over_no_ops(replace(status, high_watermark=7), store) == store
+        held.set()
 
 
 def test_the_configured_cluster_is_named_in_every_fetch(

@@ -1,10 +1,15 @@
 """The configuration refuses nonsense at once; the status before the first connection."""
 
+import threading
+from collections.abc import Sequence
+
 import pytest
 
+from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
-from streams.zookeeper.watcher import ZooKeeperWatcher
+from streams.zookeeper.watcher import ZooKeeperWatcher, _Appender
+from tests.support.polling import until
 
 
 @pytest.mark.parametrize("connect", ["", ":2181", "zk1:port", "/kafka", "zk1:2181,,zk2:2181"])
@@ -37,3 +42,22 @@ def test_before_it_begins_nothing_is_known_as_current() -> None:
     assert (told.observed_ms, told.last_reply_ms, told.endpoint) == (7, None, None)
     assert (told.waiting, told.error) == ("the watcher has not begun yet", None)
     assert told.whole_since_ms == 7, "nothing that was read before is known to be the present"
+
+
+def test_facts_that_are_stored_for_long_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heartbeats come by the status, not after those facts: they prove nothing of them."""
+    monkeypatch.setattr("streams.zookeeper.watcher._BLOCKED_S", 0.0)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def append(_: Sequence[ZooKeeperFact]) -> None:
+        begun.set()
+        assert may_end.wait(60)
+
+    appender = _Appender(append).start()
+    assert appender.why_not() is None
+    appender.put([ZooKeeperBlind(1, "x")])
+    assert begun.wait(60)
+    assert str(appender.why_not()).startswith("the state of ZooKeeper has not been stored for")
+    may_end.set()
+    until(lambda: appender.why_not() is None)
+    appender.stop()
