@@ -119,11 +119,10 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for name in self._configured
         }
         latest = {name: self._source(name).latest(at) for name, at in begin.items()}
-        if self._waits and latest == begin:
+        if self._waits:
             self._wait(begin, latest, self._configured, _WAIT_S)
-            if latest != begin:
-                self._wait(begin, latest, self._urgent, _GATHER_S)
         if self._waits and latest != begin:
+            self._wait(begin, latest, self._urgent, _GATHER_S)
             latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
         return {**start, **latest}
 

@@ -151,7 +151,7 @@ class Asked:
         self.has_begun_to_wait()
 
     def has_begun_to_wait(self) -> None:
-        """Wait until its next wait begins; it has none for news that is there before."""
+        """Wait until its next wait begins."""
         assert self._waits.acquire(timeout=PATIENCE_S)
 
     def _ask(self) -> None:
@@ -173,9 +173,13 @@ def test_news_of_any_source_end_the_wait(tmp_path: Path, monkeypatch: pytest.Mon
     assert asked.end()["a/zookeeper"] == {"sequence": 1}
 
 
+@pytest.mark.parametrize("came_before", [False, True])
 def test_polled_facts_wait_for_others_and_not_beyond_a_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, came_before: bool
 ) -> None:
+    """Also those that came while the last batch ran."""
+    if came_before:
+        write(tmp_path, "a", 1)
     grown = threading.Event()
 
     def latest(_: object, start: dict[str, int], *, along: bool = False) -> dict[str, int]:  # noqa: ARG001
@@ -183,7 +187,8 @@ def test_polled_facts_wait_for_others_and_not_beyond_a_record(
 
     monkeypatch.setattr(KraftMetadata, "latest", latest)
     asked = Asked(tmp_path, monkeypatch)
-    asked.seen_in_zookeeper()
+    if not came_before:
+        asked.seen_in_zookeeper()
     asked.has_begun_to_wait()
     asked.seen_in_zookeeper()
     grown.set()
@@ -206,6 +211,7 @@ def test_a_batch_takes_along_what_is_not_worth_one(
         monkeypatch.setattr("streams.spark.data_source._WAIT_S", 0.0)
         assert source.latestOffset(start, NO_LIMIT) == start
     write(tmp_path, "a", 1)
+    monkeypatch.setattr("streams.spark.data_source._GATHER_S", 0.0)
     with stopped(reader(tmp_path, "a", waits=True)) as source:
         end = source.latestOffset(start, NO_LIMIT)
     assert end["a/zookeeper"] == {"sequence": 1}
