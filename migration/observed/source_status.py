@@ -190,9 +190,12 @@ def behind(status: SourceStatus, metadata_offset: int | None) -> int:
 def over_no_ops(status: SourceStatus, metadata_offset: int | None) -> int | None:
     """Return the metadata offset after the no-op records that the job has not committed yet.
 
-    `metadata_offset` itself if another record has not been read, or if that is unknown.
+    `metadata_offset` itself if another record has not been read, or if that is unknown. Records
+    that are committed and not fetched yet may be of any kind.
     """
-    end, busy_until = status.high_watermark, meaningful_end(status)
-    if metadata_offset is None or end is None or busy_until is None:
+    end, fetched, busy_until = status.high_watermark, status.next_offset, status.busy_until
+    if metadata_offset is None or end is None or fetched is None or busy_until is None:
         return metadata_offset
-    return metadata_offset if metadata_offset + 1 < busy_until else max(metadata_offset, end - 1)
+    if metadata_offset + 1 < min(end, busy_until):
+        return metadata_offset
+    return max(metadata_offset, min(end, fetched) - 1)

@@ -33,12 +33,11 @@ from orchestrator.run import execution_status
 from orchestrator.run.execution_status import ExecutionStatus
 
 if TYPE_CHECKING:
+    from streams.state.sqlite import CommitMark
     from streams.state.store import Store
 
 STORE_FILE: Final = "store.db"
 _EVENTS_PER_READ_MAX: Final = 5000
-_INDEX_HEADER_BYTES: Final = 96
-"""Two copies of 48 bytes (https://sqlite.org/walformat.html, "The WAL-Index File Format")."""
 _STATUS_FILES: Final = {
     DataSource.METADATA_LOG: "source.json",
     DataSource.ZOOKEEPER: "zookeeper.json",
@@ -203,49 +202,43 @@ def tally(store: "Store", cluster: str, before: Tally) -> Tally:
     return Tally(last=last, counts=total, phase=phase)
 
 
-_KnownJournals: TypeAlias = dict[Path, tuple[object, Journal]]
-"""A journal by its file, with its stamp at that time; opening one takes most of a tick."""
+@dataclass(slots=True)
+class _KnownJournal:
+    """A journal as it was read; opening one takes most of a tick."""
+
+    mark: "CommitMark"
+    at: object = None
+    journal: Journal | None = None
+
+
+_KnownJournals: TypeAlias = dict[Path, _KnownJournal]
 
 
 def _journals(
     store: "Store | None", state_dir: Path, cluster: str, known: _KnownJournals
 ) -> Iterator[tuple[DataSource, Journal]]:
     from streams.state.journal import JournalError, first_behind, last_sequence
+    from streams.state.sqlite import CommitMark
 
     for source in JOURNALED:
         path = state_dir / "clusters" / cluster / f"{source}.db"
         if not path.is_file():
             continue
-        read = 0 if store is None else store.place(cluster, source)
-        stamp = _stamp(path)
-        if stamp is not None and path in known and known[path][0] == stamp:
-            journal = known[path][1]
-            if journal.read == read:
-                yield source, journal
-                continue
-        try:
-            last: int | None = last_sequence(path)
-            unread_ms = first_behind(path, read) if read < (last or 0) else None
-        except JournalError as error:
-            _LOG.warning("%s", error)
-            stamp, last, unread_ms = None, None, None
-        journal = Journal(last=last, read=read, unread_ms=unread_ms)
-        known[path] = (stamp, journal)
+        if path not in known:
+            known[path] = _KnownJournal(CommitMark(path))
+        before = known[path]
+        read, at = 0 if store is None else store.place(cluster, source), before.mark.read()
+        journal = before.journal
+        if journal is None or journal.read != read or at is None or at != before.at:
+            try:
+                last: int | None = last_sequence(path)
+                unread_ms = first_behind(path, read) if read < (last or 0) else None
+            except JournalError as error:
+                _LOG.warning("%s", error)
+                at, last, unread_ms = None, None, None
+            journal = Journal(last=last, read=read, unread_ms=unread_ms)
+            before.at, before.journal = at, journal
         yield source, journal
-
-
-def _stamp(journal: Path) -> object:
-    """Return what differs after each commit: the header of SQLite's WAL index; None: there is none.
-
-    The files' times do not: a commit is written first, and shown to readers after its fsync.
-    """
-    try:
-        now = journal.stat()
-        with journal.with_name(f"{journal.name}-shm").open("rb") as index:
-            header = index.read(_INDEX_HEADER_BYTES)
-    except FileNotFoundError:
-        return None
-    return (now.st_dev, now.st_ino, header) if len(header) == _INDEX_HEADER_BYTES else None
 
 
 def open_store(state_dir: Path) -> "Store | None":

@@ -24,9 +24,10 @@ EVERY_S: Final = 0.5
 POLL_S: Final = 12.0
 """Time limit for polling the disks, and for polling everything else: nothing is evaluated
 meanwhile, and `soak` starts again after `STALE_AFTER_MS` of that."""
-_FIRST_S: Final = 2.0
+_FIRST_S: Final = 3.0
 """The same at the first assessment: a dead broker does not delay the first report."""
-_LEAST_S: Final = 1.0
+_LEAST_S: Final = 2.0
+"""The least of both: an answer that is news is in the store after a second or two."""
 _NOT_POLLED: Final = "the log directories could not be polled now: is `kraftgate run` running?"
 _NO_ANSWER: Final = "it was polled again and did not answer in time"
 

@@ -122,7 +122,8 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._waits:
             self._wait(begin, latest, self._configured, _WAIT_S)
         if self._waits and latest != begin:
-            self._wait(begin, latest, self._urgent, _GATHER_S)
+            if not any(self._source(name).has_more(begin[name], latest[name]) for name in begin):
+                self._wait(begin, latest, self._urgent, _GATHER_S)
             latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
         return {**start, **latest}
 

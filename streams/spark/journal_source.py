@@ -127,6 +127,9 @@ class JournalSource(Source):
         end = self._feed.end() or self.initial()
         return {"sequence": min(end["sequence"], start["sequence"] + FACTS_A_BATCH)}
 
+    def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:
+        return end["sequence"] - start["sequence"] >= FACTS_A_BATCH
+
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[_Facts]:
         return [(str(self.file(self._options)), start["sequence"], end["sequence"])]
 

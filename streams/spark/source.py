@@ -48,6 +48,10 @@ class Source(ABC):
         `along`: another source has a batch, so data that is not worth one is taken along.
         """
 
+    def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:  # noqa: ARG002
+        """Return whether a batch from `start` to `end` is full, so that more may follow it."""
+        return False
+
     @abstractmethod
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[Any]:
         """Return picklable parts of what lies between two offsets; the same ones after a crash."""

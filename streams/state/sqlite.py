@@ -5,8 +5,10 @@ writer, and `synchronous=FULL`, so that a committed transaction survives a power
 are in autocommit mode (the code begins each transaction), and may be passed between threads.
 """
 
+import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +19,8 @@ Connection: TypeAlias = sqlite3.Connection
 _BUSY_S_MAX: Final = 10.0
 """How long a statement waits for a lock that another process holds."""
 _BUSY_AGAIN_S: Final = 0.01
+_INDEX_HEADER_BYTES: Final = 96
+"""Two copies of 48 bytes (https://sqlite.org/walformat.html, "The WAL-Index File Format")."""
 
 
 def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
@@ -54,6 +58,34 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
 
 def connect_memory() -> Connection:
     return sqlite3.connect(":memory:", isolation_level=None)
+
+
+class CommitMark:
+    """What differs after each commit to a file with write-ahead logging: its index's header.
+
+    The files' times do not: a commit is written first, and shown to readers after its fsync. Keep
+    the object while the process uses the file: closing any descriptor of the index drops SQLite's
+    own locks on it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._index_path = path.with_name(f"{path.name}-shm")
+        self._index: int | None = None
+
+    def read(self) -> object:
+        """Return the mark; None: it is unknown, since there is no index or it cannot be read."""
+        try:
+            file, index = self._path.stat(), self._index_path.stat()
+            if self._index is None or os.fstat(self._index).st_ino != index.st_ino:
+                self._index = os.open(self._index_path, os.O_RDONLY | os.O_CLOEXEC)
+                weakref.finalize(self, os.close, self._index)
+            header = os.pread(self._index, _INDEX_HEADER_BYTES, 0)
+        except OSError:
+            return None
+        if len(header) < _INDEX_HEADER_BYTES:
+            return None
+        return file.st_dev, file.st_ino, index.st_ino, header
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Emitter:
         self._write = write
         self._held: ZnodeSeen | None = None
         if isinstance(last := known.kept(MIGRATION), ZnodeSeen):
-            self._note_heartbeat(last)
+            self._note_heartbeat(last, is_another=True)
 
     def emit(self, *facts: ZooKeeperFact) -> None:
         """Emit facts; those of one call remain together."""
@@ -87,19 +87,18 @@ class Emitter:
         ended: list[ZooKeeperFact] = []
         if last is not None and is_another(last, stat):
             ended, last = _end(last, now.seen_ms), None
-            if path == MIGRATION:
-                self.heartbeat = None
         elif last is not None and (last.mzxid, last.version) == (now.mzxid, now.version):
             return
         if isinstance(now, ZnodeSeen) and path == MIGRATION:
-            self._note_heartbeat(now)
-            if isinstance(last, ZnodeSeen) and is_heartbeat(last.data, now.data):
+            is_beat = isinstance(last, ZnodeSeen) and is_heartbeat(last.data, now.data)
+            if not is_beat:  # the content before a change may have to be restored
+                self.flush()
+            self._note_heartbeat(now, is_another=last is None)
+            if is_beat:
                 self._held = now
                 self.tick()
                 return
-        # A controller found the latest /migration when it took over; and the content before a
-        # change is the one that may have to be restored.
-        if path in (CONTROLLER, MIGRATION):
+        elif path == CONTROLLER:  # it found the latest /migration when it took over
             self.flush()
         change = topic_changes.change(last, now, data, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.
@@ -132,18 +131,22 @@ class Emitter:
         """Emit the delayed heartbeat."""
         held, self._held = self._held, None
         if held is not None:
-            # It was written before it was read, also if ZooKeeper's clock is ahead.
-            written_ms = min(held.mtime_ms, held.seen_ms)
+            # By the time of its reading, not of this fact: ZooKeeper's clock may differ.
+            beat = self.heartbeat
+            written_ms = held.seen_ms if beat is None else beat.znode.written_ms
             self.emit(held._replace(seen_ms=self.clock(), mtime_ms=written_ms))
 
-    def _note_heartbeat(self, now: ZnodeSeen) -> None:
-        was, self.heartbeat = self.heartbeat, None
+    def _note_heartbeat(self, now: ZnodeSeen, *, is_another: bool) -> None:
+        """Keep the heartbeat; `is_another`: this znode was not read before."""
+        was = None if is_another or self.heartbeat is None else self.heartbeat.znode
         try:
-            znode = migration_znode(now, was and was.znode)
+            znode = migration_znode(now, was)
         except Unreadable:
-            return  # the fact reports it
-        if znode.is_copied:
-            self.heartbeat = Heartbeat(znode, now.version, now.mzxid)
+            self.heartbeat = None  # the fact reports it
+            return
+        # Assigned once: another thread reports it.
+        beat = Heartbeat(znode, now.version, now.mzxid) if znode.is_copied else None
+        self.heartbeat = beat
 
     def _is_recent(self, last: ZnodeSeen) -> bool:
         return self.clock() // COALESCE_MS == last.seen_ms // COALESCE_MS

@@ -143,6 +143,7 @@ def _limit_addresses() -> None:
 
 @contextmanager
 def _placed(path: Path) -> Iterator[mmap.mmap]:
-    path.write_bytes(bytes(PLACE.size))
+    if not path.exists():  # else another process reads it at any moment
+        path.write_bytes(bytes(PLACE.size))
     with path.open("r+b") as file, mmap.mmap(file.fileno(), PLACE.size) as at:
         yield at

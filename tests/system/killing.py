@@ -11,9 +11,11 @@ from typing import Self
 
 import psutil
 
+from migration.assessment.currency import with_reports
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from orchestrator.errors import ExitCode
+from orchestrator.run.reader import read_sources
 from streams.state.claim import claimed
 from streams.state.store import Store, StoreError
 from tests.support.polling import polls
@@ -131,10 +133,11 @@ class Killed:
         return code, errors
 
     def summary(self, cluster: str = CLUSTER) -> ClusterSummary | None:
-        """What the store holds of the cluster now."""
+        """What the store and the sources' reports say of the cluster now."""
         try:
             with Store.open_readonly(self.state / "store.db") as store:
-                return store.summary(cluster)
+                summary = store.summary(cluster)
+            return summary and with_reports(summary, read_sources(self.state, cluster))
         except StoreError:
             return None
 

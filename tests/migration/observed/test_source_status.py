@@ -100,14 +100,20 @@ def test_behind_counts_what_is_committed_and_unread() -> None:
         (95, 100, 100, 90, 99),
         (120, 100, 100, 90, 120),
         (88, 100, 100, 90, 88),
-        (89, 100, 99, 90, 89),
+        (89, 100, 99, 90, 98),  # the last record is not fetched yet
+        (89, 100, 80, 90, 89),
+        (89, 100, None, 90, 89),
         (89, 100, 100, None, 89),
         (89, None, 100, 90, 89),
         (None, 100, 100, 0, None),
     ],
 )
 def test_only_no_ops_are_passed_over(
-    offset: int | None, end: int | None, fetched: int, busy_until: int | None, reached: int | None
+    offset: int | None,
+    end: int | None,
+    fetched: int | None,
+    busy_until: int | None,
+    reached: int | None,
 ) -> None:
     status = SourceStatus(
         observed_ms=NOW, high_watermark=end, next_offset=fetched, busy_until=busy_until

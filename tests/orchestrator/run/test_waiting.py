@@ -192,7 +192,7 @@ def test_with_fail_fast_what_needs_a_person_ends_it() -> None:
 def test_the_disks_are_looked_at_before_it_says_that_they_are_well() -> None:
     outside = Outside([with_disks(DONE)])
     assert outside.wait("log_dirs_online(3)").verdict is Verdict.SATISFIED
-    assert outside.looked == [("prod", 3, 2.0)]
+    assert outside.looked == [("prod", 3, 3.0)]
 
 
 def test_a_directory_that_the_look_finds_bad_holds_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 from migration.observed.facts import ZooKeeperSeen
 from migration.observed.source_status import SourceStatus
 from migration.shard.placement import ZOOKEEPER
-from streams.spark.data_source import JobReader, KraftgateDataSource, source_name
+from streams.spark.data_source import _GATHER_S, JobReader, KraftgateDataSource, source_name
 from streams.spark.journal_source import ZooKeeperSource
 from streams.spark.metadata_source import KraftMetadata
 from streams.spark.settings import ClusterSources
@@ -216,3 +216,16 @@ def test_a_batch_takes_along_what_is_not_worth_one(
         end = source.latestOffset(start, NO_LIMIT)
     assert end["a/zookeeper"] == {"sequence": 1}
     assert end["a/kraft_metadata"]["offset"] == start["a/kraft_metadata"]["offset"] + 1
+
+
+def test_a_backlog_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.spark.journal_source.FACTS_A_BATCH", 2)
+    write(tmp_path, "a", 3)
+    with stopped(reader(tmp_path, "a", waits=True)) as source:
+        monkeypatch.setattr(JobReader, "_wait", _only_for_news)
+        end = source.latestOffset(source.initialOffset(), NO_LIMIT)
+    assert end["a/zookeeper"] == {"sequence": 2}
+
+
+def _only_for_news(*arguments: Any) -> None:
+    assert arguments[-1] != _GATHER_S, "more facts are there"
