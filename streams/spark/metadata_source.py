@@ -142,6 +142,9 @@ class KraftMetadata(Source):
             latest = beginning(at.log + 1)
         return latest.to_json()
 
+    def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:  # noqa: ARG002
+        return False  # its news is urgent: no batch waits with it
+
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> "list[Slice]":
         from streams.metadata.plan import restart
 

@@ -48,9 +48,9 @@ class Source(ABC):
         `along`: another source has a batch, so data that is not worth one is taken along.
         """
 
-    def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:  # noqa: ARG002
+    @abstractmethod
+    def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:
         """Return whether a batch from `start` to `end` is full, so that more may follow it."""
-        return False
 
     @abstractmethod
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[Any]:
