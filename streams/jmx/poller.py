@@ -205,10 +205,8 @@ def _is_again(last_ms: int, now_ms: int) -> bool:
     By the time of the reading: the same scrape is not a new fact, whatever the jitter of its age. A
     clock that was set back counts.
     """
-    age_ms = abs(now_ms - last_ms)
-    return age_ms >= AGAIN_MS or (
-        age_ms >= AGAIN_MS // 2 and now_ms // AGAIN_MS != last_ms // AGAIN_MS
-    )
+    is_another_slot = now_ms // AGAIN_MS != last_ms // AGAIN_MS
+    return is_another_slot and abs(now_ms - last_ms) >= AGAIN_MS // 2
 
 
 def _shape(fact: JmxSeen) -> tuple[object, ...]:

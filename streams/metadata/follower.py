@@ -374,7 +374,7 @@ class Follower(BackgroundThread):
                 log=position.log,
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
-                record_ms=None if position.tail is None else position.tail.timestamp_ms,
+                record_ms=position.record_ms,
             )
             self._moved.notify_all()
         self._on_progress(position)
@@ -392,7 +392,7 @@ class Follower(BackgroundThread):
                 log=position.log,
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
-                record_ms=None if position.tail is None else position.tail.timestamp_ms,
+                record_ms=position.record_ms,
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
                 leader_epoch=cursor.epoch,

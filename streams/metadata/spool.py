@@ -59,6 +59,11 @@ class Position:
     busy_until: int | None = field(default=None, compare=False)
 
     @property
+    def record_ms(self) -> int | None:
+        """The timestamp of the record before `next_offset`; None: unknown."""
+        return None if self.tail is None else self.tail.timestamp_ms
+
+    @property
     def reach(self) -> tuple[int, int]:
         """Log and offset, by which positions are ordered."""
         return self.log, self.next_offset

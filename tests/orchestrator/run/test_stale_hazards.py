@@ -77,7 +77,7 @@ class Restarted:
         (one,) = self._assessor.tick(at_ms).clusters
         return one
 
-    def told(self, one: Assessed) -> Mapping[str, str]:
+    def texts(self, one: Assessed) -> Mapping[str, str]:
         """What each consumer says, as text."""
         for at_ms in (one.now_ms, one.now_ms + SETTLE_MS):
             self.record(one, at_ms)
@@ -116,9 +116,9 @@ def restarted(tmp_path: Path) -> Iterator[Restarted]:
     made.log.close()
 
 
-def says_stuck(told: Mapping[str, str]) -> list[str]:
+def naming_stuck(texts: Mapping[str, str]) -> list[str]:
     words = (STUCK, "has not been written", "KraftgateDualWriteStuck")
-    return [who for who, text in told.items() if any(each in text for each in words)]
+    return [who for who, text in texts.items() if any(each in text for each in words)]
 
 
 NOT_CURRENT = {
@@ -134,7 +134,7 @@ def test_what_was_written_before_a_kill_is_no_silence_after_it(
 ) -> None:
     one = restarted.look(NOT_CURRENT[why])
     assert DataSource.ZOOKEEPER in one.currency.not_current
-    assert says_stuck(restarted.told(one)) == []
+    assert naming_stuck(restarted.texts(one)) == []
     for text in ("no_hazard(finalize)", "dual_write_alive"):
         assert parse(text).judge(one.assessment.view).verdict is Verdict.UNKNOWN
 
@@ -148,7 +148,7 @@ def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
     one = again.look(status)
     followed = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
     assert not one.currency.not_current.keys() & set(followed)
-    assert says_stuck(again.told(one)) == []
+    assert naming_stuck(again.texts(one)) == []
     for text in ("no_hazard(finalize)", "no_hazard(dual_write_stuck)", "dual_write_alive"):
         found = parse(text).judge(one.assessment.view)
         assert found.verdict is Verdict.UNKNOWN
@@ -160,8 +160,8 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
     connected_ms = NOW_MS - BEACON_STALE_MS - 1
     again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
     one = again.look(replace(LIVE, whole_since_ms=connected_ms))
-    told = again.told(one)
-    assert says_stuck(told) == [*told]
+    texts = again.texts(one)
+    assert naming_stuck(texts) == [*texts]
     assert parse("dual_write_alive").judge(one.assessment.view).verdict is Verdict.VIOLATED
     again.log.close()
 
@@ -181,7 +181,7 @@ def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
     (silent,) = again.look(replace(beating, migration_mzxid=69)).hazards
     assert silent.kind is HazardKind.DUAL_WRITE_STUCK
     one = again.look(beating)
-    assert says_stuck(again.told(one)) == []
+    assert naming_stuck(again.texts(one)) == []
     found = parse("dual_write_alive").judge(one.assessment.view)
     assert found.verdict is Verdict.SATISFIED
     assert "metadata offset 2000" in str(found.evidence)
@@ -219,7 +219,7 @@ def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> No
     connected_ms = NOW_MS - BEACON_STALE_MS - 1
     again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
     whole = replace(LIVE, whole_since_ms=connected_ms)
-    again.told(again.look(whole))
+    again.texts(again.look(whole))
     lost = again.look(NOT_CURRENT["it has not connected yet"], NOW_MS + 2 * SETTLE_MS)
     again.record(lost, NOW_MS + 2 * SETTLE_MS)
     (span,) = periods(again.log.entries("prod")).hazards

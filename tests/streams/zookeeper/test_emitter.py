@@ -69,7 +69,7 @@ def test_a_zookeeper_that_lost_its_data_has_other_znodes() -> None:
     assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
 
 
-def test_beats_are_told_twice_a_minute_and_reported_at_once() -> None:
+def test_heartbeats_are_emitted_twice_a_minute_and_reported_at_once() -> None:
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     emitted = 0

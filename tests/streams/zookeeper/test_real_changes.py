@@ -123,7 +123,7 @@ def test_a_path_without_a_cluster_is_an_error_and_is_not_made(connect: str) -> N
         writer.close()
 
 
-def test_the_heartbeat_is_told_twice_a_minute(kafka: Writer, connect: str) -> None:
+def test_the_heartbeat_is_emitted_twice_a_minute(kafka: Writer, connect: str) -> None:
     now = [wall_ms()]
     with watching(connect, clock=lambda: now[0]) as watched:
         watched.until_seen()
