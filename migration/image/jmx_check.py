@@ -25,7 +25,7 @@ _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
 """Older records do not show the present. An idle controller's come with each batch of facts."""
 _DISKS_FRESH_MS: Final = 120_000
-"""A fact arrives every minute for a broker that answers (`streams.log_dirs.compare`)."""
+"""A fact arrives twice a minute for a broker that answers (`streams.log_dirs.poll`)."""
 
 _STATES: Final = {
     Phase.PRE_MIGRATION: 2,

@@ -39,8 +39,6 @@ from streams.log_dirs.remembered import CutOffDir, KnownBroker, KnownDir, KnownP
 _FINE: Final = (True, None)
 _VIEW_OLD_MS_MAX: Final = 30_000
 """The maximum age of a broker's view, which may lack topics created since."""
-AGAIN_MS: Final = 60_000
-"""The maximum time between two facts of a broker that answers."""
 _SMALL: Final = 0.01
 """A change of a size by less than this share is ignored."""
 
@@ -351,12 +349,15 @@ def _place(replica: ReplicaSeen) -> TopicPartition:
 
 
 def is_news(last: Disks | None, now: Disks) -> bool:
-    """Return whether to append a fact; each poll of a move counts, also if nothing moved."""
+    """Return whether to append the answer at once, and not at the next report of all brokers.
+
+    Each poll of a move counts, also if nothing moved.
+    """
     match last, now:
         case DisksSeen(), DisksSeen():
             return (
                 any(each.futures for each in now.log_dirs)
-                or not 0 <= now.seen_ms - last.seen_ms < AGAIN_MS  # the clock may be set back
+                or now.seen_ms < last.seen_ms  # the clock was set back
                 or _differ(last.log_dirs, now.log_dirs)
             )
         case DisksUnreachable(), DisksUnreachable():

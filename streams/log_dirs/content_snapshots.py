@@ -1,7 +1,7 @@
 """When to make a snapshot of all disks' content, from which answers, and for which requests.
 
-A snapshot is due every `content_interval_s`, and immediately when polls answered a request for it
-(`CONTENT`): that request counts as answered once the snapshot is appended. No snapshot is made
+A snapshot is due at each multiple of `report_s`, and immediately when polls answered a request for
+it (`CONTENT`): that request counts as answered once the snapshot is appended. No snapshot is made
 while no broker has answered since the last one, or while no directory is readable, as it would
 report healthy disks. Snapshots are stored neither here nor in the outbox: one that is lost in a
 crash is made again. Used by the poller's thread, except for the result of `take`.
@@ -23,6 +23,7 @@ from streams.kafka.broker_values import ClusterView, ReplicaPlace, TopicPartitio
 from streams.log_dirs.compare import Compared
 from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequest
+from streams.process.background import until_next
 from streams.process.garbage import without_garbage_collection
 
 CONTENT: Final = "content"
@@ -138,7 +139,7 @@ class Snapshots:
         tickets = tuple(self._ready)
         if view is None or not readable:
             return self._begun(tickets, lambda: SnapshotEnd(tickets, None)) if tickets else None
-        self._is_news, self._due_s = False, now_s + self._config.content_interval_s
+        self._is_news, self._due_s = False, now_s + until_next(self._config.report_s)
 
         def make() -> SnapshotEnd:
             try:

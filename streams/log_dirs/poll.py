@@ -46,7 +46,8 @@ class LogDirsConfig:
         eager_for_s: How long a broker that has just started, or was requested, is polled that
             often.
         cluster: The cluster's name, which determines its shards; None: no snapshots are made.
-        content_interval_s: Between two snapshots of the content of all disks.
+        report_s: At each multiple of it the content of all disks is reported, and each broker's
+            directories, also if nothing changed.
         parallel: The maximum number of brokers that are polled at the same time.
         connect_timeout_ms: For connecting, TLS and SASL together.
         reply_timeout_ms: For each reply, with 3 s of grace added.
@@ -60,7 +61,7 @@ class LogDirsConfig:
     eager_s: float = 1.0
     eager_for_s: float = 30.0
     cluster: str | None = None
-    content_interval_s: float = 30.0
+    report_s: float = 30.0
     parallel: int = 16
     connect_timeout_ms: int = 3000
     reply_timeout_ms: int = 2000
@@ -73,8 +74,8 @@ class LogDirsConfig:
         """
         if not self.brokers:
             raise ValueError("no broker is named")
-        if min(self.interval_s, self.eager_s, self.content_interval_s, self.parallel) <= 0:
-            raise ValueError("interval_s, eager_s, content_interval_s and parallel are positive")
+        if min(self.interval_s, self.eager_s, self.report_s, self.parallel) <= 0:
+            raise ValueError("interval_s, eager_s, report_s and parallel are positive")
 
 
 class PollTask(NamedTuple):

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from migration.observed.facts import Observation
+from migration.observed.facts import DisksSeen, Observation
 from migration.observed.source_status import SourceStatus
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import WrongCluster
 from streams.log_dirs import compare, log_ends
 from streams.log_dirs.content_snapshots import SnapshotEnd, Snapshots
-from streams.log_dirs.errors import RequestsUnusable
+from streams.log_dirs.errors import MemoryUnusable, RequestsUnusable
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollResult, PollTask
 from streams.log_dirs.poll_requests import REQUESTS, PollRequests
@@ -27,7 +27,7 @@ from streams.log_dirs.schedule import Schedule
 from streams.log_dirs.status import PollStatus
 from streams.log_dirs.views import Views
 from streams.net.errors import LiveError
-from streams.process.background import BackgroundThread
+from streams.process.background import BackgroundThread, until_next
 
 _LOOK_S: Final = 0.2
 """Time between two reads of the requests of other processes."""
@@ -77,6 +77,8 @@ class LogDirsPoller(BackgroundThread):
         self._discovered = False
         self._discovered_s = float("-inf")
         self._last: dict[int, compare.Disks] = {}
+        self._unreported: dict[int, compare.Disks] = {}
+        self._report_s = float("-inf")
         self._workers: set[threading.Thread] = set()
 
     def _wake(self) -> None:
@@ -117,6 +119,7 @@ class LogDirsPoller(BackgroundThread):
             for broker in self._turns.due(now_s, self._config.parallel):
                 self._ask(broker, now_s)
             self._take_snapshot(now_s)
+            self._report(now_s)
         try:
             item = self._inbox.get(timeout=_LOOK_S)
             while not self._stopping.is_set():
@@ -213,6 +216,23 @@ class LogDirsPoller(BackgroundThread):
         if make is not None:
             self._start_worker(lambda: self._inbox.put(make()), "content")
 
+    def _report(self, now_s: float) -> None:
+        """Append the latest answers that are no news, of all brokers at the same moment."""
+        if now_s < self._report_s:
+            return
+        self._report_s = now_s + until_next(self._config.report_s)
+        same, self._unreported = self._unreported, {}
+        if not same:
+            return
+        try:
+            self._memory.commit(tuple(same.values()), {}, {})
+        except MemoryUnusable as error:
+            _log.warning("%s", error)
+            self._poll_status.refused(str(error))
+            return
+        self._last |= same
+        self._deliver()
+
     def _replied(self, reply: PollResult) -> None:
         broker = reply.task.broker
         self._views.end(broker)
@@ -234,7 +254,7 @@ class LogDirsPoller(BackgroundThread):
             self._answer(done)
 
     def _keep(self, reply: PollResult) -> compare.Disks | None:
-        """Evaluate the reply and commit the result; return the disks if they changed."""
+        """Evaluate the reply and commit the result; return the disks if they are news."""
         broker, now_ms = reply.task.broker, self._clock()
         known = self._memory.broker(broker)
         inputs = compare.Inputs(
@@ -251,7 +271,10 @@ class LogDirsPoller(BackgroundThread):
         else:
             compared = compare.answered(known, reply.log_dirs, inputs)
         found = log_ends.compare_ends(self._memory.partition, reply.ends, now_ms)
+        self._unreported.pop(broker, None)
         news = compared.disks if compare.is_news(self._last.get(broker), compared.disks) else None
+        if news is None and isinstance(compared.disks, DisksSeen):
+            self._unreported[broker] = compared.disks
         facts = (*((news,) if news else ()), *compared.facts, *found.facts)
         self._memory.commit(facts, {broker: compared.known}, found.changed)
         if reply.log_dirs is None:

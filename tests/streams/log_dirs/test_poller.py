@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,10 +35,13 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.streams.log_dirs.world import A, B, log_dir
-from tests.support.polling import until
+from tests.support.polling import PATIENCE_S, until
 
-CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05)
-WITH_CONTENT = LogDirsConfig(brokers=CONFIG.brokers, cluster="c", interval_s=5.0, eager_s=0.05)
+NO_REPORT_S = 1e10
+CONFIG = LogDirsConfig(
+    brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05, report_s=NO_REPORT_S
+)
+WITH_CONTENT = replace(CONFIG, cluster="c", interval_s=5.0)
 BROKERS = {id_: BrokerAddress(id_, f"b{id_}.invalid", 9092) for id_ in (1, 2)}
 WELL = (log_dir(A, 0), log_dir(B, 1))
 FAILED = (log_dir(A, 0), log_dir(B, error=56))
@@ -84,6 +88,7 @@ class World:
         self.state = state
         self.brokers = MadeUp()
         self.facts = Facts()
+        self.appends: list[Sequence[Observation]] = []
         self.refuses: Exception | None = None
         self.memory = Memory(state / "disks.db")
         self.requests = PollRequests(state / "requests.db")
@@ -97,6 +102,7 @@ class World:
     def append(self, facts: Sequence[Observation]) -> None:
         if self.refuses is not None:
             raise self.refuses
+        self.appends.append(facts)
         self.facts.append(facts)
 
     def poll(self, broker: int | None = None) -> None:
@@ -133,6 +139,48 @@ def test_one_fact_a_broker_until_something_changes(world: World) -> None:
     world.brokers.answers[2] = (log_dir(A, 0, 5), log_dir(B, 1))
     world.poll(2)
     assert world.facts.of(DisksSeen)[-1].log_dirs[0].replicas == 2
+
+
+def test_what_does_not_change_is_reported_of_all_brokers_together(world: World) -> None:
+    world.start_again(replace(CONFIG, report_s=0.5))
+
+    def reports() -> list[Sequence[Observation]]:
+        return [each for each in world.appends if len(each) == len(BROKERS)]
+
+    until(lambda: len(reports()) >= 2)
+    for each in reports():
+        assert sorted(fact.broker for fact in each if isinstance(fact, DisksSeen)) == [*BROKERS]
+    times = [each.seen_ms for each in world.facts.of(DisksSeen) if each.broker == 1]
+    assert times == sorted(set(times))
+
+
+def test_a_broker_that_no_longer_answers_is_not_reported_to_answer(world: World) -> None:
+    world.start_again(replace(CONFIG, report_s=0.2))
+    until(lambda: len(world.facts.of(DisksSeen)) >= 6)
+    world.brokers.answers[1] = ConnectionFailed("refused")
+    world.facts.wait(DisksUnreachable, lambda each: each.broker == 1)
+    told = len(world.facts)
+    until(lambda: len(world.facts.of(DisksSeen, told)) >= 2)
+    assert {each.broker for each in world.facts.of(DisksSeen, told)} == {2}
+
+
+def test_a_report_that_cannot_be_stored_is_made_again(world: World) -> None:
+    world.start_again(replace(CONFIG, report_s=0.2))
+    until(lambda: len(world.facts.of(DisksSeen)) >= 4)
+    commit, refused = world.memory.commit, threading.Event()
+
+    def commit_no_report(facts: Any, brokers: Any, partitions: Any) -> None:
+        if not brokers:
+            refused.set()
+            raise MemoryUnusable("disks.db cannot be written: no space left")
+        commit(facts, brokers, partitions)
+
+    world.memory.commit = commit_no_report  # type: ignore[method-assign]
+    assert refused.wait(PATIENCE_S)
+    world.memory.commit = commit  # type: ignore[method-assign]
+    told = len(world.facts)
+    until(lambda: len(world.facts.of(DisksSeen, told)) >= 4)
+    until(lambda: world.poller.status().error is None)
 
 
 def test_a_failed_directory_and_lost_records_are_told_once(world: World) -> None:
@@ -299,7 +347,7 @@ def test_a_snapshot_shows_what_lies_on_reachable_disks(world: World) -> None:
 
 
 def test_snapshots_come_by_themselves_while_brokers_answer(world: World) -> None:
-    world.start_again(replace(WITH_CONTENT, content_interval_s=0.05, interval_s=0.3))
+    world.start_again(replace(WITH_CONTENT, report_s=0.05, interval_s=0.3))
     until(lambda: len(content(world)) >= 3)
     world.brokers.answers = dict.fromkeys((1, 2), ConnectionFailed("refused"))
     world.poll()

@@ -6,6 +6,7 @@ import pytest
 
 from migration.observed.facts import DiskContentSeen, Observation
 from streams.kafka.broker_values import ClusterView, LogDirAnswer, PartitionView
+from streams.log_dirs import content_snapshots
 from streams.log_dirs.compare import answered
 from streams.log_dirs.content_snapshots import CONTENT, Snapshots
 from streams.log_dirs.poll import LogDirsConfig
@@ -55,7 +56,10 @@ def world() -> World:
     return World()
 
 
-def test_one_an_interval_while_brokers_answer(world: World) -> None:
+def test_one_an_interval_while_brokers_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content_snapshots, "until_next", lambda interval_s: interval_s)
     assert world.make(0.0) is None
     world.answer(2, 1.0)
     assert world.make(1.0) == ()

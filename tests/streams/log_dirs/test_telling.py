@@ -50,9 +50,9 @@ def test_all_else_is(changed: dict[str, Any]) -> None:
     assert is_news(LAST, seen(**changed))
 
 
-def test_it_is_told_again_after_a_minute() -> None:
-    assert not is_news(LAST, seen(60_999))
-    assert is_news(LAST, seen(61_000))
+def test_time_alone_is_none() -> None:
+    """It is in the next report (`LogDirsPoller`)."""
+    assert not is_news(LAST, seen(3_600_000))
 
 
 def test_it_is_told_again_when_the_clock_was_set_back() -> None:
