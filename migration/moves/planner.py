@@ -197,15 +197,20 @@ def obstacles(
         for each in moves
         if is_too_long(each.at)
     )
+    there = set()
     for id_ in sorted({each.broker for each in moves}):
         for one in _described(brokers[id_]):
+            there.add((id_, one.path))
             if one.error:
                 offline = f"broker {id_}: {one.path} is not online (error {one.error})"
                 found[f"{offline}, and Kafka then rejects every move"] = None
             mine = own.get(id_, {})
             for at in sorted(at for at in one.futures if mine.get(at) != one.path):
                 found[f"broker {id_} already moves {at} to {one.path}: wait for its end"] = None
-    for each in space(moves, brokers):
+    for each in moves:
+        if (each.broker, each.target) not in there:
+            found[f"broker {each.broker} has no log directory {each.target}"] = None
+    for each in space((one for one in moves if (one.broker, one.target) in there), brokers):
         if each.after is not None and each.after < 0:
             text = f"broker {each.broker}: {each.path} would be {-each.after} bytes too small"
             found[text] = None

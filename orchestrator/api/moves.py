@@ -14,7 +14,8 @@ class Planned:
     """A plan and what is against it.
 
     Attributes:
-        throttles: bytes per second of each broker; None: none is known.
+        throttles: bytes per second that the plan sets, of the brokers for which it sets them.
+        rates: bytes per second of each broker while it moves replicas; None: none is known.
         permissions: of each broker with a move.
         obstacles: why a move that nothing forbids would fail.
         unknown: why a move cannot be planned.
@@ -24,7 +25,8 @@ class Planned:
     topics: Topics
     brokers: Mapping[int, Broker]
     moves: tuple[Move, ...]
-    throttles: Mapping[int, int | None]
+    throttles: Mapping[int, int]
+    rates: Mapping[int, int | None]
     permissions: Mapping[int, Permission]
     obstacles: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -54,7 +56,7 @@ class Planned:
     @property
     def seconds(self) -> Mapping[int, float | None]:
         """How long the moves of each broker take at its throttle."""
-        return seconds(self.moves, self.throttles)
+        return seconds(self.moves, self.rates)
 
     def moves_of(self, broker: int) -> tuple[Move, ...]:
         """Return the moves of a broker."""

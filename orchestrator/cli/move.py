@@ -180,13 +180,13 @@ def plan(
     else:
         raise click.UsageError("pass --broker with --drain or --even, and not with --from")
     ids = sorted({each.broker for each in moves})
-    throttles = {id_: throttle or _throttle(asked, id_) for id_ in ids}
     found = Planned(
         cluster=asked.entry.name,
         topics=asked.topics,
         brokers=asked.brokers,
         moves=moves,
-        throttles=throttles,
+        throttles={} if throttle is None else dict.fromkeys(ids, throttle),
+        rates={id_: throttle or _throttle(asked, id_) for id_ in ids},
         permissions=_permissions(asked, ids),
         obstacles=obstacles(moves, asked.brokers),
         unknown=unknown,
@@ -251,9 +251,11 @@ def apply(
     if not yes:
         _confirm(asked.entry.name)
 
-    def require_allowed(brokers: Collection[int]) -> None:
+    def require_allowed(brokers: Collection[int], now: Mapping[int, Broker]) -> None:
         found = _permissions_now(asked, brokers, without=_OWN).values()
+        moves = [each for each in _left(wanted, plan, now)[0] if each.broker in brokers]
         forbidden = [why for each in found for why in each.forbidden]
+        forbidden += obstacles(moves, now, plan.targets)
         _require_allowed(
             asked.entry.name, forbidden, [why for each in found for why in each.unknown]
         )
@@ -275,13 +277,14 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     Assigns to each replica that moves the directory that it has now: the broker deletes the copy.
     Replicas that have arrived stay there. Takes the lock of `run --execute`. Needs the rights of
     `move apply`. Exits with 0 if no replica of the plan moves any more, with 1 if one cannot be
-    cancelled, with 4 if a broker does not answer.
+    cancelled, with 4 if a broker does not answer, with 2 if the file cannot be used. What the
+    cluster no longer has, such as a deleted topic, is named and does not prevent it.
 
     \b
     Example:
       kraftgate move cancel plan.json
     """
-    asked, _, plan = _ask_about(file, config_path, cluster, "move cancel")
+    asked, _, plan = _ask_about(file, config_path, cluster, "move cancel", must_fit=False)
     with _run(asked, plan) as run:
         run.cancel()
     echo(f"{asked.entry.name}: no replica of {file} moves")
@@ -332,12 +335,8 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
         HazardError: a move is forbidden.
         NoDataError: whether one is forbidden is unknown.
     """
-    all_, unknown = requested(wanted, asked.brokers)
-    moving = {(id_, at): size for id_, at, size in _copied(asked.brokers, plan)}
-    moves = tuple(
-        each._replace(bytes=max(0, each.bytes - moving.get((each.broker, each.at), 0)))
-        for each in all_
-    )
+    moves, unknown = _left(wanted, plan, asked.brokers)
+    moving = {(id_, at) for id_, at, _ in _copied(asked.brokers, plan)}
     ids = sorted({each.broker for each in moves if (each.broker, each.at) not in moving})
     allowed = Permission()
     found = Planned(
@@ -345,7 +344,8 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
         topics=asked.topics,
         brokers=asked.brokers,
         moves=moves,
-        throttles={
+        throttles=plan.throttles,
+        rates={
             each.broker: plan.throttles.get(each.broker) or _throttle(asked, each.broker)
             for each in moves
         },
@@ -355,6 +355,19 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
     )
     console().print(plan_picture(found))
     _require_allowed(found.cluster, found.forbidden, found.not_known)
+
+
+def _left(
+    wanted: Iterable[Wanted], plan: Plan, brokers: Mapping[int, Broker]
+) -> tuple[tuple[Move, ...], tuple[str, ...]]:
+    """Return what is left of the plan, with the bytes that are left to copy, and what is unknown."""
+    moves, unknown = requested(wanted, brokers)
+    copied = {(id_, at): size for id_, at, size in _copied(brokers, plan)}
+    left = (
+        each._replace(bytes=max(0, each.bytes - copied.get((each.broker, each.at), 0)))
+        for each in moves
+    )
+    return tuple(left), unknown
 
 
 def _copied(brokers: Mapping[int, Broker], plan: Plan) -> Iterator[tuple[int, TopicPartition, int]]:
@@ -424,7 +437,8 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     else:
         console().print(verified_picture(asked.entry.name, found))
     _judge(asked.entry.name, found)
-    _require_no_throttle(asked, file)
+    for line in _left_throttles(asked, file):
+        raise GateNotMetError(line)
 
 
 def _judge(cluster: str, found: Iterable[Verified]) -> None:
@@ -442,26 +456,29 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
         raise NoDataError(f"{cluster}: {joined(lines)}")
 
 
-def _require_no_throttle(asked: _Asked, file: Path) -> None:
-    """Raise GateNotMetError if a run, which goes on or was killed, has its throttle in force."""
+def _left_throttles(asked: _Asked, file: Path) -> tuple[str, ...]:
+    """Return a line if a run, which goes on or was killed, has its throttle in force."""
     try:
         with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
             left = left_throttled(log.entries(asked.entry.name))
     except NoDataError:  # nothing was ever recorded
-        return
-    if left:
-        ids = ", ".join(map(str, sorted(left)))
-        raise GateNotMetError(
-            f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its"
-            f" end; if it was killed, kraftgate move apply {file}, or move cancel, restores what"
-            " was set before"
-        )
+        return ()
+    if not left:
+        return ()
+    ids = ", ".join(map(str, sorted(left)))
+    return (
+        f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
+        f" if it was killed, kraftgate move cancel {file}, or move apply, restores what was set"
+        " before",
+    )
 
 
 def _ask_about(
-    file: Path, config_path: Path, cluster: str | None, command: str
+    file: Path, config_path: Path, cluster: str | None, command: str, *, must_fit: bool = True
 ) -> tuple[_Asked, tuple[Wanted, ...], Plan]:
-    """Return the cluster's answers, the file's partitions, which fit to them, and their moves.
+    """Return the cluster's answers, the file's partitions, and their moves.
+
+    `must_fit`: whether the file must not contradict the cluster; else contradictions are printed.
 
     Raises:
         PlanError: the file has problems, with or without the cluster.
@@ -482,13 +499,20 @@ def _ask_about(
     if problems:
         _refuse(file, sorted((*problems, *contradictions)))
     plan = _plan_of(asked, file, data, wanted)
-    _refuse(file, contradictions)
+    if must_fit:
+        _refuse(file, contradictions, _left_throttles(asked, file))
+    for line in _lines(file, contradictions):
+        echo(line, err=True)
     return asked, wanted, plan
 
 
-def _refuse(file: Path, problems: Sequence[Problem]) -> None:
+def _refuse(file: Path, problems: Sequence[Problem], more: Sequence[str] = ()) -> None:
     if problems:
-        raise PlanError([f"{file}:{each.line}: {each.text}" for each in problems])
+        raise PlanError([*_lines(file, problems), *more])
+
+
+def _lines(file: Path, problems: Iterable[Problem]) -> list[str]:
+    return [f"{file}:{each.line}: {each.text}" for each in problems]
 
 
 def _ask(config_path: Path, cluster: str | None, command: str) -> _Asked:

@@ -223,14 +223,15 @@ class MoveRun:
     def apply(
         self,
         at_once: int,
-        require_allowed: Callable[[Collection[int]], None],
+        require_allowed: Callable[[Collection[int], Mapping[int, Broker]], None],
         show: Callable[[Measured, Step], None],
     ) -> None:
         """Start what is left of the plan, and wait for its end.
 
         Args:
             at_once: how many replicas of one broker may move at the same time.
-            require_allowed: raises HazardError or NoDataError if moves on brokers may not begin.
+            require_allowed: raises HazardError or NoDataError if moves on brokers, whose log
+                directories it gets as they are now, may not begin.
             show: shows how much is done.
 
         Raises:
@@ -241,18 +242,18 @@ class MoveRun:
             AuditError: the audit trail cannot be written.
         """
         self._record_begin("apply")
-        run, found, _ = self._polled(Moving(), at_once)
+        run, _, found, _ = self._polled(Moving(), at_once)
         kind: type[KraftgateError] = MoveError
         why: list[str] = []
         try:
             self._throttle(each.broker for each in found if each.progress is not _COMPLETED)
             while True:
-                run, found, step = self._polled(run, 0 if why else at_once, show)
+                run, brokers, found, step = self._polled(run, 0 if why else at_once, show)
                 if step.is_end:
                     break
                 try:
                     if step.send:
-                        require_allowed(step.send.keys())
+                        require_allowed(step.send.keys(), brokers)
                 except (HazardError, NoDataError) as error:
                     kind, why = type(error), [str(error)]
                 else:
@@ -305,13 +306,13 @@ class MoveRun:
 
     def _polled(
         self, run: Moving, at_once: int, show: Callable[[Measured, Step], None] | None = None
-    ) -> tuple[Moving, tuple[Verified, ...], Step]:
+    ) -> tuple[Moving, Mapping[int, Broker], tuple[Verified, ...], Step]:
         brokers = self._requests.log_dirs(self._plan.targets.keys())
         found = _found(self._plan, brokers)
         run, step = next_step(run, found, at_once)
         if show is not None:
             show(measured(found, brokers), step)
-        return run, found, step
+        return run, brokers, found, step
 
     def _poll(self, brokers: Collection[int] | None = None) -> tuple[Verified, ...]:
         """Return how far the moves of some brokers are; None: of all brokers of the plan."""

@@ -155,7 +155,7 @@ def _bar(done: Measured) -> str:
 def _brokers(found: Planned) -> Table:
     table = _table("broker", "moves", "bytes", "throttle", "time")
     for id_, duration in sorted(found.seconds.items()):
-        moves, rate = found.moves_of(id_), found.throttles.get(id_)
+        moves, rate = found.moves_of(id_), found.rates.get(id_)
         table.add_row(
             str(id_),
             str(len(moves)),

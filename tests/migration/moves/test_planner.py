@@ -205,6 +205,14 @@ def test_another_move_and_an_offline_directory_are_obstacles(target: str) -> Non
     )
 
 
+def test_a_target_that_the_broker_no_longer_has_is_an_obstacle() -> None:
+    """It may have restarted without the directory since the plan was made."""
+    one = broker(1, log_dir(D0, {"t-0": 1}))
+    assert obstacles([Move(1, at("t-0"), D0, D1, 1)], {1: one}) == (
+        "broker 1 has no log directory /d1",
+    )
+
+
 def test_time_is_that_of_each_broker() -> None:
     """KIP-113, "Broker Config": the rate is per broker and shared by all its moves."""
     moves = [Move(1, at("t-0"), D0, D1, 60), Move(1, at("t-1"), D0, D1, 40), Move(2, at("t-0"), D0, D1, 5)]  # fmt: skip  # noqa: E501

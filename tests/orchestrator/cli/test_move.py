@@ -140,7 +140,7 @@ def test_a_plan_is_a_reassignment_with_what_kraftgate_adds(
     }  # fmt: skip
     assert mine["brokers"] == [
         {
-            "id": 1, "moves": 2, "bytes": 800, "throttle": 100, "seconds": 8.0, "forbidden": [],
+            "id": 1, "moves": 2, "bytes": 800, "throttle": None, "seconds": 8.0, "forbidden": [],
             "unknown": [],
         }
     ]  # fmt: skip
@@ -196,6 +196,15 @@ def test_bad_usage_ends_with_2(
 
 
 VERBS = (("plan", "--from"), ("verify",), ("apply", "--yes"), ("cancel",))
+CONTRADICTIONS = (
+    "the cluster has no such topic",
+    "the cluster has no such partition",
+    "broker 1 has no log directory /x",
+    "does not change the preferred leader",
+    "does not move replicas between brokers",
+    "there is no broker 3",
+)
+"""Of a file and the cluster as it is now."""
 LONG = "x" * 249
 
 
@@ -254,8 +263,11 @@ def test_a_bad_file_ends_with_2_names_every_problem_and_sends_nothing(
     file = tmp_path / "bad.json"
     file.write_text(text)
     result = run(*verb, file)
-    assert result.exit_code == ExitCode.USAGE, result.output
-    assert not result.stdout
+    if verb == ("cancel",) and all(words in CONTRADICTIONS for _, words in said):
+        assert result.exit_code != ExitCode.USAGE, "what the cluster has lost prevents no end"
+    else:
+        assert result.exit_code == ExitCode.USAGE, result.output
+        assert not result.stdout
     lines = result.stderr.splitlines()
     assert len(lines) == len(said), lines
     for number, words in said:
@@ -450,7 +462,8 @@ def test_the_pictures_are_bounded(width: int) -> None:
         topics=PLACED,
         brokers={1: one},
         moves=moves,
-        throttles={1: 50_000_000},
+        throttles={},
+        rates={1: 50_000_000},
         permissions={},
         obstacles=("an obstacle",),
         unknown=(),
@@ -557,6 +570,18 @@ def test_apply_uses_the_throttle_of_the_plan(
     kafka.own = "5"
     assert run("apply", out, "--yes").exit_code == ExitCode.DONE
     assert kafka.throttles == ["77", "5"]
+
+
+def test_a_plan_without_a_throttle_sets_none(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, tmp_path: Path
+) -> None:
+    """What the broker happens to have when it is planned is not what the plan asks for."""
+    out = tmp_path / "plan.json"
+    cluster.throttle = kafka.own = "1000"
+    assert run("plan", *DRAIN, "--out", out).exit_code == ExitCode.DONE
+    kafka.own = None
+    assert run("apply", out, "--yes").exit_code == ExitCode.DONE
+    assert kafka.throttles == []
 
 
 @pytest.mark.parametrize(
@@ -675,6 +700,59 @@ def test_cancel_assigns_the_current_directory_again(
     assert result.exit_code == ExitCode.DONE, result.output
     assert kafka.sent == [(1, "t-0", D0)]
     assert f"no replica of {plan} moves" in result.stdout
+
+
+def test_a_deleted_topic_prevents_no_cancellation(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path, tmp_path: Path
+) -> None:
+    """The other replicas would copy on, under a throttle that no command sets back."""
+    cluster.put(
+        broker(1, log_dir(D0, {"t-0": 600}), log_dir(D1, futures={"t-0": 7})),
+        broker(2, log_dir(D0), log_dir(D1)),
+    )
+    cluster.topics = topics({"t-0": (1, 2)}, frozenset({1, 2}))
+    (state := _state(tmp_path)).mkdir(mode=0o700)
+    with AuditLog.open(state / AUDIT_FILE) as log:
+        left = MoveThrottled(broker=1, previous="5", value="1000")
+        log.append("prod", left.kind, left.as_json(), 1)
+    kafka.own = "1000"
+    gone = "t-1: the cluster has no such partition"
+    for verb in (("apply", "--yes"), ("verify",)):
+        result = run(*verb, plan)
+        assert result.exit_code == ExitCode.USAGE
+        assert gone in result.stderr
+        assert f"kraftgate move cancel {plan}, or move apply, restores" in result.stderr
+    assert not kafka.sent
+    result = run("cancel", plan)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert gone in result.stderr
+    assert kafka.sent == [(1, "t-0", D0)]
+    assert kafka.own == "5"
+
+
+def test_no_further_move_begins_into_a_directory_that_has_filled_up(
+    run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
+) -> None:
+    """Kafka takes a directory that is full offline, with all its replicas."""
+    alter = kafka.alter
+
+    def filling(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        refused = alter(broker, targets)
+        cluster.brokers = [
+            replace(each, log_dirs=tuple(replace(one, usable_bytes=10) for one in each.log_dirs))
+            for each in cluster.brokers
+            if not isinstance(each.log_dirs, Unknown)
+        ]
+        return refused
+
+    kafka.alter = filling  # type: ignore[method-assign]
+    result = run("apply", plan, "--yes", "--at-once", 1)
+    assert result.exit_code == ExitCode.HAZARD, result.output
+    assert "1 of 2 replicas are in their target" in result.stderr
+    assert "/d1 would be 190 bytes too small" in result.stderr
+    assert kafka.sent == [(1, "t-0", D1)]
 
 
 def test_verify_names_a_throttle_that_a_killed_apply_left(

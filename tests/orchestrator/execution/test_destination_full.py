@@ -132,7 +132,7 @@ def test_a_destination_that_is_full(small: Small) -> None:
     assert "bytes too small" in obstacle
     # It had the room when the move was planned.
     with small.run(target) as run, pytest.raises(MoveError) as caught:
-        run.apply(1, lambda _: None, lambda *_: None)
+        run.apply(1, lambda *_: None, lambda *_: None)
     assert "0 of 1 replicas are in their target" in str(caught.value)
     assert f"it does not move: {target} is not online" in str(caught.value)
     assert small.place(BIG) == source

@@ -176,7 +176,7 @@ class Machine:
         self,
         what: Plan = ALL,
         at_once: int = 2,
-        allowed: Callable[[Collection[int]], None] = lambda _: None,
+        allowed: Callable[[Collection[int], Mapping[int, Broker]], None] = lambda *_: None,
         polls_max: int = 60,
     ) -> None:
         with self.run(what, polls_max) as run:
@@ -595,7 +595,7 @@ def test_a_request_that_does_not_arrive_is_repeated_a_few_times(machine: Machine
 
 
 def test_a_hazard_in_the_middle_ends_the_run_with_5(machine: Machine) -> None:
-    def allowed(_: Collection[int]) -> None:
+    def allowed(*_: object) -> None:
         if machine.kafka.sent:
             raise HazardError("prod: broker 1 is held")
 

@@ -167,7 +167,7 @@ class Machine:
         )
         with orchestrating(config, entry, self.log) as held:
             run = MoveRun(plan, held, secured.requests(user), lambda _: False)
-            run.apply(1, lambda _: None, lambda *_: None)
+            run.apply(1, lambda *_: None, lambda *_: None)
 
     @property
     def kinds(self) -> list[str]:
