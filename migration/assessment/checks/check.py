@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from migration.assessment.finding import Finding, Verdict, skipped, unknown
-from migration.observed.probed import Facts, Unknown
+from migration.observed.probed import Facts, Quorum, Unknown
 from migration.values.severity import Severity
 
 
@@ -60,9 +60,27 @@ def unknowns(of: Iterable[tuple[str, object]]) -> list[str]:
     return [f"{what}: {value.why}" for what, value in of if isinstance(value, Unknown)]
 
 
+def quorum_of(facts: Facts) -> Quorum | None:
+    """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
+    known = [one.quorum for one in facts.answering if one.quorum is not None]
+    return max(known, key=lambda quorum: quorum.epoch, default=None)
+
+
 def silent_controllers(facts: Facts) -> list[str]:
-    """Return a line with the reason for each controller that does not answer."""
-    return [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+    """Return a line for each controller that does not answer, or that is not asked."""
+    silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+    return silent + [
+        f"voter {id_}: not asked, `controllers.bootstrap` does not name it"
+        for id_ in _not_named(facts)
+    ]
+
+
+def _not_named(facts: Facts) -> list[int]:
+    """Return the voters of which no configured controller can be one."""
+    quorum = quorum_of(facts)
+    known = [one.node_id for one in facts.answering if not isinstance(one.node_id, Unknown)]
+    missing = [] if quorum is None else [each for each in quorum.voters if each not in known]
+    return missing if len(missing) > len(facts.controllers) - len(known) else []
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:

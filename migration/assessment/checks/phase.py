@@ -9,6 +9,7 @@ each check applies.
 from collections.abc import Mapping
 from typing import Final
 
+from migration.assessment.checks.check import quorum_of, silent_controllers
 from migration.assessment.checks.takeover import image_of
 from migration.image.summary import Mode, Phase
 from migration.observed.probed import Facts, Unknown
@@ -78,7 +79,7 @@ def mode_of(settings: Mapping[str, str]) -> Mode:
 def _without_zookeeper_brokers(facts: Facts) -> Phase | None:
     """Return the phase with KRaft brokers only: dual write lasts while controllers enable it."""
     enabled = {one.migration_ready for one in facts.answering}
-    if len(facts.answering) != len(facts.controllers) or len(enabled) != 1:
+    if quorum_of(facts) is None or silent_controllers(facts) or len(enabled) != 1:
         return None
     match enabled.pop():
         case True:

@@ -12,19 +12,14 @@ from migration.assessment.checks.check import (
     missing_data,
     needs,
     phase_without_quorum,
+    quorum_of,
     silent_controllers,
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
-from migration.observed.probed import Controller, Facts, Quorum, Unknown
+from migration.observed.probed import Controller, Facts, Unknown
 
 ASK: Final = "check that controllers.bootstrap names every controller and that each can be reached"
-
-
-def quorum_of(facts: Facts) -> Quorum | None:
-    """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
-    known = [one.quorum for one in facts.answering if one.quorum is not None]
-    return max(known, key=lambda quorum: quorum.epoch, default=None)
 
 
 def quorum_reachable(facts: Facts) -> Finding:
@@ -43,13 +38,13 @@ def quorum_reachable(facts: Facts) -> Finding:
         if any(one.may_describe is not True for one in facts.answering):
             why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
             return missing_data(*why, *silent, fix=f"grant DESCRIBE on CLUSTER, or {ASK}")
-        fix = "start a majority of the voters, and search their logs for the election"
+        fix = f"start a majority of the voters, and search their logs for the election; or {ASK}"
         return violated("no controller leads", *silent, *_names(facts), fix=fix)
     if 2 * len(facts.answering) <= len(quorum.voters):
         what = f"{len(facts.answering)} of {len(quorum.voters)} voters answer here"
         return violated(what, *(silent or _names(facts)), fix=ASK)
     if silent:
-        return warned("a controller does not answer", *silent, fix=ASK)
+        return warned("not every controller answers", *silent, fix=ASK)
     leader = f"controller {quorum.leader} leads in epoch {quorum.epoch}"
     return satisfied(f"{leader}, voters {listed(quorum.voters)}")
 

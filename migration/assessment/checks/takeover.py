@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.checks.check import SEE_ZOOKEEPER, Check, missing_data
-from migration.assessment.checks.quorum import quorum_of
+from migration.assessment.checks.check import SEE_ZOOKEEPER, Check, missing_data, quorum_of
 from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count
+from migration.assessment.conditions.authority import count, not_known
 from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
@@ -62,6 +62,8 @@ def _controllers_stopped(view: View) -> Finding:
     if quorum.silent:
         return unknown("a controller that does not answer may still run", *_unanswered(quorum))
     reason = f"no process listens at {', '.join(quorum.refused)}"
+    if not_known(view, _LOG) is None:
+        return waiting("a controller that is not configured still answers", reason)
     return satisfied(reason)
 
 
@@ -129,8 +131,10 @@ KINDS: Final = (
     ),
     Kind(
         name="controllers_stopped",
-        explains="No process listens at the address of any configured controller.",
+        explains="No process listens at the address of any configured controller, and none sends the"
+        " metadata log any more.",
         requires=(_QUORUM,),
+        sources=frozenset({_LOG}),
         rule=_controllers_stopped,
     ),
     Kind(

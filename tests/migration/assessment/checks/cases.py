@@ -56,6 +56,8 @@ ONE_ID_TWICE = replace(
     WELL,
     brokers=tuple(replace(one, meta=(meta("/d0", one.id, directory_id="a"),)) for one in BROKERS),
 )
+NAMELESS = replace(WELL, controllers=(*CONTROLLERS[:2], replace(CONTROLLERS[2], node_id=WHY)))
+"""A controller that does not report its id may be the third voter."""
 HAS_SECRET = {"password.encoder.secret": "(set)"}
 SECRETS = zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)})
 WITH_SECRET = replace(SECRETS, controllers=controllers(settings=HAS_SECRET).controllers)
@@ -273,6 +275,8 @@ CASES = (
     Case("quorum-reachable",
          replace(WELL, controllers=(*CONTROLLERS[:2], replace(CONTROLLERS[2], unreachable="gone"))),
          WARN, "c3:9093: gone"),
+    Case("quorum-reachable", replace(WELL, controllers=CONTROLLERS[:2]), WARN, "voter 3003: not asked"),
+    Case("quorum-reachable", NAMELESS, PASS),
     Case("quorum-rights", WELL, PASS),
     Case("quorum-rights", controllers(may_fetch=False), FAIL, "does not grant CLUSTER_ACTION"),
     Case("quorum-rights", controller(may_fetch=WHY), UNKNOWN, "CLUSTER_ACTION"),
@@ -281,6 +285,11 @@ CASES = (
     Case("migration-enabled-everywhere", controller(migration_ready=False), FAIL, "c1:9093"),
     Case("migration-enabled-everywhere", controller(migration_ready=WHY), UNKNOWN),
     Case("migration-enabled-everywhere", one_silent(WELL), UNKNOWN, "c3:9093: refused"),
+    Case("migration-enabled-everywhere", replace(WELL, controllers=CONTROLLERS[:2]), UNKNOWN,
+         "`controllers.bootstrap` does not name it"),
+    Case("migration-enabled-everywhere",
+         replace(WELL, controllers=(*CONTROLLERS[:1], replace(CONTROLLERS[1], node_id=WHY))),
+         UNKNOWN, "voter 3002: not asked"),
     Case("migration-enabled-everywhere", settings(zookeeper_metadata_migration_enable="true"), WARN,
          "broker 1: not yet"),
     Case("migration-enabled-everywhere",

@@ -65,6 +65,12 @@ def test_the_phase_is_told_by_the_clusters_own_answers(phase: Phase) -> None:
     assert phase_of(AT[phase]) is phase
 
 
+def test_a_restarted_controller_alone_does_not_show_that_all_are_finalized() -> None:
+    """The others, which the configuration does not name, may still have the migration enabled."""
+    for one in FINALIZED.controllers:
+        assert phase_of(replace(FINALIZED, controllers=(one,))) is None
+
+
 def test_brokers_in_migration_mode_after_the_copy_are_hybrid() -> None:
     assert phase_of(MIGRATING) is Phase.HYBRID
 

@@ -383,6 +383,11 @@ CASES = (
     Case(
         "controllers_stopped",
         SATISFIED,
+        stale(LOG, of=view(quorum=quorum(leader=None, voters=(), answering=0, refused=("c1:9093",)))),
+    ),
+    Case(  # a controller that is not configured runs on
+        "controllers_stopped",
+        WAITING,
         view(quorum=quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))),
     ),
     Case(
