@@ -118,6 +118,7 @@ class Broker:
         release: (major, minor), inferred from the supported APIs; they do not show the patch.
         settings: the server properties that checks read, including Kafka's defaults.
         meta: None if Kraftgate does not run on the broker's host.
+        unread_meta: the paths whose file it cannot read there, each with the reason.
     """
 
     id: int
@@ -127,6 +128,7 @@ class Broker:
     settings: Maybe[Mapping[str, str]] = NOT_ASKED
     log_dirs: Maybe[tuple[LogDir, ...]] = NOT_ASKED
     meta: tuple[MetaProperties, ...] | None = None
+    unread_meta: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Final, Self
 
 from kafka import errors as kafka_errors
@@ -265,6 +266,11 @@ def _kafka_options(security: Security) -> dict[str, object]:
     }
     if security.sasl:
         options["sasl_mechanism"] = security.sasl_mechanism
+        if security.sasl_mechanism == "GSSAPI" and find_spec("gssapi") is None:
+            raise AuthenticationFailed(
+                f"`{security.key}`: GSSAPI needs the Python package gssapi, which uses the Kerberos"
+                " library of the system: pip install gssapi"
+            )
         if security.sasl_mechanism == "OAUTHBEARER":
             options["sasl_oauth_token_provider"] = _FileToken(security)
         else:

@@ -1,11 +1,11 @@
 """Queries the brokers: first one for the cluster's metadata, then all of them in parallel."""
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from migration.assessment.checks.brokers import SETTINGS
 from migration.observed.probed import (
@@ -28,6 +28,8 @@ from streams.probe.asking import in_parallel, maybe, query_node
 
 ABSENT: Final = Unknown("no broker names it alive: it is down, or has no listener of this name")
 _READ_S_MAX: Final = 3.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,47 +175,56 @@ def _ask(
     # leaves nothing else unknown.
     moves = query_node(endpoint, security, lambda node: node.reassignments())
     log_dirs = query_node(endpoint, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
+    described = () if isinstance(log_dirs, Unknown) else log_dirs
+    meta, unread = _meta_properties(one, [e.path for e in described if not e.error], cluster_id)
     broker = Broker(
         id=one.id,
         endpoint=str(endpoint),
         release=release,
         settings=settings,
         log_dirs=log_dirs,
-        meta=None
-        if isinstance(log_dirs, Unknown)
-        else _meta_properties(one, [each.path for each in log_dirs if not each.error], cluster_id),
+        meta=meta,
+        unread_meta=unread,
     )
     return broker, moves
 
 
 def _meta_properties(
     broker: BrokerAddress, paths: Sequence[str], cluster_id: str | None
-) -> tuple[MetaProperties, ...] | None:
-    """Return the files of a broker's log directories; None when it runs on another host.
+) -> tuple[tuple[MetaProperties, ...] | None, tuple[str, ...]]:
+    """Return the files of a broker's log directories, and why others cannot be read.
 
-    An address of this host may be the local end of a tunnel: unless one of the files names both the
-    broker and its cluster, no file is attributed to the broker. A dead disk blocks its reader for
-    ever, so a thread that may be abandoned reads the files.
+    None: it runs on another host. An address of this host may be the local end of a tunnel: unless
+    one of the files names both the broker and its cluster, no file is attributed to the broker.
     """
-    found: list[MetaProperties] = []
+    if not paths or _in_time(lambda: is_own_host(broker.host)) is not True:
+        return None, ()
+    found = in_parallel(lambda path: _in_time(lambda: _read_meta(path)), paths)
+    files = tuple(one for one in found if not isinstance(one, Unknown))
+    if not any(one.node_id == broker.id and one.cluster_id == cluster_id for one in files):
+        return None, ()
+    unread = (
+        f"{path}: {one.why}"
+        for path, one in zip(paths, found, strict=True)
+        if isinstance(one, Unknown)
+    )
+    return files, tuple(unread)
 
-    def read() -> None:
-        if is_own_host(broker.host):
-            found.extend(one for path in paths if (one := _read_meta(path)) is not None)
 
-    thread = threading.Thread(target=read, name="meta.properties", daemon=True)
-    thread.start()
-    thread.join(_READ_S_MAX)
-    files = tuple(found)
-    own = any(one.node_id == broker.id and one.cluster_id == cluster_id for one in files)
-    return files if own else None
-
-
-def _read_meta(path: str) -> MetaProperties | None:
+def _read_meta(path: str) -> Maybe[MetaProperties]:
     try:
         return read_meta(Path(path))
-    except OSError:
-        return None
+    except OSError as error:
+        return Unknown(str(error))
+
+
+def _in_time(read: Callable[[], Maybe[T]]) -> Maybe[T]:
+    """Return the result of a thread that is abandoned after a time: a dead disk blocks for ever."""
+    found: list[Maybe[T]] = []
+    thread = threading.Thread(target=lambda: found.append(read()), name="local", daemon=True)
+    thread.start()
+    thread.join(_READ_S_MAX)
+    return found[0] if found else Unknown(f"reading takes over {_READ_S_MAX:g} s")
 
 
 def _log_dir(answer: LogDirAnswer) -> LogDir:

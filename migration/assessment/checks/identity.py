@@ -47,6 +47,9 @@ def directory_ids(facts: Facts) -> Finding:
             " new id"
         )
         return violated("meta.properties contradict each other", *bad, fix=fix)
+    unread = [f"broker {one.id}: {each}" for one, _ in read for each in one.unread_meta]
+    if unread:
+        return missing_data(*unread, fix="run preflight as a user that may read these directories")
     count = sum(len(meta) for _, meta in read)
     others = len(facts.brokers) - len(read)
     rest = f"; {others} brokers are on other hosts and were not checked" if others else ""

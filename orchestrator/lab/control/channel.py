@@ -77,12 +77,15 @@ class ControlServer:
     def _serve(self, connection: socket.socket) -> None:
         reply = _Reply(connection)
         with connection, reply.working():
+            command = "a request"
             try:
                 command, arguments = _read_request(connection)
                 reply.send({"result": self._handler(command, arguments, reply.progress)})
             except LabError as error:
-                told = {"what": error.what, "where": error.where, "fix": error.fix}
-                reply.send({"error": {**told, "exit_code": error.exit_code}})
+                reply.error(error)
+            except Exception as error:  # noqa: BLE001  # the command reports any, the lab goes on
+                fix = "`kraftgate lab --help` lists the commands; report it if this one was valid"
+                reply.error(LabError(f"{command}: {error!r}", where="the lab", fix=fix))
 
 
 class _Reply:
@@ -100,6 +103,10 @@ class _Reply:
                     self._connection.sendall(json.dumps(message).encode() + b"\n")
                 except OSError:
                     self._gone = True
+
+    def error(self, error: LabError) -> None:
+        told = {"what": error.what, "where": error.where, "fix": error.fix}
+        self.send({"error": {**told, "exit_code": error.exit_code}})
 
     def progress(self, line: str) -> None:
         self.send({"progress": line})

@@ -30,6 +30,8 @@ def handle(command: str, arguments: Message, progress: Progress) -> Message:
         raise ProcessDiedError("it died", where="its log", fix="Look.")
     if command == "kill":
         raise NoSuchIdError("the lab has no process x", where="lab", fix="It has: broker-1.")
+    if command == "bug":
+        raise NotADirectoryError(20, "Not a directory", "/log0")
     progress("one")
     progress("two")
     return {"command": command, **arguments}
@@ -56,6 +58,11 @@ def test_an_error_arrives_with_its_three_parts(home: Path) -> None:
         ask(home, "fail", {}, print)
     assert (raised.value.what, raised.value.where) == ("it died", "its log")
     assert raised.value.fix == "Look."
+
+
+def test_any_other_error_arrives_too(home: Path) -> None:
+    with pytest.raises(CommandFailedError, match=r"bug: NotADirectoryError\(20"):
+        ask(home, "bug", {}, print)
 
 
 def test_an_unknown_id_is_a_usage_error(home: Path) -> None:

@@ -590,3 +590,10 @@ def test_a_mechanism_that_the_server_lacks_is_an_authentication_failure(
         f"{endpoint}: authentication failed for user u with SCRAM-SHA-512: the listener does not"
         " offer this mechanism: check `brokers.security`"
     )
+
+
+def test_gssapi_without_its_package_names_the_package() -> None:
+    """The package is built with the system's Kerberos library, so no lock file has it."""
+    security = Security(protocol="SASL_SSL", sasl_mechanism="GSSAPI", key="brokers.security")
+    with pytest.raises(AuthenticationFailed, match=r"`brokers\.security`: .*pip install gssapi"):
+        Connection(Endpoint("127.0.0.1", 9), security)

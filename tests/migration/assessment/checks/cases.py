@@ -181,6 +181,8 @@ CASES = (
     Case("directory-ids", broker1(meta=IDS), PASS),
     Case("directory-ids", WELL, SKIPPED),
     Case("directory-ids", broker1(meta=(meta("/d0", 1), meta("/d1", 1))), PASS),
+    Case("directory-ids", broker1(meta=IDS, unread_meta=("/d2: Permission denied",)), UNKNOWN,
+         "broker 1: /d2: Permission denied"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1))), FAIL,
          "broker 1: /d1: no directory.id in meta.properties"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="a"))), FAIL,

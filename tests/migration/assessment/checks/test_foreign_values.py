@@ -1,13 +1,17 @@
 """Values from brokers and files are validated; an invalid one is named and preflight goes on."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from migration.observed.probed import Unknown
+from streams.kafka.broker_values import BrokerAddress
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
-from streams.probe.brokers import _read_meta
+from streams.probe import brokers
+from streams.probe.brokers import _meta_properties, _read_meta
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "2147483648", "-1", "٣", "²", "+1", "1.0", ""])
@@ -15,8 +19,27 @@ def test_a_node_id_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
     """int() raises ValueError above 4300 digits, and accepts digits of any script."""
     (tmp_path / "meta.properties").write_text(f"cluster.id=C\nnode.id={text}\n", "utf-8")
     found = _read_meta(str(tmp_path))
-    assert found is not None
+    assert not isinstance(found, Unknown)
     assert (found.node_id, found.cluster_id) == (None, "C")
+
+
+def test_a_file_that_cannot_be_read_hides_no_other_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead disk blocks its reader for ever."""
+    monkeypatch.setattr(brokers, "_READ_S_MAX", 0.2)
+    for name in ("dead", "d0"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "d0" / "meta.properties").write_text("cluster.id=C\nbroker.id=1\nversion=0\n")
+    os.mkfifo(tmp_path / "dead" / "meta.properties")
+    paths = [str(tmp_path / name) for name in ("dead", "gone", "d0")]
+    files, unread = _meta_properties(BrokerAddress(1, "127.0.0.1", 9092), paths, "C")
+    assert files is not None
+    assert [each.path for each in files] == [paths[2]]
+    assert unread[0] == f"{paths[0]}: reading takes over 0.2 s"
+    assert "No such file or directory" in unread[1]
+    with (tmp_path / "dead" / "meta.properties").open("w"):
+        pass  # ends the reader
 
 
 @pytest.mark.parametrize("text", [None, "", "two", "1e3", "9" * 5000])
