@@ -86,8 +86,8 @@ def wait(
     entries = config.clusters_named(cluster)
     if checkpoint is not None:
         for each in entries:
-            of = checkpoint_named(config, each.name, checkpoint)
-        conditions = (*conditions, checkpoint_condition(checkpoint, of))
+            awaited = checkpoint_named(config, each.name, checkpoint)
+        conditions = (*conditions, checkpoint_condition(awaited))
     _require_more_than_soak(conditions)
     with _sources(config, entries, conditions, checkpoint) as sources:
         waiting = ConditionWait(entries, conditions, sources)
@@ -136,9 +136,9 @@ def _own(
 ) -> Mapping[str, Callable[[], Finding]]:
     if checkpoint is None:
         return {}
-    name = checkpoint_condition(checkpoint).name
-    of = checkpoint_named(config, entry.name, checkpoint)
-    return {name: partial(passed, config, entry.name, checkpoint, of)}
+    awaited = checkpoint_named(config, entry.name, checkpoint)
+    name = checkpoint_condition(awaited).name
+    return {name: partial(passed, config, entry.name, awaited)}
 
 
 def _require_more_than_soak(conditions: Sequence[Condition]) -> None:

@@ -1,6 +1,8 @@
 """A checkpoint as a condition: satisfied once the audit trail shows that it is passed."""
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
+from typing import Final
 
 from migration.assessment.conditions import Condition, Finding, Verdict, external
 from orchestrator.audit import AUDIT_FILE, AuditLog
@@ -13,21 +15,20 @@ from orchestrator.execution.route import checkpoints
 from orchestrator.runbook.load import load
 from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint
 
-
-def checkpoint_condition(checkpoint: str, of: Checkpoint | None = None) -> Condition:
-    """Return a condition that `passed` evaluates; `of` gives the kind of id of its instance."""
-    condition = external(f"checkpoint({checkpoint})")
-    instance = _instance(checkpoint)
-    if of is None or instance is None or of.for_each is None:
-        return condition
-    return (
-        replace(condition, broker=int(instance))
-        if of.for_each == "broker"
-        else replace(condition, controller=int(instance))
-    )
+_ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+"""Of an instance, as the audit trail has it."""
 
 
-def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoint:
+@dataclass(frozen=True, slots=True)
+class AwaitedCheckpoint:
+    """A checkpoint, or an instance of one, of the runbook with a hash."""
+
+    id: str
+    of: Checkpoint
+    sha256: str
+
+
+def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCheckpoint:
     """Return the checkpoint of the cluster's runbook that has this name, or this instance.
 
     Raises:
@@ -38,39 +39,56 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoin
     runbook = next(each.runbook for each in config.clusters if each.name == cluster)
     if runbook is None:
         raise KraftgateError(f"{config.path}: {cluster} has no `runbook` to pass a checkpoint of")
-    book = load(runbook.file).runbook
+    loaded = load(runbook.file)
+    book = loaded.runbook
     known = {each.id: each for path in book.rollbacks for each in path.checkpoints}
     known |= {each.id: each for each in checkpoints(book, None)}
-    found, instance = known.get(checkpoint.partition("[")[0]), _instance(checkpoint)
+    name, instance = _parts(checkpoint)
+    found = known.get(name)
     if found is None:
         raise UnknownIdError(
             f"the runbook {book.name} has no checkpoint {checkpoint}. Its checkpoints:"
             f" {', '.join(sorted(known))}"
         )
-    if instance is not None and (found.for_each is None or not instance.isdecimal()):
+    if instance is not None and (found.for_each is None or not _ID.fullmatch(instance)):
         kind = found.for_each or "instance"
         raise UnknownIdError(f"the checkpoint {found.id} has no {kind} {instance}")
-    return found
+    return AwaitedCheckpoint(checkpoint, found, loaded.sha256)
 
 
-def _instance(checkpoint: str) -> str | None:
-    """Return the id between the brackets; None: there are none."""
-    _, bracket, rest = checkpoint.partition("[")
-    return rest.removesuffix("]") if bracket else None
+def _parts(checkpoint: str) -> tuple[str, str | None]:
+    """Return the name, and the id between the brackets; None: there are none."""
+    name, bracket, rest = checkpoint.partition("[")
+    if bracket and rest.endswith("]"):
+        return name, rest[:-1]
+    return checkpoint, None
 
 
-def passed(config: Config, cluster: str, checkpoint: str, of: Checkpoint) -> Finding:
-    """Return whether a cluster's execution has passed a checkpoint, found as `of`.
+def passed(config: Config, cluster: str, awaited: AwaitedCheckpoint) -> Finding:
+    """Return whether a cluster's execution has passed a checkpoint.
 
-    In a rollback no checkpoint of the forward path counts as passed.
+    In a rollback no checkpoint of the forward path counts as passed. An execution of another
+    runbook, or of this one before it was changed, shows nothing about it.
 
     Raises:
         AuditError: the audit trail cannot be read.
     """
-    forward = isinstance(of, ForwardCheckpoint)
-    verdict, reason = _verdict(_execution(config, cluster), checkpoint, forward=forward)
-    name = checkpoint_condition(checkpoint).name
+    verdict, reason = _verdict(_execution(config, cluster), awaited)
+    name = checkpoint_condition(awaited).name
     return Finding(condition=name, verdict=verdict, reason=reason)
+
+
+def checkpoint_condition(awaited: AwaitedCheckpoint) -> Condition:
+    """Return a condition that `passed` evaluates."""
+    condition = external(f"checkpoint({awaited.id})")
+    _, instance = _parts(awaited.id)
+    if instance is None:
+        return condition
+    return (
+        replace(condition, broker=int(instance))
+        if awaited.of.for_each == "broker"
+        else replace(condition, controller=int(instance))
+    )
 
 
 def _execution(config: Config, cluster: str) -> ExecutionState | None:
@@ -81,16 +99,20 @@ def _execution(config: Config, cluster: str) -> ExecutionState | None:
         return None
 
 
-def _verdict(
-    execution: ExecutionState | None, checkpoint: str, *, forward: bool
-) -> tuple[Verdict, str]:
+def _verdict(execution: ExecutionState | None, awaited: AwaitedCheckpoint) -> tuple[Verdict, str]:
     if execution is None:
         return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
-    if forward and execution.path is not None:
+    if execution.sha256 != awaited.sha256:
+        why = (
+            f"the last execution, of {execution.runbook}, is not of the configured runbook as it is"
+            " now: kraftgate begin begins a new one"
+        )
+        return Verdict.UNKNOWN, why
+    if isinstance(awaited.of, ForwardCheckpoint) and execution.path is not None:
         ended = "" if execution.outcome is None else f", and {HOW_ENDED[execution.outcome]}"
         return Verdict.VIOLATED, f"the execution began the rollback {execution.path}{ended}"
-    state = execution.checkpoint(checkpoint)
-    if execution.passed(checkpoint):
+    state = execution.checkpoint(awaited.id)
+    if execution.passed(awaited.id):
         return Verdict.SATISFIED, f"it is {state.stage}"
     if execution.outcome is not None:
         return Verdict.VIOLATED, f"the execution {HOW_ENDED[execution.outcome]} before it"

@@ -74,10 +74,6 @@ class Checkpoint(Strict):
     id: Id = Field(description="Its name, unique in the file.")
     title: Text = Field(description="Its title, in one line.")
     explain: Text = Field(description="Its purpose, for the operator who reads it in the night.")
-    after: Given[Ids] = Field(
-        default=None,
-        description="The checkpoints that must be passed before. Absent: the one above it.",
-    )
     for_each: Given[Each] = Field(
         default=None, description="An instance for each of these, one at a time. Absent: once."
     )
@@ -124,6 +120,10 @@ class Checkpoint(Strict):
 class ForwardCheckpoint(Checkpoint):
     """A checkpoint on the way forward, with the rollback from it."""
 
+    after: Given[Ids] = Field(
+        default=None,
+        description="The checkpoints that must be passed before. Absent: the one above it.",
+    )
     rollback: Given[Id] = Field(
         default=None,
         description="The id of the rollback from here, or `none` with `rollback_reason`."

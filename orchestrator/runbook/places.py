@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from orchestrator.config.yaml_lines import YamlPath
-from orchestrator.runbook.model import Checkpoint, Runbook
+from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint, Runbook
 
 Wrong: TypeAlias = tuple[YamlPath, str]
 """A problem of a runbook: the part of the file, and what is wrong with it."""
@@ -47,11 +47,12 @@ def everywhere(runbook: Runbook) -> tuple[Place, ...]:
 def _places(checkpoints: Sequence[Checkpoint], path: YamlPath) -> Iterator[Place]:
     above: str | None = None
     for position, checkpoint in enumerate(checkpoints):
+        after = checkpoint.after if isinstance(checkpoint, ForwardCheckpoint) else None
         default = () if above is None else (above,)
         yield Place(
             checkpoint=checkpoint,
             path=(*path, position),
-            before=default if checkpoint.after is None else checkpoint.after,
+            before=default if after is None else after,
         )
         above = checkpoint.id
 

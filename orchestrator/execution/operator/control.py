@@ -4,6 +4,8 @@ Each function appends one entry to the audit trail; the orchestrator (`kraftgate
 its next tick. None of them changes the cluster.
 """
 
+from typing import Final
+
 from migration.assessment.conditions import View
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
@@ -17,9 +19,11 @@ from orchestrator.execution.route import (
     step_begun,
     was_begun,
 )
-from orchestrator.hooks.runs import HookRuns
 from orchestrator.runbook.checks.phases import need_zookeeper
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
+
+
+_COPIED: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
 
 
 def pause(request: OperatorRequest) -> None:
@@ -65,8 +69,7 @@ def skip(request: OperatorRequest, checkpoint: str) -> None:
         runbook = runbook_of(at.entry, execution).runbook
         if checkpoint_of(runbook, execution.path, state.id).irreversible:
             raise ExecutionError(f"{state.id} is irreversible: it is never skipped")
-        if state.stage is Stage.RUNNING:
-            raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
+        at.require_no_hook(state)
         body = entries.CheckpointSkipped(checkpoint=state.id, by=at.by, reason=request.reason)
         at.record(body, f"{state.id} skipped: neither its step nor its gate was waited for")
 
@@ -82,13 +85,7 @@ def rollback(request: OperatorRequest) -> None:
         execution, state = at.current(None)
         if execution.path is not None:
             raise ExecutionError(f"a rollback is already being executed: {execution.path}")
-        if state.stage is Stage.RUNNING:
-            raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
-        if state.may_run and state.run and HookRuns(at.config.state_dir).runs(state.run):
-            raise ExecutionError(
-                f"processes of the hook of {state.id} run: wait for their end, or decide about the"
-                f" step first (kraftgate decide {state.id})"
-            )
+        at.require_no_hook(state)
         loaded = runbook_of(at.entry, execution)
         path = rollback_of(loaded.runbook, execution, state.id, at.view())
         at.record(
@@ -117,17 +114,21 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
         raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
     phase = view.summary.phase
-    if phase in WITHOUT_ZOOKEEPER and need_zookeeper(runbook.rollback_path(at.rollback)):
+    needs_zookeeper = need_zookeeper(runbook.rollback_path(at.rollback))
+    if phase in WITHOUT_ZOOKEEPER and needs_zookeeper:
         raise ExecutionError(
             f"cannot roll back from {at.id}: the phase is {phase}, which cannot be taken back"
         )
-    if at.irreversible and at.already:
-        if (stale := members_not_known(at.for_each, view)) is not None:
+    for each in runbook.checkpoints:
+        is_ahead = needs_zookeeper and phase in _COPIED
+        if not (each.irreversible and each.already and (each is at or is_ahead)):
+            continue
+        if (stale := members_not_known(each.for_each, view)) is not None:
             raise NoDataError(
-                f"cannot roll back from {at.id}: whether its step was done is unknown:"
+                f"cannot roll back from {at.id}: whether the step of {each.id} was done is unknown:"
                 f" {stale.reason}"
             )
-        if (done := done_without_step(at, runbook, view)) is not None:
+        if (done := done_without_step(each, runbook, view)) is not None:
             raise ExecutionError(
                 f"cannot roll back from {at.id}: {done}, and that cannot be taken back"
             )

@@ -30,6 +30,8 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
             raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
         if decision == "execute":
             _must_have_hook(at, execution, state)
+        if decision == "repeat":
+            at.require_no_hook(state)
         if decision in ("execute", "repeat"):
             _must_have_the_same_hooks(at, execution)
         body = entries.StepDecided(

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from migration.assessment.conditions import View
 from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
-from orchestrator.audit.execution.state import CheckpointState, ExecutionState
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
+from orchestrator.hooks.runs import HookRuns
 from orchestrator.output.printing import echo
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
@@ -88,6 +89,16 @@ class RequestContext:
                 f"the current checkpoint of {self.entry.name} is {state.id}, not {checkpoint}"
             )
         return execution, state
+
+    def require_no_hook(self, state: CheckpointState) -> None:
+        """Raise ExecutionError if the hook of a checkpoint, or processes that it left, run."""
+        if state.stage is Stage.RUNNING:
+            raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
+        if state.may_run and state.run and HookRuns(self.config.state_dir).runs(state.run):
+            raise ExecutionError(
+                f"processes of the hook of {state.id} run: end them, or wait for their end; if the"
+                f" step is done without them: kraftgate decide {state.id} --done"
+            )
 
     def view(self) -> View:
         """Return the known data of the cluster, as it is now."""

@@ -106,7 +106,7 @@ def _order(places: Sequence[Place]) -> Iterator[Wrong]:
     """Yield unknown ids in `after`, and cycles."""
     ids = [place.checkpoint.id for place in places]
     for place in places:
-        for position, id_ in enumerate(place.checkpoint.after or ()):
+        for position, id_ in enumerate(place.before):
             if id_ not in ids:
                 what = (
                     f"`after` names no checkpoint of this path: `{id_}`; {did_you_mean(id_, ids)}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias, get_args
 
 from migration.assessment.conditions import SOAK, Call, ConditionError, call_of, known, parse
+from migration.assessment.data_source import DataSource
 from migration.image.summary import Phase
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import Place, Wrong, everywhere
@@ -83,11 +84,14 @@ def _not_of_each(place: Place) -> Iterator[Wrong]:
 
 def _own(book: Runbook, used: set[str]) -> Iterator[Wrong]:
     built_in = {*(each.name for each in known()), *map(str, Phase)}
+    sources = {*map(str, DataSource)}
     for position, own in enumerate(book.conditions):
         path = ("conditions", position)
         if own.name in built_in:
             what = f"`{own.name}` is a built-in condition: choose another name"
             yield (*path, "name"), what
+        elif own.name in sources:
+            yield (*path, "name"), f"`{own.name}` is the name of a source: choose another name"
         elif own.name not in used:
             what = f"the condition `{own.name}` is never used: remove it, or name it in a gate"
             yield (*path, "name"), what

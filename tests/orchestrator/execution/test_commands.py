@@ -338,6 +338,7 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
     assert "cannot be taken back" in desk.refused("rollback", *WHY)
 
 
+@pytest.mark.parametrize("place", ["soak", "finalize[3001]"])
 @pytest.mark.parametrize(
     ("phase", "said"),
     [
@@ -346,12 +347,10 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
     ],
 )
 def test_there_is_no_way_back_once_any_controller_left_the_migration(
-    desk: Desk, phase: Phase, said: str
+    desk: Desk, phase: Phase, said: str, place: str
 ) -> None:
-    desk.begin_bundled(
-        entries.CheckpointPassed(checkpoint="soak", how="opened", facts={}),
-        entries.CheckpointEntered(checkpoint="finalize[3001]"),
-    )
+    """One that leads without the migration ends it, wherever the execution is."""
+    desk.begin_bundled(entries.CheckpointEntered(checkpoint=place))
     controllers = tuple(
         ControllerSummary(
             id=each, zk_migration_ready=each != 3002, registered_offset=7, registered_ms=None
@@ -403,6 +402,22 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
     assert unknown.exit_code == ExitCode.USAGE
     assert "has no checkpoint finalise" in unknown.stderr
+
+
+@pytest.mark.parametrize("id_", ["brokers-kraft[1", "brokers-kraft[01]", "brokers-kraft[²]", "x[1]"])
+def test_an_instance_that_cannot_exist_is_not_waited_for(desk: Desk, id_: str) -> None:
+    refused = desk.types("wait", "--checkpoint", id_, "--timeout", "1s")
+    assert refused.exit_code == ExitCode.USAGE, refused.output
+
+
+def test_an_execution_of_another_runbook_shows_nothing(desk: Desk) -> None:
+    """After an abort the runbook may be changed; its checkpoints keep their names."""
+    desk.tell(entries.Aborted(by=ANNA, reason="x"))
+    file = desk.folder / "small.yaml"
+    file.write_text(file.read_text() + "# changed\n")
+    waited = desk.types("wait", "--checkpoint", "brokers-kraft", "--timeout", "1s")
+    assert waited.exit_code == ExitCode.NO_DATA, waited.output
+    assert "is not of the configured runbook as it is now" in waited.stderr
 
 
 def test_a_checkpoint_of_the_way_forward_is_not_passed_in_a_rollback(desk: Desk) -> None:
@@ -458,8 +473,12 @@ def test_a_rollback_is_approved_although_the_controllers_are_gone(
     assert desk.types("approve", place, *YES).exit_code == ExitCode.DONE
 
 
-def test_a_rollback_does_not_begin_beside_processes_of_a_hook(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "words",
+    [("rollback",), ("decide", "brokers-kraft[1]", "--repeat"), ("skip", "brokers-kraft[1]")],
+)
+def test_nothing_begins_beside_processes_of_a_hook(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     desk.tell(
         entries.Aborted(by=ANNA, reason="x"),
@@ -478,6 +497,6 @@ def test_a_rollback_does_not_begin_beside_processes_of_a_hook(
     )
     left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=desk.folder / "none")
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)
-    assert "processes of the hook of brokers-kraft[1] run" in desk.refused("rollback", *WHY)
+    assert "processes of the hook of brokers-kraft[1] run" in desk.refused(*words, *WHY)
     monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
-    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
+    assert desk.types(*words, *WHY).exit_code == ExitCode.DONE

@@ -155,6 +155,11 @@ OWN = [
         "47: `finalized` is a built-in condition: choose another name",
     ),
     Wrong(
+        "  - name: lag-is-low\n",
+        "  - name: preflight\n",
+        "47: `preflight` is the name of a source: choose another name",
+    ),
+    Wrong(
         '    shell: {argv: [/usr/local/bin/lag, --max, "100"], timeout: 5s}\n',
         "    explain: Lag.\n",
         "47: `lag-is-low` has neither `shell` nor `promql`: write one",
@@ -563,3 +568,10 @@ conditions:
         "far-one",
         "back-brokers",
     ]
+
+
+def test_a_rollback_is_in_the_order_of_the_file() -> None:
+    """So it has no `after`, which would promise another order."""
+    key = "        title: Brokers back\n"
+    problems = refused(changed(key, f"{key}        after: [brokers]\n"))
+    assert any("unknown key `after` in `rollbacks[0]" in each for each in problems)
