@@ -368,6 +368,15 @@ def test_there_is_no_way_back_once_any_controller_left_the_migration(
         assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
 
 
+def test_the_way_back_from_a_copy_that_never_comes_waits_for_no_dual_write(desk: Desk) -> None:
+    desk.begin_bundled(entries.CheckpointEntered(checkpoint="copied"))
+    desk.store.summaries["prod"] = replace(
+        desk.store.summaries["prod"], phase=Phase.PRE_MIGRATION
+    )
+    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().path == "to-zookeeper"
+
+
 def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
     assert "an execution of prod has not ended" in desk.refused("begin", *WHY)
     assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
