@@ -79,8 +79,9 @@ The configuration (kraftgate.yaml):
     "--until",
     type=ConditionType(),
     metavar="CONDITION",
-    help="Exit with 0 once this condition holds for every cluster: a phase such as finalized"
-    " (reached or passed; also phase(finalized)), assignments_complete(BROKER), nothing_held,"
+    help="Exit with 0 once this condition holds for every cluster, and with 3 if the command is"
+    " ended before: a phase such as finalized (reached or passed; also phase(finalized)),"
+    " assignments_complete(BROKER), nothing_held,"
     " offset(N), or another condition of `kraftgate help conditions`.",
 )
 @click.option(
@@ -179,6 +180,7 @@ def run(
                 execute=execute,
                 polled=lambda name: pollers[name].latest(),
             )
+        gate.require_met()
 
 
 def follow_and_show(

@@ -76,6 +76,7 @@ class Gate:
         self._deadline_s = None if timeout is None else clock_s() + timeout.total_seconds()
         self._since_s: dict[str, float] = {}
         self._is_polled = not disks
+        self._is_open = False
 
     def is_met(self, tick: Tick) -> bool:
         """Evaluate the condition, without waiting; without a condition the gate is never met.
@@ -96,6 +97,7 @@ class Gate:
             self._since_s.clear()
             self._is_polled = not self._disks
         elif self._is_polled:
+            self._is_open = True
             return True
         else:
             unmet = self._not_polled()
@@ -108,6 +110,11 @@ class Gate:
             )
             raise GateNotMetError(f"{self._condition.text} did not hold in time: {why}")
         return False
+
+    def require_met(self) -> None:
+        """Raise GateNotMetError if there is a condition, and the run ended before it held."""
+        if self._condition is not None and not self._is_open:
+            raise GateNotMetError(f"ended before {self._condition.text} held")
 
     def _not_polled(self) -> dict[str, str]:
         """Return the clusters whose disks were not polled since it holds, with the reason.

@@ -12,6 +12,7 @@ from typing import Final
 from migration.assessment.alerts import brokers, directories, phases, sources
 from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import View
+from migration.assessment.finding import Verdict
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
 from migration.values.timestamps import is_unbroken
@@ -50,6 +51,16 @@ def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
     return view.execution is None or view.now_ms - view.execution.at_ms <= STALE_AFTER_MS
 
 
+def _is_judged(view: View, labels: Mapping[str, str]) -> bool:
+    """Return whether each condition of the alert's checkpoint is known, if it is still current."""
+    execution = view.execution
+    is_current = execution is not None and execution.checkpoint == labels.get("checkpoint")
+    findings = execution.findings if execution is not None and is_current else ()
+    return _is_resolved(view, labels) and all(
+        each.verdict is not Verdict.UNKNOWN for each in findings
+    )
+
+
 _EXECUTION: Final = (
     Rule(
         name="KraftgateStepNeedsDecision",
@@ -65,7 +76,7 @@ _EXECUTION: Final = (
         for_ms=120 * _SECONDS_MS,
         summary="A checkpoint of the runbook does not open without an operator.",
         find=_violated,
-        is_resolved=_is_resolved,
+        is_resolved=_is_judged,
     ),
 )
 

@@ -11,7 +11,7 @@ from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, SOURCE_WORDS, DataSource
 from migration.assessment.finding import Finding, unknown
 from migration.assessment.hazards.dual_write import writing_not_known
-from migration.assessment.hazards.hazard import Action, HazardKind
+from migration.assessment.hazards.hazard import SOURCES, Action, HazardKind
 from migration.comparison.result import Compared
 from migration.image.known_ids import known_brokers, member_brokers
 from migration.image.summary import (
@@ -218,6 +218,8 @@ def hazards_not_known(
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
     elif of_it and subject is not None:
         found += _comparison_not_known(view)
+    if subject in _SHOWN_BY_PLACES and in_use(view, DataSource.LOG_DIRS):
+        found += _places_not_known(view)
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
     if subject in _SHOWN_BY_DIRECTORIES:
@@ -230,10 +232,13 @@ def hazards_not_known(
 def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
     """Return whether an absent hazard has ended: all data that would show it is known.
 
-    A source that is not configured did not show it. `kind`: may be one that an earlier version
-    recorded and this version does not know.
+    A source that is not configured did not show it, and JMX shows few of them. `kind`: may be one
+    that an earlier version recorded and this version does not know.
     """
-    return not hazards_not_known(view, kind, broker, sources=sorted(view.configured))
+    jmx = DataSource.JMX
+    of_jmx = jmx in SOURCES.get(kind, (jmx,))
+    sources = [each for each in sorted(view.configured) if each is not jmx or of_jmx]
+    return not hazards_not_known(view, kind, broker, sources=sources)
 
 
 def _comparison_not_known(view: View) -> tuple[str, ...]:
@@ -241,6 +246,14 @@ def _comparison_not_known(view: View) -> tuple[str, ...]:
     if zookeeper_of(view) is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
     why = comparison_not_known(view.summary.content, view.now_ms, "ZooKeeper's content")
+    return () if why is None else (why,)
+
+
+def _places_not_known(view: View) -> tuple[str, ...]:
+    """Return why it is unknown whether the disks and the metadata log differ now."""
+    if view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return ()
+    why = comparison_not_known(view.summary.places, view.now_ms, "the content of the disks")
     return () if why is None else (why,)
 
 
@@ -262,6 +275,11 @@ _SHOWN_BY_DIRECTORIES: Final = (
     HazardKind.RESTART_LOSES_REPLICAS,
     HazardKind.BROKER_SHUTS_DOWN,
     HazardKind.ONE_DIRECTORY_LEFT,
+)
+_SHOWN_BY_PLACES: Final = (
+    Action.FINALIZE,
+    HazardKind.REPLICA_NOT_ON_DISK,
+    HazardKind.REPLICA_MISPLACED,
 )
 _SHOWN_BY_ZNODES: Final = (
     None,

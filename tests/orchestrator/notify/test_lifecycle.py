@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
-from migration.assessment.conditions import DataSource, Execution, View
+from migration.assessment.conditions import DataSource, Execution, Finding, Verdict, View
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import Mode, Phase, Progress
 from migration.values.severity import Severity
@@ -100,6 +100,40 @@ def test_a_hazard_is_over_only_when_everything_is_known_that_would_show_it() -> 
         (left,) = advance(began, unseen).active()
         assert (left.active_since_ms, left.is_known) == (NOW + MINUTE_MS, False)
     assert advance(began, scene(at_ms=MINUTE_MS)).all == {}
+
+
+def test_jmx_delays_the_end_only_of_hazards_that_it_shows() -> None:
+    silent = replace(
+        stale(DataSource.JMX), configured=frozenset({*SOURCES, DataSource.JMX}), hazards=()
+    )
+    for kind, stays in (
+        (HazardKind.RESTART_LOSES_REPLICAS, False),
+        (HazardKind.JMX_CONTRADICTS, True),
+        (HazardKind.ASSIGNMENT_QUEUE_FLAT, True),
+    ):
+        of = with_hazards(hazard(kind, blocks=Action.RESTART))
+        began = at(of, every_ms=1000, until_ms=MINUTE_MS)
+        assert began.active()
+        assert bool(advance(began, scene(silent, at_ms=MINUTE_MS)).active()) is stays
+
+
+def test_a_violated_checkpoint_is_over_only_when_its_conditions_are_known() -> None:
+    """Also after a restart, when nothing is known before the sources answer."""
+
+    def execution(verdict: Verdict, at_ms: int, checkpoint: str = "copied") -> View:
+        found = Finding(condition="nothing_held", verdict=verdict, reason="broker 3 is held")
+        violated = ("nothing_held",) if verdict is Verdict.VIOLATED else ()
+        now = Execution(
+            at_ms=NOW + at_ms, checkpoint=checkpoint, violated=violated, findings=(found,)
+        )
+        return scene(at_ms=at_ms, execution=now)
+
+    found = looked(*(execution(Verdict.VIOLATED, each) for each in range(0, 120_001, 10_000)))
+    assert names(found) == ["CheckpointViolated"]
+    blind = advance(found, execution(Verdict.UNKNOWN, 130_000))
+    assert [each.is_known for each in blind.active()] == [False]
+    assert advance(blind, execution(Verdict.WAITING, 140_000)).all == {}
+    assert advance(blind, execution(Verdict.UNKNOWN, 140_000, "soak")).all == {}
 
 
 def test_what_is_found_again_after_it_was_not_known_goes_on() -> None:

@@ -317,6 +317,27 @@ def test_a_signal_ends_it_in_good_order(
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("words", "code"), [((), ExitCode.DONE), (("--until", "finalized"), ExitCode.GATE_NOT_MET)]
+)
+def test_an_interrupted_gate_is_not_met(
+    config_file: Path,
+    store: FakeStore,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    words: tuple[str, ...],
+    code: ExitCode,
+) -> None:
+    """A script goes on with the next broker after exit code 0."""
+    del store
+    query = FakeFollowing(lambda poll: os.kill(os.getpid(), number) if poll == 2 else None)
+    monkeypatch.setattr(command, "followed", query.follow)
+    result = CliRunner().invoke(main, ["run", *words, "--config", str(config_file)])
+    assert result.exit_code == code, result.output
+    assert ("ended before phase(finalized) held" in result.stderr) == bool(words)
+
+
 def test_a_second_signal_interrupts_at_once() -> None:
     with Stop() as stop:
         os.kill(os.getpid(), signal.SIGINT)
