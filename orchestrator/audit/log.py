@@ -25,6 +25,13 @@ from streams.state.sqlite import Connection
 AUDIT_FILE: Final = "audit.db"
 
 
+_IDENTIFIERS: Final = frozenset(
+    ("checkpoint", "run", "path", "at", "runbook", "sha256", "hooks_sha256", "output_sha256")
+    + ("condition", "verdict", "part", "how", "decision", "outcome", "command")
+)
+"""The keys of texts that Kraftgate chooses, or that are from the runbook."""
+
+
 class AuditLog:
     """One audit trail. Use `open` to write, `open_readonly` to read. Thread-safe."""
 
@@ -176,10 +183,19 @@ class AuditLog:
         with self._mutex:
             return verify(self._db, self._path, head)
 
+    def redacted(self, body: Mapping[str, JsonValue]) -> JsonValue:
+        """Return a value as an entry would have it, to be compared with a recorded one."""
+        self._redactor = self._redactor.refreshed()
+        return self._redactor.body(plain(body))
+
+    def _redacted(self, body: Mapping[str, JsonValue]) -> JsonValue:
+        """Redact an entry, except for its identifiers, by which the execution is found again."""
+        whole = plain(body)
+        return _with_identifiers(self.redacted(body), whole)
+
     def _add(self, cluster: str, kind: str, body: Mapping[str, JsonValue], at_ms: int) -> Entry:
         check_anchor(self._db, self._anchor)
-        self._redactor = self._redactor.refreshed()
-        text = canonical(self._redactor.body(plain(body)))
+        text = canonical(self._redacted(body))
         if len(text.encode()) > BODY_BYTES_MAX:
             raise AuditError(
                 f"an audit entry ({kind}) of {len(text.encode())} bytes is longer than"
@@ -248,3 +264,23 @@ class AuditLog:
 
 
 _PAGE: Final = 500
+
+
+def _with_identifiers(redacted: JsonValue, whole: JsonValue) -> JsonValue:
+    """Return a redacted entry with its own identifiers, and those of its findings and its step.
+
+    A secret may be a common word, which is part of them.
+    """
+    if not isinstance(redacted, Mapping) or not isinstance(whole, Mapping):
+        return redacted
+    found = dict(redacted)
+    for key in _IDENTIFIERS & whole.keys():
+        if isinstance(text := whole[key], str):
+            found[key] = text.encode("utf-8", "backslashreplace").decode()
+    if "step" in whole:
+        found["step"] = _with_identifiers(redacted.get("step"), whole["step"])
+    findings, others = redacted.get("findings"), whole.get("findings")
+    if isinstance(findings, list) and isinstance(others, list):
+        pairs = zip(findings, others, strict=True)
+        found["findings"] = [_with_identifiers(each, of) for each, of in pairs]
+    return found

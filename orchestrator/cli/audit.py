@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from migration.values.foreign import INT64_MAX
 from orchestrator.audit.description import author
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.folding import checked_text, folded
@@ -97,7 +98,7 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
 @_cluster
 @click.option(
     "--last",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, INT64_MAX),
     metavar="N",
     help="Only the newest N.",
 )
@@ -125,11 +126,19 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
     config = load_config(config_path)
     log = AuditLog.open_readonly(config.state_dir / AUDIT_FILE)
     configured = [each.name for each in config.clusters]
-    if cluster is not None and cluster not in configured and not log.last(cluster):
+    if cluster is not None and cluster not in configured and not _is_recorded(log, cluster):
         log.close()
         names = ", ".join(configured)
         raise click.UsageError(f"unknown cluster {cluster!r}. Configured clusters: {names}")
     return log
+
+
+def _is_recorded(log: AuditLog, cluster: str) -> bool:
+    try:
+        cluster.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: not text, so it is in no entry
+        return False
+    return bool(log.last(cluster))
 
 
 def _shown(entry: Entry, times: int) -> str:

@@ -5,6 +5,7 @@ command is entered.
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -183,7 +184,16 @@ class Program(Group):
 
             quiet()
             log_to_stderr(0)
-        return super().main(args, *more, **named)
+        try:
+            return super().main(args, *more, **named)
+        except OSError as error:  # of the help, which is printed before the command is invoked
+            from orchestrator.errors import ExitCode
+            from orchestrator.output.printing import echo_message, forget_output
+            from orchestrator.process.crash import described
+
+            forget_output()
+            echo_message(f"kraftgate: {described(error)}", err=True)
+            sys.exit(ExitCode.FAILED)
 
 
 class LazyCommand(click.Command):

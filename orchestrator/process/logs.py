@@ -35,6 +35,8 @@ def log_to_stderr(verbosity: int, *, quiet: bool = False, as_json: bool = False)
     logging.getLogger().setLevel(max(level, logging.INFO))
     for house in ("orchestrator", "streams", "migration"):
         logging.getLogger(house).setLevel(level)
+    # Its warnings contain whole URLs, and those of receivers are secrets.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
 @contextmanager

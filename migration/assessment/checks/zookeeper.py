@@ -136,8 +136,8 @@ def dynamic_secrets(facts: Facts) -> Finding:
         return warned(
             "dynamic configurations in ZooKeeper have encrypted secrets",
             *worse_first(found + without, missing),
-            fix="give each controller the brokers' password.encoder.secret: the copy decrypts with"
-            " it",
+            fix="give each controller the password.encoder.secret of the brokers, with which the"
+            " copy decrypts",
         )
     if missing:
         return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")

@@ -208,8 +208,12 @@ def legend() -> Text:
     return line
 
 
+_SPARED: Final = ("replicas", "ETA", "mode")
+"""The columns to leave out, in this order, if the width does not suffice for all."""
+
+
 def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width: int) -> Table:
-    """Return the rows of these brokers."""
+    """Return the rows of these brokers; on a narrow terminal with fewer columns, never cut ones."""
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
     columns = [
@@ -221,15 +225,23 @@ def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width
         )
         for broker in brokers
     ]
-    kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
-    used = sum(max(len(heads[i]), *(row[i].cell_len for row in columns)) + 1 for i in kept)
+    needs = {
+        head: max(len(head), *(row[i].cell_len for row in columns)) + 1
+        for i, head in enumerate(heads[:-1])
+    } | {heads[-1]: _BAR_MIN}
+    kept = [head for head in heads if wide or head not in {"rate", "last"}]
+    for spared in _SPARED:
+        if sum(needs[head] for head in kept) > width:
+            kept.remove(spared)
+    used = sum(needs[head] for head in kept if head != heads[-1])
     bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
     table = bare_table()
-    for i in (*kept, len(heads) - 1):
-        number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
-        table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")
+    for head in kept:
+        number = head in {"id", "pending", "rate", "ETA", "last"}
+        table.add_column(head, no_wrap=True, justify="right" if number else "left")
     for broker, row in zip(brokers, columns, strict=True):
-        table.add_row(*(row[i] for i in kept), _bar(assessment, broker, bar_width))
+        cells = dict(zip(heads, (*row, _bar(assessment, broker, bar_width)), strict=True))
+        table.add_row(*(cells[head] for head in kept))
     return table
 
 

@@ -98,10 +98,13 @@ def test_the_commands_find_the_configuration_and_those_of_an_execution_are_compl
 
 
 def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
-    bad = Finding(verdict=Verdict.VIOLATED, reason="broker 3 lost 2 replicas", condition="c(3)")
+    bad = Finding(verdict=Verdict.VIOLATED, reason="broker 3 lost 2 replicas")
+    bad = replace(bad, condition="nothing_held")
     found = assessed(HYBRID, replace(EXECUTION, turn="Restart", findings=(GATE, bad))).next
     assert (found.need, found.text) == (Need.WRONG, "Broker 3 lost 2 replicas")
-    assert found.commands == ("kraftgate wait --condition 'c(3)' --cluster prod",)
+    assert found.commands == ("kraftgate wait --condition nothing_held --cluster prod",)
+    own = replace(EXECUTION, findings=(replace(bad, condition="lag-is-low"),))
+    assert assessed(HYBRID, own).next.commands == ("kraftgate status --cluster prod",)
 
 
 _SILENT = replace(FRESH, last_reply_ms=NOW_MS - 600_000)

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.audit import GENESIS, AuditLog
 from orchestrator.audit.entry import BODY_BYTES_MAX, canonical
 from orchestrator.errors import AuditError, NoDataError
-from orchestrator.redaction.redactor import Redactor
+from orchestrator.redaction.redactor import MARK, Redactor
 
 
 @pytest.fixture
@@ -145,3 +145,20 @@ def test_a_log_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> No
     sqlite3.connect(tmp_path / "audit.db").execute("PRAGMA journal_mode=WAL").connection.close()
     with pytest.raises(AuditError):
         AuditLog.open_readonly(tmp_path / "audit.db")
+
+
+def test_a_secret_that_is_a_common_word_is_in_no_identifier(path: Path) -> None:
+    """The execution is found again by them."""
+    body = {
+        "checkpoint": "zookeeper-off",
+        "reason": "zookeeper is off",
+        "findings": [{"condition": "no_zookeeper", "reason": "zookeeper"}],
+    }
+    with AuditLog.open(path, Redactor(["zookeeper"])) as log:
+        kept = log.append("prod", "gate_judged", body, 1).body
+        assert kept == {
+            "checkpoint": "zookeeper-off",
+            "reason": f"{MARK} is off",
+            "findings": [{"condition": "no_zookeeper", "reason": MARK}],
+        }
+        assert log.redacted({"bad": "/zookeeper/d1"}) == {"bad": f"/{MARK}/d1"}

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.cli.program import main
+from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.process import crash
 from orchestrator.process.crash import PREFIX, guarded
@@ -140,9 +142,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
+@pytest.mark.parametrize("words", [("runbook", "schema"), ("--help",), ("--version",)])
+def test_a_full_disk_behind_the_output_is_one_line(folder: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
-        ended = kraftgate(folder, "runbook", "schema", stdout=full.fileno())
+        ended = kraftgate(folder, *words, stdout=full.fileno())
     assert ended.returncode == ExitCode.FAILED
     assert ended.stderr == "kraftgate: No space left on device\n"
 
@@ -270,3 +273,16 @@ def test_ctrl_c_of_a_command_is_one_word(folder: Path) -> None:
         rest = process.communicate(timeout=60)[1]
     assert "Traceback" not in begun + rest
     assert process.returncode in (1, ExitCode.NO_DATA)
+
+
+@pytest.mark.parametrize(
+    "words", [("--last", "9223372036854775808"), ("--cluster", os.fsdecode(b"\xff"))]
+)
+def test_the_audit_trail_is_asked_for_what_it_cannot_have(
+    folder: Path, words: tuple[str, str]
+) -> None:
+    with AuditLog.open(load_config(folder / "kraftgate.yaml").state_dir / AUDIT_FILE) as log:
+        log.append("prod", "paused", {"reason": "lunch"}, 1)
+    ended = kraftgate(folder, "audit", "show", *words)
+    assert ended.returncode == ExitCode.USAGE, ended.stderr
+    assert "unexpected" not in ended.stderr

@@ -9,6 +9,7 @@ import pytest
 from orchestrator.notify import http_post
 from orchestrator.notify.channel import Channel
 from orchestrator.notify.http_post import Undelivered
+from orchestrator.process.logs import log_to_stderr
 from tests.orchestrator.notify import receivers
 from tests.orchestrator.notify.receivers import SLACK_PATH, TOKEN
 from tests.orchestrator.notify.test_channels import AT_MS, FIRING
@@ -175,3 +176,16 @@ def test_a_proxy_that_is_not_there_is_named(nobody: str, tmp_path: Path) -> None
     error = failure(receivers.channel(tmp_path, line))
     assert "the proxy does not connect to https://hooks.example.com" in str(error)
     assert not error.permanent
+
+
+def test_a_header_that_cannot_be_parsed_prints_no_url(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """urllib3 warns of it, with the whole URL, which is the secret of a receiver."""
+    log_to_stderr(0)
+    odd = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n: odd\r\nX\r\n\r\nok"
+    with receiving(lambda _: Reply(raw=odd)) as receiver:
+        to = receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url))
+        to.notify([FIRING], AT_MS)
+        to.close()
+    assert "very-secret-part" not in capfd.readouterr().err

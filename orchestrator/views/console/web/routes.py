@@ -179,7 +179,7 @@ class Routes:
             self.access.token.is_in(text)
             for text in (wanted.who, wanted.reason, wanted.checkpoint or "")
         ):
-            raise Refused(400, "bad_request", "the request contains the token: remove it")
+            raise Refused(400, "bad_request", "remove the token from the request")
         return wanted
 
     def _cluster(self, request: Request) -> str:

@@ -159,6 +159,15 @@ def test_no_line_is_wider_than_the_screen(one: ClusterRead, width: int) -> None:
     assert sum(line.startswith("now: ") for line in lines) == 1
 
 
+@pytest.mark.parametrize("width", [40, 44, 50, 60, 75])
+def test_a_narrow_table_names_each_broker_and_its_hold(width: int) -> None:
+    many = cluster(Phase.HYBRID, kraft(1), held(1003), migrating(2000000002))
+    lines = screen(replace(HYBRID, summary=many), width)
+    assert any(line.split()[0] == "1003" and "HELD" in line.split() for line in lines if line)
+    assert any(line.startswith("2000000002 ") for line in lines)
+    assert not any(line.startswith("\N{HORIZONTAL ELLIPSIS}") for line in lines)
+
+
 @examples(60)
 @given(snapshots, st.integers(76, 200), st.integers(8, 60))
 def test_the_wait_is_on_the_screen_at_every_height(
