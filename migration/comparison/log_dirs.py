@@ -85,6 +85,7 @@ def _not_looked_at(
     """Return the differences that remain until their subject can be read again.
 
     That is a broker, a directory, or a topic: the logs of a topic without an id are not compared.
+    A directory that a wholly described broker does not name is no log directory any more.
 
     A difference is dropped if the metadata log contradicts it now: before the copy the metadata log
     has no topics, and every log on a disk is unknown to it.
@@ -97,7 +98,7 @@ def _not_looked_at(
         if not (
             each.broker in whole and each.subject.rpartition("-")[0] not in without_id
             if each.kind == "missing"
-            else (each.broker, each.path) in readable
+            else (each.broker, each.path) in readable or each.broker in whole
         )
     ]
     if not left:

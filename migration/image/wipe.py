@@ -24,6 +24,9 @@ _LATE_MS: Final = 5_000
 """A watch reports a deleted topic; a read reports the holder of /controller. So the deletion may be
 known first, although it happened second."""
 
+_ENDED_MS: Final = 60_000
+"""The log of a running quorum has at least two records a second."""
+
 
 def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
     """Return the offset at which a quorum that skipped the copy wipes ZooKeeper; None: none did."""
@@ -67,7 +70,7 @@ def observe(
     before: ClusterImage, after: ClusterImage, fact: ZooKeeperFact
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
     """Apply one fact, which changed `before` to `after`; return the image and a wipe's events."""
-    after = _restored(after, fact)
+    after = _proven(_restored(after, fact))
     if after.phase is not Phase.PRE_MIGRATION:
         return after, ()
     if isinstance(fact, ZkTopicChanged) and fact.what == "vanished":
@@ -82,6 +85,25 @@ def observe(
             collected.add(EventKind.ZOOKEEPER_WIPED, **fields)
         after = replace(after, wiped=Wiped(controller=fields["controller"], gone=gone))
     return after, (*skipped(before, after, fact.seen_ms), *collected.events)
+
+
+def _proven(image: ClusterImage) -> ClusterImage:
+    """Return the image with the offset of a takeover that was not observed, once the log proves it.
+
+    A quorum that makes a copy writes into /migration an offset at or after that of the copy's
+    record (KRaftMigrationDriver, MigrateMetadataEvent). So a log that has passed the offset, and is
+    still in PRE_MIGRATION, made none. The log of an earlier quorum proves nothing: it has ended.
+    """
+    zookeeper, at = image.zookeeper, image.provenance
+    if zookeeper is None or at is None or image.phase is not Phase.PRE_MIGRATION:
+        return image
+    holder, found = zookeeper.controller, zookeeper.migration
+    if holder is None or not holder.is_kraft or found is None or not found.is_copied:
+        return image
+    has_passed = at.offset >= found.offset and found.written_ms - at.timestamp_ms <= _ENDED_MS
+    if zookeeper.found_at_takeover is not None or not has_passed:
+        return image
+    return replace(image, zookeeper=replace(zookeeper, found_at_takeover=found.offset))
 
 
 def _restored(image: ClusterImage, fact: ZooKeeperFact) -> ClusterImage:

@@ -57,7 +57,7 @@ class ZooKeeperImage:
         blind_since_ms: when the connection was lost; None: it is open.
         held_by: the last holder of /controller, even if the znode is deleted.
         found_at_takeover: the offset in /migration when a KRaft controller claimed /controller from
-            a broker; None: that was not observed, or a broker holds it.
+            a broker; None: that was neither observed nor proven later, or a broker holds it.
         controller_epoch_ms: ZooKeeper's time of its last write, at most Kraftgate's of its read.
         migration_copied: the last content of /migration that marked the copy as complete, even if
             the znode was deleted or changed since then.

@@ -1,6 +1,7 @@
 """Hazards of the whole migration: finalized too early, or begun with an earlier attempt's state."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
@@ -74,6 +75,9 @@ def _ready_after(broker: BrokerSummary) -> tuple[ReplicaState, ...]:
     return (ReplicaState.ASSIGNED, ReplicaState.OFFLINE, *new)
 
 
+_SETTLED_MS: Final = 10_000
+
+
 def stale_migration_znode(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
 ) -> Iterator[Hazard]:
@@ -88,7 +92,31 @@ def stale_migration_znode(
         return
     nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
     if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, found, currency):
-        yield left_behind(found, f"the metadata log is in phase {summary.phase}")
+        yield (
+            _about_to_wipe(summary, found, found.offset)
+            if _is_found_by_quorum(summary, zookeeper, found, currency)
+            else left_behind(found, f"the metadata log is in phase {summary.phase}")
+        )
+
+
+def _is_found_by_quorum(
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, found: MigrationZnode, currency: Currency
+) -> bool:
+    """Return whether a quorum leads the cluster beside a `/migration` of another one.
+
+    Its takeover was not observed, else `skipped_at` knows it. Its log was read to an end that is
+    later than the znode, so the record of a copy is not only late.
+    """
+    log, holder = DataSource.METADATA_LOG, zookeeper.controller
+    answered_ms = currency.last_ms.get(log)
+    return (
+        summary.phase is Phase.PRE_MIGRATION
+        and holder is not None
+        and holder.is_kraft
+        and currency.is_current(log)
+        and answered_ms is not None
+        and answered_ms - found.written_ms >= _SETTLED_MS
+    )
 
 
 def _no_quorum_made_it(

@@ -1,5 +1,6 @@
 """Comparisons: only what two of them find counts; nothing is guessed of which path is which id."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -236,6 +237,23 @@ def test_what_the_log_has_by_now_is_not_stray_because_it_cannot_be_looked_at() -
     assert before.lasting == {"stray": 2}
     gone = disks(3, ON_2)._replace(paths=((1, "-"), (1, "-"), (2, "/2/b")), whole=(2,))
     assert against_disks(logged(), numbers(), kept, gone).differing == 0
+
+
+@pytest.mark.parametrize(
+    ("whole", "lasting"), [((1, 2), {}), ((2,), {"stray": 1})], ids=["all", "unreadable"]
+)
+def test_a_log_in_a_directory_that_is_none_any_more_is_not_stray(
+    whole: tuple[int, ...], lasting: Mapping[str, int]
+) -> None:
+    """It was taken out of log.dirs; before the copy every log is unknown to the metadata log."""
+    kept = Comparisons()
+    stray = ReplicaOnDisk(9, 1, False, 0)
+    for comparison in (1, 2):
+        before = against_disks(logged(), numbers(), kept, disks(comparison, IN_A, ON_2, stray))
+    assert before.lasting == {"stray": 1}
+    left = disks(3, IN_A, ON_2)
+    left = left._replace(paths=(left.paths[0], (1, "-"), left.paths[2]), whole=whole)
+    assert against_disks(logged(), numbers(), kept, left).lasting == lasting
 
 
 def test_what_the_log_has_no_more_is_not_missing_because_its_broker_went() -> None:

@@ -181,3 +181,25 @@ def test_another_metadata_log_knows_nothing_of_it() -> None:
     end = Provenance(offset=-1, epoch=1, timestamp_ms=9000)
     image, _ = advance(gone(), Batch(log=2, start=15, end=end, records=[], reports={}))
     assert image.left == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("fact", "reported"),
+    [
+        (DOWN, False),
+        (DisksSeen(8000, 1, (ONLINE, FAILED)), True),
+    ],
+    ids=["silent", "answers"],
+)
+def test_one_that_was_replaced_before_it_registered_is_reported_only_while_it_answers(
+    fact: DisksSeen | DisksUnreachable, *, reported: bool
+) -> None:
+    """It failed in ZooKeeper mode, and a broker with another id replaced it before the copy."""
+    image = observe(ClusterImage(zookeeper=ZooKeeperImage(seen_ms=5000, notified={1: 4000})), [fact])
+    copied = replace(image[0], migration_state=HYBRID.migration_state, provenance=HYBRID.provenance)
+    assert is_reported(after(copied, registration(2), registration(4))) is reported
+
+
+def test_before_the_copy_a_broker_that_never_registered_is_reported() -> None:
+    image, _ = observe(ClusterImage(), [DisksSeen(6000, 1, (ONLINE, FAILED)), DOWN])
+    assert is_reported(image)

@@ -266,6 +266,48 @@ def test_a_takeover_that_is_seen_before_its_log_skipped_the_copy_too() -> None:
     assert again == ()
 
 
+def blind_takeover() -> ClusterImage:
+    """A quorum claimed /controller while ZooKeeper was not read."""
+    return observed(
+        ZooKeeperBlind(6000, "lost"),
+        controller(3000, 1, at_ms=7000),
+        SEEN._replace(seen_ms=7500),
+        image=takeover(287),
+    )[0]
+
+
+def test_a_takeover_that_nobody_saw_is_proven_by_the_log() -> None:
+    """Its log passes the offset and is still in PRE_MIGRATION; then it deletes the topics."""
+    end = Provenance(offset=290, epoch=1, timestamp_ms=8000)
+    image, _ = advance(
+        blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={})
+    )
+    image, events = observed(vanished("t1", 8100), vanished("t2", 8110), image=image)
+    assert {"copy_skipped", "zookeeper_wiped"} <= set(kinds_of(events))
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert (hazard.kind, hazard.blocks) == (HazardKind.ZOOKEEPER_WIPED, Action.RESTART)
+
+
+def test_the_log_of_an_earlier_quorum_proves_nothing() -> None:
+    """It may be longer than that of the quorum that made the copy, which is not read yet."""
+    end = Provenance(offset=290, epoch=1, timestamp_ms=8000)
+    image, _ = advance(
+        blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={})
+    )
+    image, events = observed(migration(283, at_ms=8000 + 60_001), image=image)
+    image, more = observed(vanished("t1", 68_100), image=image)
+    assert not {"copy_skipped", "zookeeper_wiped"} & set(kinds_of(events + more))
+
+
+def test_before_the_wipe_a_takeover_that_nobody_saw_blocks_restarts() -> None:
+    summary = summarize("c", blind_takeover())
+    for answered_ms, blocked in ((NOW, Action.RESTART), (6000, None)):
+        now = Currency(last_ms={DataSource.METADATA_LOG: answered_ms})
+        (hazard,) = hazards(summary, NOW, now)
+        assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
+        assert (hazard.blocks, hazard.also_blocks) == (Action.MIGRATE, blocked)
+
+
 def test_topics_that_go_then_were_wiped() -> None:
     image, _ = observed(controller(3000, 1, at_ms=7000), image=takeover(287))
     image, events = observed(*(vanished(f"t{n}", 8000 + n) for n in range(30)), image=image)
