@@ -304,9 +304,9 @@ def _after_rollback(image: ClusterImage, broker: ZkBroker) -> BrokerSummary:
 def _gone(image: ClusterImage) -> frozenset[int]:
     """Return the brokers that left the cluster for good, by every source that could contradict.
 
-    An operator unregistered them (no controller does it by itself: UnregisterBrokerRequest), or they
-    ended before the copy. Their disks do not answer, and, while ZooKeeper counts, it is read and
-    does not list them.
+    An operator unregistered them (no controller does it by itself: UnregisterBrokerRequest), or
+    they ended before the copy. Their disks do not answer, and, while ZooKeeper counts, it is read
+    and does not list them.
     """
     disks = image.disks.brokers if image.disks else {}
     left = image.left | _ended_before_the_copy(image)
@@ -321,18 +321,18 @@ def _gone(image: ClusterImage) -> frozenset[int]:
 
 
 def _ended_before_the_copy(image: ClusterImage) -> frozenset[int]:
-    """Return the brokers that were last heard of before the copy, and never registered.
+    """Return the unregistered brokers whose last answer or report was before the copy.
 
     There is no copy before each broker with a replica has registered.
     """
     copied_ms = image.migration_state.since_ms
     if copied_ms is None or image.phase not in (Phase.HYBRID, Phase.DUAL_WRITE, *WITHOUT_ZOOKEEPER):
         return frozenset()
-    heard_ms = dict(image.zookeeper.notified) if image.zookeeper else {}
+    last_ms = dict(image.zookeeper.notified) if image.zookeeper else {}
     for id_, each in (image.disks.brokers if image.disks else {}).items():
-        heard_ms[id_] = max(each.answered_ms or 0, heard_ms.get(id_, 0))
+        last_ms[id_] = max(each.answered_ms or 0, last_ms.get(id_, 0))
     return frozenset(
-        id_ for id_, at_ms in heard_ms.items() if at_ms < copied_ms and id_ not in image.brokers
+        id_ for id_, at_ms in last_ms.items() if at_ms < copied_ms and id_ not in image.brokers
     )
 
 

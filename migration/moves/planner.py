@@ -210,10 +210,11 @@ def obstacles(
     for each in moves:
         if (each.broker, each.target) not in there:
             found[f"broker {each.broker} has no log directory {each.target}"] = None
-    for each in space((one for one in moves if (one.broker, one.target) in there), brokers):
-        if each.after is not None and each.after < 0:
-            text = f"broker {each.broker}: {each.path} would be {-each.after} bytes too small"
-            found[text] = None
+    into = [each for each in moves if (each.broker, each.target) in there]
+    for volume in space(into, brokers):
+        if volume.after is not None and volume.after < 0:
+            missing = f"{volume.path} would be {-volume.after} bytes too small"
+            found[f"broker {volume.broker}: {missing}"] = None
     return tuple(found)
 
 

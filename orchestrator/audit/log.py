@@ -26,8 +26,10 @@ AUDIT_FILE: Final = "audit.db"
 
 
 _IDENTIFIERS: Final = frozenset(
-    ("checkpoint", "run", "path", "at", "runbook", "sha256", "hooks_sha256", "output_sha256")
-    + ("condition", "verdict", "part", "how", "decision", "outcome", "command")
+    (
+        *("checkpoint", "run", "path", "at", "runbook", "sha256", "hooks_sha256", "output_sha256"),
+        *("condition", "verdict", "part", "how", "decision", "outcome", "command"),
+    )
 )
 """The keys of texts that Kraftgate chooses, or that are from the runbook."""
 

@@ -360,7 +360,7 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
 def _left(
     wanted: Iterable[Wanted], plan: Plan, brokers: Mapping[int, Broker]
 ) -> tuple[tuple[Move, ...], tuple[str, ...]]:
-    """Return what is left of the plan, with the bytes that are left to copy, and what is unknown."""
+    """Return what is left of the plan, with the bytes left to copy, and what is unknown."""
     moves, unknown = requested(wanted, brokers)
     copied = {(id_, at): size for id_, at, size in _copied(brokers, plan)}
     left = (
@@ -466,11 +466,12 @@ def _left_throttles(asked: _Asked, file: Path) -> tuple[str, ...]:
     if not left:
         return ()
     ids = ", ".join(map(str, sorted(left)))
-    return (
+    line = (
         f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
         f" if it was killed, kraftgate move cancel {file}, or move apply, restores what was set"
-        " before",
+        " before"
     )
+    return (line,)
 
 
 def _ask_about(

@@ -131,8 +131,8 @@ KINDS: Final = (
     ),
     Kind(
         name="controllers_stopped",
-        explains="No process listens at the address of any configured controller, and none sends the"
-        " metadata log any more.",
+        explains="No process listens at the address of any configured controller, and none sends"
+        " the metadata log any more.",
         requires=(_QUORUM,),
         sources=frozenset({_LOG}),
         rule=_controllers_stopped,

@@ -22,7 +22,6 @@ from orchestrator.execution.route import (
 from orchestrator.runbook.checks.phases import need_zookeeper
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 
-
 _COPIED: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
 
 

@@ -226,22 +226,22 @@ def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width
         for broker in brokers
     ]
     needs = {
-        head: max(len(head), *(row[i].cell_len for row in columns)) + 1
-        for i, head in enumerate(heads[:-1])
+        each: max(len(each), *(row[i].cell_len for row in columns)) + 1
+        for i, each in enumerate(heads[:-1])
     } | {heads[-1]: _BAR_MIN}
-    kept = [head for head in heads if wide or head not in {"rate", "last"}]
+    kept = [each for each in heads if wide or each not in {"rate", "last"}]
     for spared in _SPARED:
-        if sum(needs[head] for head in kept) > width:
+        if sum(needs[each] for each in kept) > width:
             kept.remove(spared)
-    used = sum(needs[head] for head in kept if head != heads[-1])
+    used = sum(needs[each] for each in kept if each != heads[-1])
     bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
     table = bare_table()
-    for head in kept:
-        number = head in {"id", "pending", "rate", "ETA", "last"}
-        table.add_column(head, no_wrap=True, justify="right" if number else "left")
+    for each in kept:
+        number = each in {"id", "pending", "rate", "ETA", "last"}
+        table.add_column(each, no_wrap=True, justify="right" if number else "left")
     for broker, row in zip(brokers, columns, strict=True):
-        cells = dict(zip(heads, (*row, _bar(assessment, broker, bar_width)), strict=True))
-        table.add_row(*(cells[head] for head in kept))
+        shown = dict(zip(heads, (*row, _bar(assessment, broker, bar_width)), strict=True))
+        table.add_row(*(shown[each] for each in kept))
     return table
 
 

@@ -195,7 +195,9 @@ def test_one_that_was_replaced_before_it_registered_is_reported_only_while_it_an
     fact: DisksSeen | DisksUnreachable, *, reported: bool
 ) -> None:
     """It failed in ZooKeeper mode, and a broker with another id replaced it before the copy."""
-    image = observe(ClusterImage(zookeeper=ZooKeeperImage(seen_ms=5000, notified={1: 4000})), [fact])
+    image = observe(
+        ClusterImage(zookeeper=ZooKeeperImage(seen_ms=5000, notified={1: 4000})), [fact]
+    )
     copied = replace(image[0], migration_state=HYBRID.migration_state, provenance=HYBRID.provenance)
     assert is_reported(after(copied, registration(2), registration(4))) is reported
 

@@ -279,9 +279,7 @@ def blind_takeover() -> ClusterImage:
 def test_a_takeover_that_nobody_saw_is_proven_by_the_log() -> None:
     """Its log passes the offset and is still in PRE_MIGRATION; then it deletes the topics."""
     end = Provenance(offset=290, epoch=1, timestamp_ms=8000)
-    image, _ = advance(
-        blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={})
-    )
+    image, _ = advance(blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={}))
     image, events = observed(vanished("t1", 8100), vanished("t2", 8110), image=image)
     assert {"copy_skipped", "zookeeper_wiped"} <= set(kinds_of(events))
     (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
@@ -291,9 +289,7 @@ def test_a_takeover_that_nobody_saw_is_proven_by_the_log() -> None:
 def test_the_log_of_an_earlier_quorum_proves_nothing() -> None:
     """It may be longer than that of the quorum that made the copy, which is not read yet."""
     end = Provenance(offset=290, epoch=1, timestamp_ms=8000)
-    image, _ = advance(
-        blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={})
-    )
+    image, _ = advance(blind_takeover(), Batch(log=1, start=42, end=end, records=[], reports={}))
     image, events = observed(migration(283, at_ms=8000 + 60_001), image=image)
     image, more = observed(vanished("t1", 68_100), image=image)
     assert not {"copy_skipped", "zookeeper_wiped"} & set(kinds_of(events + more))

@@ -10,6 +10,7 @@ import pytest
 from orchestrator.audit import GENESIS, AuditLog
 from orchestrator.audit.entry import BODY_BYTES_MAX, canonical
 from orchestrator.errors import AuditError, NoDataError
+from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.redactor import MARK, Redactor
 
 
@@ -149,7 +150,7 @@ def test_a_log_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> No
 
 def test_a_secret_that_is_a_common_word_is_in_no_identifier(path: Path) -> None:
     """The execution is found again by them."""
-    body = {
+    body: dict[str, JsonValue] = {
         "checkpoint": "zookeeper-off",
         "reason": "zookeeper is off",
         "findings": [{"condition": "no_zookeeper", "reason": "zookeeper"}],

@@ -370,9 +370,7 @@ def test_there_is_no_way_back_once_any_controller_left_the_migration(
 
 def test_the_way_back_from_a_copy_that_never_comes_waits_for_no_dual_write(desk: Desk) -> None:
     desk.begin_bundled(entries.CheckpointEntered(checkpoint="copied"))
-    desk.store.summaries["prod"] = replace(
-        desk.store.summaries["prod"], phase=Phase.PRE_MIGRATION
-    )
+    desk.store.summaries["prod"] = replace(desk.store.summaries["prod"], phase=Phase.PRE_MIGRATION)
     assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().path == "to-zookeeper"
 
@@ -413,7 +411,9 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     assert "has no checkpoint finalise" in unknown.stderr
 
 
-@pytest.mark.parametrize("id_", ["brokers-kraft[1", "brokers-kraft[01]", "brokers-kraft[²]", "x[1]"])
+@pytest.mark.parametrize(
+    "id_", ["brokers-kraft[1", "brokers-kraft[01]", "brokers-kraft[²]", "x[1]"]
+)
 def test_an_instance_that_cannot_exist_is_not_waited_for(desk: Desk, id_: str) -> None:
     refused = desk.types("wait", "--checkpoint", id_, "--timeout", "1s")
     assert refused.exit_code == ExitCode.USAGE, refused.output

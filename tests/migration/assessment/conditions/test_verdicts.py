@@ -82,6 +82,8 @@ class Case(NamedTuple):
     view: View
 
 
+COMPARED_LONG_AGO = replace(COMPARED, at_ms=NOW - 200_000)
+STOPPED = quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))
 HELD = broker(
     3,
     held=True,
@@ -383,12 +385,12 @@ CASES = (
     Case(
         "controllers_stopped",
         SATISFIED,
-        stale(LOG, of=view(quorum=quorum(leader=None, voters=(), answering=0, refused=("c1:9093",)))),
+        stale(LOG, of=view(quorum=STOPPED)),
     ),
     Case(  # a controller that is not configured runs on
         "controllers_stopped",
         WAITING,
-        view(quorum=quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))),
+        view(quorum=STOPPED),
     ),
     Case(
         "controllers_stopped",
@@ -445,9 +447,9 @@ CASES = (
     Case("no_hazard(content_differs)", UNKNOWN, seen(content=Compared())),
     Case("no_hazard(finalize)", UNKNOWN, seen(places=Compared())),
     Case("no_hazard(replica_not_on_disk)", UNKNOWN, seen(places=Compared())),
-    Case("no_hazard(replica_misplaced)", UNKNOWN, seen(places=replace(COMPARED, at_ms=NOW - 200_000))),
+    Case("no_hazard(replica_misplaced)", UNKNOWN, seen(places=COMPARED_LONG_AGO)),
     Case("no_hazard(restart)", SATISFIED, seen(places=Compared())),
-    Case("no_hazard(finalize)", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW - 200_000))),
+    Case("no_hazard(finalize)", UNKNOWN, seen(content=COMPARED_LONG_AGO)),
     Case("dual_write_alive", WAITING, seen(phase=Phase.COPYING)),
     Case("dual_write_alive", VIOLATED, seen(phase=Phase.FINALIZED)),
     Case(
@@ -464,7 +466,7 @@ CASES = (
     Case("content_equal", UNKNOWN, seen(content=Compared())),
     Case("content_equal", UNKNOWN, seen(content=UNREAD)),
     Case("content_equal", VIOLATED, seen(content=replace(UNREAD, lasting=DIFFERENT.lasting))),
-    Case("content_equal", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW - 200_000))),
+    Case("content_equal", UNKNOWN, seen(content=COMPARED_LONG_AGO)),
     Case("content_equal", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW + 200_000))),
     Case("content_equal", UNKNOWN, stale(ZOOKEEPER)),
     Case("disks_agree", SATISFIED, view()),
@@ -613,7 +615,7 @@ def test_what_is_closed_to_us_does_not_close_the_gate_and_is_named() -> None:
 
 def test_a_comparison_that_is_too_old_names_why_the_last_reading_failed() -> None:
     failed = replace(limited(), waiting="the next reading; the last one failed: NoAuth")
-    old = seen(content=replace(COMPARED, at_ms=NOW - 200_000))
+    old = seen(content=COMPARED_LONG_AGO)
     found = parse("content_equal").judge(replace(old, sources={ZOOKEEPER: failed}))
     assert found.verdict is UNKNOWN
     assert failed.waiting in found.evidence
