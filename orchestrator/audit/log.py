@@ -185,15 +185,11 @@ class AuditLog:
         with self._mutex:
             return verify(self._db, self._path, head)
 
-    def redacted(self, body: Mapping[str, JsonValue]) -> JsonValue:
-        """Return a value as an entry would have it, to be compared with a recorded one."""
-        self._redactor = self._redactor.refreshed()
-        return self._redactor.body(plain(body))
-
     def _redacted(self, body: Mapping[str, JsonValue]) -> JsonValue:
         """Redact an entry, except for its identifiers, by which the execution is found again."""
+        self._redactor = self._redactor.refreshed()
         whole = plain(body)
-        return _with_identifiers(self.redacted(body), whole)
+        return _with_identifiers(self._redactor.body(whole), whole)
 
     def _add(self, cluster: str, kind: str, body: Mapping[str, JsonValue], at_ms: int) -> Entry:
         check_anchor(self._db, self._anchor)
@@ -277,8 +273,10 @@ def _with_identifiers(redacted: JsonValue, whole: JsonValue) -> JsonValue:
         return redacted
     found = dict(redacted)
     for key in _IDENTIFIERS & whole.keys():
-        if isinstance(text := whole[key], str):
-            found[key] = text.encode("utf-8", "backslashreplace").decode()
+        if isinstance(whole[key], str):
+            found[key] = _text(whole[key])
+    if isinstance(basis := whole.get("basis"), Mapping):  # compared with the cluster's state
+        found["basis"] = {_text(key): _text(value) for key, value in basis.items()}
     if "step" in whole:
         found["step"] = _with_identifiers(redacted.get("step"), whole["step"])
     findings, others = redacted.get("findings"), whole.get("findings")
@@ -286,3 +284,8 @@ def _with_identifiers(redacted: JsonValue, whole: JsonValue) -> JsonValue:
         pairs = zip(findings, others, strict=True)
         found["findings"] = [_with_identifiers(each, of) for each, of in pairs]
     return found
+
+
+def _text(value: JsonValue) -> str:
+    """Return a text without lone surrogates, which an entry cannot have."""
+    return str(value).encode("utf-8", "backslashreplace").decode()

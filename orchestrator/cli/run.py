@@ -56,7 +56,7 @@ CONFIG_EXAMPLE: Final = """\b
 The configuration (kraftgate.yaml):
   cluster: {name: prod}
   zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
-  controllers: {bootstrap: "c1:9093,c2:9093"}
+  controllers: {bootstrap: "c1:9093,c2:9093,c3:9093"}
   brokers: {bootstrap: "b1:9092,b2:9092"}
   jmx:
     exporters:
@@ -79,10 +79,10 @@ The configuration (kraftgate.yaml):
     "--until",
     type=ConditionType(),
     metavar="CONDITION",
-    help="Exit with 0 once this condition holds for every cluster, and with 3 if the command is"
-    " ended before: a phase such as finalized (reached or passed; also phase(finalized)),"
-    " assignments_complete(BROKER), nothing_held,"
-    " offset(N), or another condition of `kraftgate help conditions`.",
+    help="Exit with 0 once this condition holds for every cluster (3 if the command ends before): a"
+    " phase such as finalized (reached or passed; also phase(finalized)),"
+    " assignments_complete(BROKER), nothing_held, offset(N), or another condition of"
+    " `kraftgate help conditions`.",
 )
 @click.option(
     "--timeout",

@@ -90,8 +90,8 @@ class Listener(Strict):
     """The listener of the controllers, or of the brokers.
 
     Attributes:
-        bootstrap: Addresses of the listener; the others are found from them. Name every controller:
-            `preflight` and the conditions on the quorum ask only those.
+        bootstrap: Addresses of the listener. Brokers that are not named are found from these. Name
+            every controller: `preflight` and the conditions on the quorum ask only those.
     """
 
     bootstrap: Bootstrap

@@ -319,7 +319,7 @@ class Executor:
 
     def _differs(self, at: _Tick, state: CheckpointState) -> tuple[str, ...]:
         """Return what has changed since the approvals of a place, a line each."""
-        now = self._trail.redacted(basis(at.view.summary, at.view.hazards, self._loaded.sha256))
+        now = basis(at.view.summary, at.view.hazards, self._loaded.sha256)
         lines = (line for each in state.approvals for line in changed(each.basis, now))
         return tuple(dict.fromkeys(lines))
 

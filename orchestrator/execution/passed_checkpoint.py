@@ -13,6 +13,7 @@ from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError
 from orchestrator.execution.route import checkpoints
 from orchestrator.runbook.load import load
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint
 
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -21,11 +22,11 @@ _ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 
 @dataclass(frozen=True, slots=True)
 class AwaitedCheckpoint:
-    """A checkpoint, or an instance of one, of the runbook with a hash."""
+    """A checkpoint, or an instance of one, of a runbook."""
 
     id: str
     of: Checkpoint
-    sha256: str
+    loaded: Loaded
 
 
 def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCheckpoint:
@@ -53,7 +54,7 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCh
     if instance is not None and (found.for_each is None or not _ID.fullmatch(instance)):
         kind = found.for_each or "instance"
         raise UnknownIdError(f"the checkpoint {found.id} has no {kind} {instance}")
-    return AwaitedCheckpoint(checkpoint, found, loaded.sha256)
+    return AwaitedCheckpoint(checkpoint, found, loaded)
 
 
 def _parts(checkpoint: str) -> tuple[str, str | None]:
@@ -102,7 +103,7 @@ def _execution(config: Config, cluster: str) -> ExecutionState | None:
 def _verdict(execution: ExecutionState | None, awaited: AwaitedCheckpoint) -> tuple[Verdict, str]:
     if execution is None:
         return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
-    if execution.sha256 != awaited.sha256:
+    if not awaited.loaded.is_now(execution.sha256):
         why = (
             f"the last execution, of {execution.runbook}, is not of the configured runbook as it is"
             " now: kraftgate begin begins a new one"

@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count, not_known
+from migration.assessment.conditions.authority import count
 from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.image.summary import ControllerSummary
 from migration.observed.probed import Voter
+from migration.observed.source_status import STALE_AFTER_MS, is_silent
 from migration.values.durations import duration_text
 
 CAUGHT_UP_MS_MAX: Final = 10_000
@@ -62,9 +63,27 @@ def _controllers_stopped(view: View) -> Finding:
     if quorum.silent:
         return unknown("a controller that does not answer may still run", *_unanswered(quorum))
     reason = f"no process listens at {', '.join(quorum.refused)}"
-    if not_known(view, _LOG) is None:
-        return waiting("a controller that is not configured still answers", reason)
-    return satisfied(reason)
+    return _log_still_sent(view) or satisfied(reason)
+
+
+def _log_still_sent(view: View) -> Finding | None:
+    """Return that a controller sent the metadata log lately, or may have; None: none did.
+
+    It is one that `controllers.bootstrap` does not name: the log is read from any controller.
+    """
+    if _LOG not in view.configured:
+        return None
+    status = view.status(_LOG)
+    replied_ms, is_trying = status.last_reply_ms, status.waiting or status.error
+    if is_silent(status, view.now_ms) or (replied_ms is None and not is_trying):
+        return unknown("whether a controller still sends the metadata log is not known yet")
+    if replied_ms is None or view.now_ms - replied_ms > STALE_AFTER_MS:
+        return None
+    return waiting(
+        f"a controller sent the metadata log {(view.now_ms - replied_ms) // 1000} s ago; if it"
+        f" still does {STALE_AFTER_MS // 1000} s after the stop, one runs that"
+        " `controllers.bootstrap` does not name"
+    )
 
 
 def _controllers_registered(view: View, wanted: int) -> Finding:

@@ -1,7 +1,6 @@
 """A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from orchestrator.audit import AuditLog, Entry
 from orchestrator.audit.execution.entries import Body
@@ -55,10 +54,6 @@ class ExecutionTrail:
                 f"the execution of {self.cluster} has moved just now: look at kraftgate status, and"
                 " retry"
             )
-
-    def redacted(self, basis: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the basis of an approval as an entry would have it."""
-        return cast("Mapping[str, str]", self._log.redacted(basis))
 
     def take_fence(self, owner: str, now_ms: int) -> int:
         """Take the fence: from now on, entries with an earlier fence are rejected.

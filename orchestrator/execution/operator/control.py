@@ -6,7 +6,7 @@ its next tick. None of them changes the cluster.
 
 from typing import Final
 
-from migration.assessment.conditions import View
+from migration.assessment.conditions import Call, View, call_of
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState, Stage
@@ -19,10 +19,10 @@ from orchestrator.execution.route import (
     step_begun,
     was_begun,
 )
-from orchestrator.runbook.checks.phases import need_zookeeper
+from orchestrator.runbook.checks.phases import need_zookeeper, passable_path
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 
-_COPIED: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
+_FINALIZED: Final = Call("controller_mode", ("controller", "kraft"))
 
 
 def pause(request: OperatorRequest) -> None:
@@ -113,25 +113,47 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
         raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
     phase = view.summary.phase
-    needs_zookeeper = need_zookeeper(runbook.rollback_path(at.rollback))
+    path = passable_path(runbook, at.rollback, phase)
+    needs_zookeeper = need_zookeeper(runbook.rollback_path(path))
     if phase in WITHOUT_ZOOKEEPER and needs_zookeeper:
         raise ExecutionError(
             f"cannot roll back from {at.id}: the phase is {phase}, which cannot be taken back"
         )
-    for each in runbook.checkpoints:
-        is_ahead = needs_zookeeper and phase in _COPIED
-        if not (each.irreversible and each.already and (each is at or is_ahead)):
-            continue
-        if (stale := members_not_known(each.for_each, view)) is not None:
+    if needs_zookeeper and (ends := _may_end_the_migration(runbook, view)) is not None:
+        raise ExecutionError(
+            f"cannot roll back from {at.id}: controller {ends} was restarted without the migration,"
+            " and ends it if it leads: restart it with the migration first"
+        )
+    if at.irreversible and at.already:
+        if (stale := members_not_known(at.for_each, view)) is not None:
             raise NoDataError(
-                f"cannot roll back from {at.id}: whether the step of {each.id} was done is unknown:"
+                f"cannot roll back from {at.id}: whether its step was done is unknown:"
                 f" {stale.reason}"
             )
-        if (done := done_without_step(each, runbook, view)) is not None:
+        if (done := done_without_step(at, runbook, view)) is not None:
             raise ExecutionError(
                 f"cannot roll back from {at.id}: {done}, and that cannot be taken back"
             )
-    return at.rollback
+    return path
+
+
+def _may_end_the_migration(runbook: Runbook, view: View) -> int | None:
+    """Return a controller that was restarted without the migration ahead of the runbook's step.
+
+    By its registration as last read, since the quorum may be gone; one from before the phase may be
+    of a controller that has left, which Kafka keeps.
+    """
+    finalizes = any(
+        each.irreversible and _FINALIZED in map(call_of, each.already)
+        for each in runbook.checkpoints
+    )
+    if not finalizes or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return None
+    began_ms = view.phase_began_ms or 0
+    for each in view.summary.controllers or ():
+        if not each.zk_migration_ready and (each.registered_ms or 0) > began_ms:
+            return each.id
+    return None
 
 
 def begin(request: OperatorRequest) -> None:

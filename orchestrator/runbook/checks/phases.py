@@ -54,6 +54,22 @@ def need_zookeeper(checkpoints: Iterable[Checkpoint]) -> bool:
     return any(each is not None and each.isdisjoint(WITHOUT_ZOOKEEPER) for each in phases_)
 
 
+def passable_path(book: Runbook, id_: str, phase: Phase) -> str:
+    """Return the first of a rollback path and those that continue it that a phase permits.
+
+    If the copy never comes, no gate that waits for dual write opens.
+    """
+    ways = {way.id: way for way in book.rollbacks}
+    possible = _from_there(frozenset({phase}), back=True)
+    while (then := ways[id_].then) is not None and any(
+        (allowed := _allowed(text)) is not None and allowed.isdisjoint(possible)
+        for each in ways[id_].checkpoints
+        for text in (*each.needs, *each.opens_when)
+    ):
+        id_ = then
+    return id_
+
+
 def _one_way(places: Sequence[Place], start: frozenset[Phase], *, back: bool) -> Iterator[Wrong]:
     left: dict[str, frozenset[Phase]] = {}
     narrowed_by: dict[str, tuple[str, str]] = {}

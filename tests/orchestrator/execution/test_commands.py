@@ -338,7 +338,6 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
     assert "cannot be taken back" in desk.refused("rollback", *WHY)
 
 
-@pytest.mark.parametrize("place", ["soak", "finalize[3001]"])
 @pytest.mark.parametrize(
     ("phase", "said"),
     [
@@ -347,10 +346,12 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
     ],
 )
 def test_there_is_no_way_back_once_any_controller_left_the_migration(
-    desk: Desk, phase: Phase, said: str, place: str
+    desk: Desk, phase: Phase, said: str
 ) -> None:
-    """One that leads without the migration ends it, wherever the execution is."""
-    desk.begin_bundled(entries.CheckpointEntered(checkpoint=place))
+    desk.begin_bundled(
+        entries.CheckpointPassed(checkpoint="soak", how="opened", facts={}),
+        entries.CheckpointEntered(checkpoint="finalize[3001]"),
+    )
     controllers = tuple(
         ControllerSummary(
             id=each, zk_migration_ready=each != 3002, registered_offset=7, registered_ms=None
@@ -368,11 +369,46 @@ def test_there_is_no_way_back_once_any_controller_left_the_migration(
         assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
 
 
-def test_the_way_back_from_a_copy_that_never_comes_waits_for_no_dual_write(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("ready", "registered_ms", "code"),
+    [
+        (True, NOW_MS, ExitCode.DONE),
+        (False, NOW_MS, ExitCode.USAGE),
+        (False, None, ExitCode.DONE),  # Kafka keeps the registration of one that has left
+    ],
+)
+@pytest.mark.parametrize("stale_ms", [0, 600_000], ids=["", "dead quorum"])
+def test_no_rollback_beside_a_controller_that_would_end_the_migration(
+    desk: Desk, registered_ms: int | None, code: ExitCode, stale_ms: int, *, ready: bool
+) -> None:
+    """A dead quorum is a main reason for a rollback."""
+    desk.begin_bundled(entries.CheckpointEntered(checkpoint="soak"))
+    one = ControllerSummary(
+        id=3002, zk_migration_ready=ready, registered_offset=7, registered_ms=registered_ms
+    )
+    summary = desk.store.summaries["prod"]
+    desk.store.summaries["prod"] = replace(summary, controllers=(one,))
+    desk.fresh_sources(stale_ms=stale_ms)
+    result = desk.types("rollback", *WHY)
+    assert result.exit_code == code, result.output
+    assert ("restart it with the migration first" in result.stderr) is (code is ExitCode.USAGE)
+
+
+@pytest.mark.parametrize(
+    ("phase", "path"),
+    [
+        (Phase.PRE_MIGRATION, "to-zookeeper"),
+        (Phase.COPYING, "to-zookeeper"),
+        (Phase.HYBRID, "from-hybrid"),
+    ],
+)
+def test_the_way_back_from_a_copy_that_never_comes_waits_for_no_dual_write(
+    desk: Desk, phase: Phase, path: str
+) -> None:
     desk.begin_bundled(entries.CheckpointEntered(checkpoint="copied"))
-    desk.store.summaries["prod"] = replace(desk.store.summaries["prod"], phase=Phase.PRE_MIGRATION)
+    desk.store.summaries["prod"] = replace(desk.store.summaries["prod"], phase=phase)
     assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
-    assert desk.walk().path == "to-zookeeper"
+    assert desk.walk().path == path
 
 
 def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -84,6 +84,14 @@ class Case(NamedTuple):
 
 COMPARED_LONG_AGO = replace(COMPARED, at_ms=NOW - 200_000)
 STOPPED = quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))
+
+
+def log_of_stopped(observed_ms: int = NOW - 500, **status: Any) -> View:
+    """No configured controller listens, and this is the status of the metadata log's source."""
+    found = {LOG: SourceStatus(observed_ms=observed_ms, **status)}
+    return view(quorum=STOPPED, configured=frozenset({LOG}), sources=found, not_current={LOG: "x"})
+
+
 HELD = broker(
     3,
     held=True,
@@ -382,15 +390,15 @@ CASES = (
     Case("quorum_healthy", UNKNOWN, stale(QUORUM)),
     Case("quorum_healthy", UNKNOWN, view(quorum=None)),
     Case("controllers_stopped", WAITING, view()),
+    Case("controllers_stopped", SATISFIED, view(quorum=STOPPED, configured=frozenset())),
+    Case("controllers_stopped", SATISFIED, log_of_stopped(last_reply_ms=NOW - 15_001)),
+    Case("controllers_stopped", SATISFIED, log_of_stopped(waiting="c1:9093 refused")),
+    Case("controllers_stopped", WAITING, log_of_stopped(last_reply_ms=NOW - 15_000)),
+    Case("controllers_stopped", UNKNOWN, log_of_stopped()),  # it has just started
     Case(
         "controllers_stopped",
-        SATISFIED,
-        stale(LOG, of=view(quorum=STOPPED)),
-    ),
-    Case(  # a controller that is not configured runs on
-        "controllers_stopped",
-        WAITING,
-        view(quorum=STOPPED),
+        UNKNOWN,
+        log_of_stopped(observed_ms=NOW - 20_000, last_reply_ms=NOW - 20_000),
     ),
     Case(
         "controllers_stopped",
