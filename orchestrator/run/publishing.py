@@ -114,8 +114,8 @@ class PublishedFile:
             return Position(store=store)
         except ValidationError as error:
             raise StoreError(
-                f"{self._path} is damaged, and Kafka has deleted its position: restore the file, or"
-                " delete it to publish everything again"
+                f"{self._path} is damaged, and Kafka has no position of this store: restore the"
+                " file, or delete it to publish everything again"
             ) from error
         place = (found.cluster_id, found.topic, found.position.store)
         if place != (self._cluster_id, self._topic, store):
@@ -346,7 +346,9 @@ class Publisher(BackgroundThread):
         self._check_target()
         file = PublishedFile(self._homes / cluster / PUBLISHED_FILE, cluster_id, self._topic)
         text = writer.connect()
-        position = file.read(store) if text is None else Position.of(text, store)
+        position = Position(store=store) if text is None else Position.of(text, store)
+        if position == Position(store=store):  # Kafka has none of this store
+            position = file.read(store)
         self._records[cluster].check(position)
         file.write(position)  # after a crash it is behind
         self._files[cluster] = file

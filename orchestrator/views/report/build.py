@@ -10,6 +10,7 @@ from importlib.metadata import version
 from migration.assessment.assess import assess
 from migration.assessment.hazards import Hazard
 from migration.metadata.versions import name_of
+from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
 from orchestrator.api.report.brokers import Series
@@ -22,7 +23,7 @@ from orchestrator.api.report.report import (
 )
 from orchestrator.audit import Entry
 from orchestrator.audit.run_spans import periods
-from orchestrator.run.assessed import snapshot_of
+from orchestrator.run.assessed import configured_sources, snapshot_of
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts import (
     executions,
@@ -64,7 +65,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     as_of_ms = _as_of(one, found.entries)
     until_ms = as_of_ms or 0
     events = [event for _, event in one.events]
-    kept = periods(found.entries)
+    kept, sources = periods(found.entries), configured_sources(found.entry)
     recorded = executions.executions(found.entries)
     accounts = list(
         executions.accounts(recorded, found.runbooks, kept.runs, one.execution, until_ms)
@@ -104,9 +105,9 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         losses=losses,
         unseen=unseen,
         absences=Absences(
-            hazards=None if hazards else summary.no_hazard(audit, kept),
-            losses=None if losses else summary.no_loss(disks_followed=now.disks is not None),
-            unseen=None if unseen else summary.no_gap(audit, kept),
+            hazards=None if hazards else summary.no_hazard(audit, kept, sources, gaps=bool(unseen)),
+            losses=None if losses else summary.no_loss(disks_followed=_has_described(now.disks)),
+            unseen=None if unseen else summary.no_gap(audit, kept, sources),
         ),
         runs=tuple(spans.runs(kept, until_ms)),
         limits=one.limits,
@@ -124,6 +125,11 @@ def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:
         facts.entry, facts.snapshot, as_of_ms, stall_after_ms=facts.stall_after_ms
     )
     return assess(snapshot).hazards
+
+
+def _has_described(disks: DisksImage | None) -> bool:
+    """Return whether a broker has described its log directories at least once."""
+    return disks is not None and any(each.answered_ms for each in disks.brokers.values())
 
 
 def _series(facts: ClusterFacts, window: Window, as_of_ms: int) -> Series | None:

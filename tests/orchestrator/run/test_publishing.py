@@ -272,6 +272,19 @@ def test_nothing_is_written_twice_after_kafka_deleted_the_position(
     assert len(_Writer.written) == 12 + 18
 
 
+def test_nothing_is_written_twice_by_a_store_that_is_put_back(
+    publisher: publishing.Publisher, state: Path
+) -> None:
+    """Meanwhile another store has published, so Kafka's position is of that one."""
+    with publisher:
+        pass
+    assert _Writer.position is not None
+    _Writer.position = _Writer.position.replace(QUERY, "another")
+    with _publisher(state):
+        pass
+    assert len(_Writer.written) == 12 + 18
+
+
 @pytest.mark.parametrize("other", ["topic", "cluster", "store"])
 def test_the_file_of_another_topic_or_store_is_not_used(
     publisher: publishing.Publisher, state: Path, other: str, monkeypatch: pytest.MonkeyPatch

@@ -195,6 +195,39 @@ def test_a_controller_is_provisioned_finalized_and_put_aside(here: Host) -> None
     assert kept == ["d0", "d1", "metadata.rolled-back.1"]
 
 
+def test_every_directory_of_the_metadata_is_put_aside(here: Host) -> None:
+    """The next attempt must not find the log of this one; a path may end with a slash."""
+    data = here.root / "data"
+    here.properties(
+        "controller.migration",
+        process_roles="controller",
+        node_id="3000",
+        log_dirs=f"{data}/logs/",
+        metadata_log_dir=f"{data}/metadata",
+        zookeeper_metadata_migration_enable="true",
+    )
+    for name in ("logs", "metadata"):
+        here.directory(name)
+    done = here.node("deprovision", "controller")
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = sorted(path.name for path in data.iterdir())
+    assert kept == ["d0", "d1", "logs.rolled-back.1", "metadata.rolled-back.1"]
+
+
+def test_a_mount_point_is_refused_before_the_controller_is_stopped(here: Host) -> None:
+    """It cannot be renamed, and the znodes are deleted right after the stop."""
+    controller(here)
+    stand_in = here.root / "bin" / "mountpoint"
+    stand_in.write_text('#!/bin/sh\n[ -e "$2/lost+found" ]\n', "utf-8")
+    stand_in.chmod(0o755)
+    (here.directory("metadata") / "lost+found").mkdir()
+    for words in (("check", "deprovision"), ("deprovision",)):
+        done = here.node(*words, "controller")
+        assert done.returncode == 1
+        assert "is a mount point, which cannot be renamed" in done.stderr
+    assert here.calls() == []
+
+
 def test_a_directory_of_another_cluster_is_not_provisioned(here: Host) -> None:
     controller(here)
     metadata = here.root / "data" / "metadata"

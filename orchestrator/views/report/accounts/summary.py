@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.image.summary import Phase
-from orchestrator.api.report.brokers import BrokerAccount, Exposure
+from orchestrator.api.report.brokers import BrokerAccount, Exposure, Incarnation
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.report import (
     AlertAccount,
@@ -99,6 +100,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
     still = sorted({id_ for id_, held in holds if held.ended_at is None})
+    cut_short = sorted({b.id for b, i in kraft if _is_cut_short(i)})
     unseen = sorted({b.id for b, i in kraft if i.registered_at is None})
     if holds:
         spent = sorted(held.duration_ms or 0 for _, held in holds)
@@ -108,12 +110,15 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
         if lasting(spent[0]) != lasting(spent[-1]):
             times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
         who = f"{count(len(held_ids), 'broker')} ({listed(held_ids)})"
-        yield (
-            f"{who} had to be held after a registration in KRaft mode, {times}{each}, until every"
-            " replica had a known directory."
-        )
+        until = "" if cut_short else ", until every replica had a known directory"
+        yield f"{who} had to be held after a registration in KRaft mode, {times}{each}{until}."
     elif kraft and not unseen:
         yield "No broker had to be held: every replica had a known directory at once."
+    if cut_short:
+        yield (
+            "Replicas had no known directory yet when a hold ended, by another registration or the"
+            f" rollback: of {count(len(cut_short), 'broker')} ({listed(cut_short)})."
+        )
     if still:
         yield f"Still held: {listed(still)}."
     exposed = [(b.id, each) for b, i in kraft for each in i.exposed]
@@ -126,6 +131,17 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
             "Holds and early unfencing before a snapshot was read are unknown: it had the"
             f" registration of {count(len(unseen), 'broker')} ({listed(unseen)})."
         )
+
+
+def _is_cut_short(registration: Incarnation) -> bool:
+    """Return whether a hold ended with its registration, and not because it was complete."""
+    held = registration.held
+    return (
+        held is not None
+        and held.ended_at is not None
+        and held.ended_at == registration.ended_at
+        and registration.completed_offset is None
+    )
 
 
 def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:
@@ -171,23 +187,30 @@ def no_loss(*, disks_followed: bool) -> str:
     return "It is unknown whether records were lost: the log directories were not followed."
 
 
-def no_hazard(audit: AuditAccount | None, found: Periods) -> str:
-    """Return what it means that no hazard is known."""
-    why = _unrecorded(audit, found)
-    if why is None:
-        return "No hazard was active."
-    return f"It is unknown whether a hazard was active: {why}."
+def no_hazard(
+    audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource], *, gaps: bool
+) -> str:
+    """Return what it means that no hazard is known.
+
+    `sources`: the configured ones; `gaps`: whether one was not current for a while.
+    """
+    why = _unrecorded(audit, found, sources)
+    if why is not None:
+        return f"It is unknown whether a hazard was active: {why}."
+    return "No hazard was observed; see Gaps." if gaps else "No hazard was active."
 
 
-def no_gap(audit: AuditAccount | None, found: Periods) -> str:
-    """Return what it means that no gap is known."""
-    why = _unrecorded(audit, found)
+def no_gap(audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource]) -> str:
+    """Return what it means that no gap is known; `sources`: the configured ones."""
+    why = _unrecorded(audit, found, sources)
     if why is None:
         return "Every followed source was current all the time."
     return f"It is unknown whether every source was current: {why}."
 
 
-def _unrecorded(audit: AuditAccount | None, found: Periods) -> str | None:
+def _unrecorded(
+    audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource]
+) -> str | None:
     """Return why the audit trail cannot show that nothing happened; None: it can."""
     if audit is None:
         return "there is no audit trail"
@@ -195,7 +218,8 @@ def _unrecorded(audit: AuditAccount | None, found: Periods) -> str | None:
         return "the audit trail was changed"
     if not found.runs:
         return "an older kraftgate run followed, or none"
-    return None if found.sources else "no source was ever current"
+    never = [SOURCE_WORDS[each] for each in sorted(sources) if str(each) not in found.sources]
+    return f"never current: {', '.join(never)}" if never else None
 
 
 def _of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:

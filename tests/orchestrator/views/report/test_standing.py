@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.image.summary import BrokerSummary, ClusterSummary, Phase
-from migration.observed.log_dirs import DisksImage
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.report.report import ClusterReport, HazardAccount
 from orchestrator.audit import AUDIT_FILE
 from orchestrator.audit import run_entries as chronicle
@@ -20,6 +20,9 @@ from tests.scenes.night import cluster, held, kraft
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
     return Made(tmp_path)
+
+
+SOURCES = ("metadata_log", "zookeeper", "log_dirs")
 
 
 def told(made: Made) -> ClusterReport:
@@ -167,13 +170,15 @@ NO_HOLD = (
 
 
 def watched(made: Made) -> None:
-    """A run that recorded, whose source was current."""
+    """A run that recorded, whose sources were current."""
     made.say(0, follow(1))
-    made.say(1_000, chronicle.SourceSeen(source="metadata_log"))
+    for source in SOURCES:
+        made.say(1_000, chronicle.SourceSeen(source=source))
 
 
 def with_disks(*brokers: BrokerSummary) -> ClusterSummary:
-    return replace(cluster(Phase.DUAL_WRITE, *brokers), disks=DisksImage())
+    described = DisksImage(brokers={1: BrokerDisks(id=1, answered_ms=made_ms(1_000))})
+    return replace(cluster(Phase.DUAL_WRITE, *brokers), disks=described)
 
 
 def require_in_each_format(made: Made, *sentences: str) -> None:
@@ -206,6 +211,41 @@ def test_without_followed_disks_losses_are_unknown(made: Made) -> None:
     assert unknown in report.summary
 
 
+def test_what_no_source_could_show_is_unknown(made: Made) -> None:
+    """Its principal may be rejected all night, and the brokers may refuse to describe disks."""
+    made.say(0, follow(1))
+    for source in ("zookeeper", "log_dirs"):
+        made.say(1_000, chronicle.SourceSeen(source=source))
+    made.summary = replace(with_disks(kraft(1)), disks=DisksImage(brokers={1: BrokerDisks(id=1)}))
+    absences = told(made).absences
+    why = "never current: the metadata log"
+    assert absences.hazards == f"It is unknown whether a hazard was active: {why}."
+    assert absences.unseen == f"It is unknown whether every source was current: {why}."
+    assert "not followed" in str(absences.losses)
+
+
+def test_a_hold_that_ended_with_its_registration_was_not_completed(made: Made) -> None:
+    """The assignments stalled, and the broker was taken back into migration mode."""
+    watched(made)
+    registered(made, 60_000, 2, 700, pending=40)
+    made.tell("broker_registered", 1_860_000, 2, offset=900, epoch=900, mode="migrating",
+              fenced=True, pending=40, log_dirs=["a", "b"])  # fmt: skip
+    made.summary = cluster(Phase.HYBRID, now(2, 900, mode=Mode.MIGRATING))
+    said = " ".join(told(made).summary)
+    assert "had to be held after a registration in KRaft mode, for 30 min." in said
+    assert "until every replica" not in said
+    assert "by another registration or the rollback: of 1 broker (2)." in said
+
+
+def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
+    watched(made)
+    lost = chronicle.SourceLost(source="log_dirs", why="x", last_seen_ms=made_ms(2_000))
+    made.say(2_000, lost)
+    made.status("source.json", 70_000)
+    made.summary = with_disks(kraft(1))
+    assert told(made).absences.hazards == "No hazard was observed; see Gaps."
+
+
 def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None:
     made.summary = with_disks(kraft(1))
     report = told(made)
@@ -219,7 +259,7 @@ def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None
     ("recorded", "why"),
     [
         (chronicle.SourceSeen(source="zookeeper"), "an older kraftgate run followed, or none"),
-        (follow(1), "no source was ever current"),
+        (follow(1), "never current: the brokers' log directories, the metadata log, ZooKeeper"),
     ],
 )
 def test_a_trail_that_watched_nothing_proves_nothing(
