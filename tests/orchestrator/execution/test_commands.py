@@ -391,7 +391,7 @@ def test_no_rollback_beside_a_controller_that_would_end_the_migration(
     desk.fresh_sources(stale_ms=stale_ms)
     result = desk.types("rollback", *WHY)
     assert result.exit_code == code, result.output
-    assert ("restart it with the migration first" in result.stderr) is (code is ExitCode.USAGE)
+    assert ("restart it in migration mode" in result.stderr) is (code is ExitCode.USAGE)
 
 
 @pytest.mark.parametrize(
