@@ -122,7 +122,8 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
     if needs_zookeeper and (ends := _may_end_the_migration(runbook, view)) is not None:
         raise ExecutionError(
             f"cannot roll back from {at.id}: controller {ends} was restarted without the migration,"
-            " and ends it if it leads: restart it in migration mode, then repeat `kraftgate rollback`"
+            " and ends it if it leads: restart it in migration mode, then repeat"
+            " `kraftgate rollback`"
         )
     if at.irreversible and at.already:
         if (stale := members_not_known(at.for_each, view)) is not None:
