@@ -334,9 +334,12 @@ def _its_broker_leaves_for_good(lab: Lab, run: Killed) -> None:
 
 
 def not_met(run: Killed, condition: str) -> Done:
-    """Wait for a condition that does not hold; again while its data is not current."""
+    """Wait for a condition that does not hold; again while its data is not current.
+
+    Each poll of a move is a fact, and `wait` polls: a busy job needs seconds to process it.
+    """
     for _ in polls(120):
-        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "1s")
+        held = kraftgate(run.config, "wait", "--condition", condition, "--timeout", "5s")
         if held.returncode != ExitCode.NO_DATA:
             break
     return held
