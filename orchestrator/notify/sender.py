@@ -27,6 +27,7 @@ _LONGEST_S: Final = 60.0
 _RETRY_AFTER_S_MAX: Final = 600.0
 """The longest wait that a receiver may ask for (`Retry-After`)."""
 _REJECTED_S: Final = 300.0
+_JITTER: Final = random.Random().random  # noqa: S311 no secret; no shared state either
 _log: Final = logging.getLogger(__name__)
 
 
@@ -64,7 +65,7 @@ class Sender:
         repeat_ms: int,
         *,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-        jitter: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = _JITTER,
     ) -> None:
         self.name = channel.name
         self._channel = channel

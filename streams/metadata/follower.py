@@ -107,7 +107,7 @@ class Follower(BackgroundThread):
             config.controllers,
             spool.position,
             max_wait_s=config.max_wait_ms / 1000,
-            jitter=random.random,
+            jitter=random.Random().random,  # noqa: S311 no secret; no shared state either
         )
         self._status = SourceStatus(
             observed_ms=now_ms(),
