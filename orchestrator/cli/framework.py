@@ -151,7 +151,7 @@ class Program(Group):
     def invoke(self, ctx: click.Context) -> object:
         from orchestrator.errors import ExitCode, KraftgateError, ProblemsError
         from orchestrator.output.formatting import local_times
-        from orchestrator.output.printing import echo_message, echo_text, flush, forget_output
+        from orchestrator.output.printing import echo_message, echo_text, flush
         from orchestrator.output.visible import visible
 
         try:
@@ -169,10 +169,7 @@ class Program(Group):
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click ends with their codes
         except Exception as error:  # noqa: BLE001  # printed in one line, without a traceback
-            from orchestrator.process.crash import described
-
-            forget_output()
-            echo_message(f"kraftgate: {described(error)}", err=True)
+            _print(error)
             ctx.exit(ExitCode.FAILED)
         return result
 
@@ -188,12 +185,18 @@ class Program(Group):
             return super().main(args, *more, **named)
         except OSError as error:  # of the help, which is printed before the command is invoked
             from orchestrator.errors import ExitCode
-            from orchestrator.output.printing import echo_message, forget_output
-            from orchestrator.process.crash import described
 
-            forget_output()
-            echo_message(f"kraftgate: {described(error)}", err=True)
+            _print(error)
             sys.exit(ExitCode.FAILED)
+
+
+def _print(error: Exception) -> None:
+    """Print an unexpected error in one line, instead of output that is still buffered."""
+    from orchestrator.output.printing import echo_message, forget_output
+    from orchestrator.process.crash import described
+
+    forget_output()
+    echo_message(f"kraftgate: {described(error)}", err=True)
 
 
 class LazyCommand(click.Command):

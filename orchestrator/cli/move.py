@@ -437,7 +437,7 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     else:
         console().print(verified_picture(asked.entry.name, found))
     _judge(asked.entry.name, found)
-    for line in _left_throttles(asked, file):
+    if (line := _left_throttle(asked, file)) is not None:
         raise GateNotMetError(line)
 
 
@@ -456,22 +456,21 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
         raise NoDataError(f"{cluster}: {joined(lines)}")
 
 
-def _left_throttles(asked: _Asked, file: Path) -> tuple[str, ...]:
-    """Return a line if a run, which goes on or was killed, has its throttle in force."""
+def _left_throttle(asked: _Asked, file: Path) -> str | None:
+    """Return that a run, which goes on or was killed, has its throttle in force; None: none has."""
     try:
         with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
             left = left_throttled(log.entries(asked.entry.name))
     except NoDataError:  # nothing was ever recorded
-        return ()
+        return None
     if not left:
-        return ()
+        return None
     ids = ", ".join(map(str, sorted(left)))
-    line = (
+    return (
         f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
         f" if it was killed, kraftgate move cancel {file}, or move apply, restores what was set"
         " before"
     )
-    return (line,)
 
 
 def _ask_about(
@@ -500,16 +499,17 @@ def _ask_about(
     if problems:
         _refuse(file, sorted((*problems, *contradictions)))
     plan = _plan_of(asked, file, data, wanted)
-    if must_fit:
-        _refuse(file, contradictions, _left_throttles(asked, file))
-    for line in _lines(file, contradictions):
+    lines = _lines(file, contradictions)
+    if must_fit and lines:
+        raise PlanError([*lines, *filter(None, [_left_throttle(asked, file)])])
+    for line in lines:
         echo(line, err=True)
     return asked, wanted, plan
 
 
-def _refuse(file: Path, problems: Sequence[Problem], more: Sequence[str] = ()) -> None:
+def _refuse(file: Path, problems: Sequence[Problem]) -> None:
     if problems:
-        raise PlanError([*_lines(file, problems), *more])
+        raise PlanError(_lines(file, problems))
 
 
 def _lines(file: Path, problems: Iterable[Problem]) -> list[str]:

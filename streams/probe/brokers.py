@@ -1,6 +1,5 @@
 """Queries the brokers: first one for the cluster's metadata, then all of them in parallel."""
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from migration.observed.probed import (
 )
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.node import Node
-from streams.log_dirs.local_host import is_own_host, read_meta
+from streams.log_dirs.local_host import begin, is_own_host, read_meta
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
@@ -219,10 +218,8 @@ def _read_meta(path: str) -> Maybe[MetaProperties]:
 
 
 def _in_time(read: Callable[[], Maybe[T]]) -> Maybe[T]:
-    """Return the result of a thread that is abandoned after a time: a dead disk blocks for ever."""
-    found: list[Maybe[T]] = []
-    thread = threading.Thread(target=lambda: found.append(read()), name="local", daemon=True)
-    thread.start()
+    """Return the result of a read of this host, or that it takes too long."""
+    thread, found = begin(read)
     thread.join(_READ_S_MAX)
     return found[0] if found else Unknown(f"reading takes over {_READ_S_MAX:g} s")
 

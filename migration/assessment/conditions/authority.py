@@ -216,10 +216,10 @@ def hazards_not_known(
         reason = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {reason} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
-    elif of_it and subject is not None:
-        found += _comparison_not_known(view)
+    elif of_it and subject is not None and zookeeper_of(view) is not None:
+        found += _not_compared(view, content, "ZooKeeper's content")
     if subject in _SHOWN_BY_PLACES and in_use(view, DataSource.LOG_DIRS):
-        found += _places_not_known(view)
+        found += _not_compared(view, view.summary.places, "the content of the disks")
     if subject in _SHOWN_BY_ZNODES:
         found += tuple(_znodes_not_known(view))
     if subject in _SHOWN_BY_DIRECTORIES:
@@ -241,19 +241,11 @@ def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
     return not hazards_not_known(view, kind, broker, sources=sources)
 
 
-def _comparison_not_known(view: View) -> tuple[str, ...]:
-    """Return why it is unknown whether ZooKeeper and the metadata log differ now."""
-    if zookeeper_of(view) is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
-        return ()
-    why = comparison_not_known(view.summary.content, view.now_ms, "ZooKeeper's content")
-    return () if why is None else (why,)
-
-
-def _places_not_known(view: View) -> tuple[str, ...]:
-    """Return why it is unknown whether the disks and the metadata log differ now."""
+def _not_compared(view: View, compared: Compared, what: str) -> tuple[str, ...]:
+    """Return why it is unknown whether this and the metadata log differ now."""
     if view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
-    why = comparison_not_known(view.summary.places, view.now_ms, "the content of the disks")
+    why = comparison_not_known(compared, view.now_ms, what)
     return () if why is None else (why,)
 
 

@@ -76,6 +76,7 @@ def _ready_after(broker: BrokerSummary) -> tuple[ReplicaState, ...]:
 
 
 _SETTLED_MS: Final = 10_000
+"""The record of a copy is read within this time after the znode that the copy writes."""
 
 
 def stale_migration_znode(
@@ -102,7 +103,7 @@ def stale_migration_znode(
 def _is_found_by_quorum(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, found: MigrationZnode, currency: Currency
 ) -> bool:
-    """Return whether a quorum leads the cluster beside a `/migration` of another one.
+    """Return whether the quorum that leads the cluster did not write `/migration`.
 
     Its takeover was not observed, else `skipped_at` knows it. Its log was read to an end that is
     later than the znode, so the record of a copy is not only late.

@@ -105,8 +105,8 @@ class _Reply:
                     self._gone = True
 
     def error(self, error: LabError) -> None:
-        told = {"what": error.what, "where": error.where, "fix": error.fix}
-        self.send({"error": {**told, "exit_code": error.exit_code}})
+        parts = {"what": error.what, "where": error.where, "fix": error.fix}
+        self.send({"error": {**parts, "exit_code": error.exit_code}})
 
     def progress(self, line: str) -> None:
         self.send({"progress": line})

@@ -49,9 +49,7 @@ def phases(book: Runbook) -> Iterator[Wrong]:
 
 def need_zookeeper(checkpoints: Iterable[Checkpoint]) -> bool:
     """Return whether one of the checkpoints can be passed only while the cluster uses ZooKeeper."""
-    parts = (part for each in checkpoints for part in (each.needs, each.opens_when))
-    phases_ = (_allowed(text) for part in parts for text in part)
-    return any(each is not None and each.isdisjoint(WITHOUT_ZOOKEEPER) for each in phases_)
+    return any(each.isdisjoint(WITHOUT_ZOOKEEPER) for each in _restrictions(checkpoints))
 
 
 def passable_path(book: Runbook, id_: str, phase: Phase) -> str:
@@ -62,12 +60,18 @@ def passable_path(book: Runbook, id_: str, phase: Phase) -> str:
     ways = {way.id: way for way in book.rollbacks}
     possible = _from_there(frozenset({phase}), back=True)
     while (then := ways[id_].then) is not None and any(
-        (allowed := _allowed(text)) is not None and allowed.isdisjoint(possible)
-        for each in ways[id_].checkpoints
-        for text in (*each.needs, *each.opens_when)
+        each.isdisjoint(possible) for each in _restrictions(ways[id_].checkpoints)
     ):
         id_ = then
     return id_
+
+
+def _restrictions(checkpoints: Iterable[Checkpoint]) -> Iterator[frozenset[Phase]]:
+    """Yield the phases in which each condition that restricts the phase can hold."""
+    for checkpoint in checkpoints:
+        for text in (*checkpoint.needs, *checkpoint.opens_when):
+            if (allowed := _allowed(text)) is not None:
+                yield allowed
 
 
 def _one_way(places: Sequence[Place], start: frozenset[Phase], *, back: bool) -> Iterator[Wrong]:

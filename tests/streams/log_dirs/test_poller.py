@@ -159,9 +159,9 @@ def test_a_broker_that_no_longer_answers_is_not_reported_to_answer(world: World)
     until(lambda: len(world.facts.of(DisksSeen)) >= 6)
     world.brokers.answers[1] = ConnectionFailed("refused")
     world.facts.wait(DisksUnreachable, lambda each: each.broker == 1)
-    told = len(world.facts)
-    until(lambda: len(world.facts.of(DisksSeen, told)) >= 2)
-    assert {each.broker for each in world.facts.of(DisksSeen, told)} == {2}
+    before = len(world.facts)
+    until(lambda: len(world.facts.of(DisksSeen, before)) >= 2)
+    assert {each.broker for each in world.facts.of(DisksSeen, before)} == {2}
 
 
 def test_a_report_that_cannot_be_stored_is_made_again(world: World) -> None:
@@ -178,8 +178,8 @@ def test_a_report_that_cannot_be_stored_is_made_again(world: World) -> None:
     world.memory.commit = commit_no_report  # type: ignore[method-assign]
     assert refused.wait(PATIENCE_S)
     world.memory.commit = commit  # type: ignore[method-assign]
-    told = len(world.facts)
-    until(lambda: len(world.facts.of(DisksSeen, told)) >= 4)
+    before = len(world.facts)
+    until(lambda: len(world.facts.of(DisksSeen, before)) >= 4)
     until(lambda: world.poller.status().error is None)
 
 

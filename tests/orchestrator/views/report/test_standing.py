@@ -231,10 +231,10 @@ def test_a_hold_that_ended_with_its_registration_was_not_completed(made: Made) -
     made.tell("broker_registered", 1_860_000, 2, offset=900, epoch=900, mode="migrating",
               fenced=True, pending=40, log_dirs=["a", "b"])  # fmt: skip
     made.summary = cluster(Phase.HYBRID, now(2, 900, mode=Mode.MIGRATING))
-    said = " ".join(told(made).summary)
-    assert "had to be held after a registration in KRaft mode, for 30 min." in said
-    assert "until every replica" not in said
-    assert "by another registration or the rollback: of 1 broker (2)." in said
+    summary = " ".join(told(made).summary)
+    assert "had to be held after a registration in KRaft mode, for 30 min." in summary
+    assert "until every replica" not in summary
+    assert "by another registration or the rollback: of 1 broker (2)." in summary
 
 
 def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
