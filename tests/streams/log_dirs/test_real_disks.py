@@ -121,16 +121,25 @@ def by_path(disks: DisksSeen | DisksUnreachable) -> dict[str, LogDirSeen]:
 
 
 def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) -> None:
-    """KIP-113, "Create DescribeLogDirsResponse": the size of each replica in each directory."""
+    """KIP-113, "Create DescribeLogDirsResponse": the size of each replica in each directory.
+
+    A broker may still make the folders of a topic that was just created: then the next poll is.
+    """
     for broker in (1, 2):
+        until(lambda broker=broker: _is_what_lies(followed, broker))
         seen = by_path(followed.last_seen(broker))
         assert seen.keys() == log_dirs(lab, broker).keys()
-        for path, each in seen.items():
-            assert each.replicas == len(folders(Path(path)))
+        for each in seen.values():
             assert (each.error, each.readable, each.directory_id) == (0, True, None)
             assert each.total_bytes
             assert each.usable_bytes
     assert sum(each.replicas for b in (1, 2) for each in followed.last_seen(b).log_dirs) >= 16
+
+
+def _is_what_lies(followed: Followed, broker: int) -> bool:
+    followed.poll(broker)
+    seen = followed.last_seen(broker).log_dirs
+    return all(each.replicas == len(folders(Path(each.path))) for each in seen)
 
 
 def lying(snapshot: list[DiskContentSeen]) -> list[tuple[int, str, str]]:
