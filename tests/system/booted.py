@@ -104,6 +104,10 @@ class Booted:
         done = self._run("systemctl", *words)
         return done.stdout + done.stderr
 
+    def shell(self, commands: str) -> None:
+        """Run commands of a shell as root; all must succeed."""
+        self._run("sh", "-euc", commands).check_returncode()
+
     def as_user(self, *words: str) -> str:
         """Run a program as the service's user; return what it printed to stdout."""
         ids = ("--reuid", str(_UID), "--regid", str(_UID), "--clear-groups")

@@ -84,6 +84,30 @@ def running(folder: Path, config: str) -> Iterator[Booted]:
         yield systemd
 
 
+def test_what_the_alert_pages_say_prevents_every_start(tmp_path: Path) -> None:
+    """`systemctl mask` would reject a unit whose file is in /etc/systemd/system."""
+    page = (ROOT / "runbooks" / "alerts" / "README.md").read_text("utf-8")
+    section = page.partition("\n## To prevent a start\n")[2].partition("\n## ")[0]
+    section = section.replace("/etc/systemd/system/", "/run/units/")
+    prevent, permit = (
+        "".join(line for line in part.splitlines(keepends=True) if line.startswith("    "))
+        for part in section.split("To permit it again:")
+    )
+    broker = "[Service]\nExecStart=/bin/sleep infinity\nRestart=always\nRestartSec=0\n"
+    with booted(tmp_path, {"run/units/kafka.service": broker, CONFIG: ""}) as systemd:
+        systemd.systemctl("start", "kafka")
+        systemd.wait_for("kafka", "active")
+        systemd.shell(prevent)
+        assert "refused" in systemd.systemctl("restart", "kafka")
+        assert systemd.shows("kafka", "ActiveState") == "active"
+        systemd.systemctl("kill", "--signal=KILL", "kafka")
+        systemd.wait_for("kafka", "inactive")
+        assert "refused" in systemd.systemctl("start", "kafka")
+        systemd.shell(permit)
+        systemd.systemctl("start", "kafka")
+        systemd.wait_for("kafka", "active")
+
+
 def test_it_follows_and_its_hook_outlives_it(tmp_path: Path) -> None:
     with Lab(LabSpec(brokers=1, directories=2, controllers=1)) as lab:
         lab.start_kraft()

@@ -124,7 +124,7 @@ RULES: Final = (
         name="KraftgateHybridTooLong",
         severity=Severity.WARNING,
         for_ms=0,
-        summary="Brokers have been in ZooKeeper mode for too long after the copy.",
+        summary="Brokers have been in migration mode for too long after the copy.",
         find=_hybrid,
         is_resolved=_is_resolved_in(Phase.HYBRID),
     ),

@@ -28,10 +28,16 @@ _RESTART: Final = (
     "Search the active controller's log for KRaftMigrationDriver, and restart that controller: the"
     " next one takes over and writes everything again."
 )
-_PUT_BACK: Final = (
+_STOP_THE_CLIENT: Final = (
     "Do not restart the active controller first: it would find no copy in ZooKeeper, leave"
-    " /migration empty and never write again. Stop the client that writes there, {put} with"
-    " {content}, and then restart the active controller: the next one writes everything again."
+    " /migration empty and never write again. Stop the client that writes there"
+)
+_PUT_BACK: Final = (
+    f"{_STOP_THE_CLIENT}, {{put}} with {{content}}, and then restart the active controller: the"
+    " next one writes everything again."
+)
+_NOT_KNOWN: Final = (
+    f"{_STOP_THE_CLIENT}, and write nothing: what to restore is unknown. Call the owner of Kafka."
 )
 
 
@@ -137,12 +143,12 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
         return None  # the copy has just ended, and its offset is about to be written
     state = "is gone" if now is None else "records no copy"
     last = "its last content is unknown" if was is None else f"its last content was {was.text}"
-    content = "kraft_metadata_offset above 0, as before" if was is None else was.text
     put = "create it" if now is None else "set it"
+    way_out = _NOT_KNOWN if was is None else _PUT_BACK.format(put=f"{put} again", content=was.text)
     return Stop(
         text=f"/migration {state}, so no controller writes to ZooKeeper: {_UNSEEN}",
         evidence=f"/migration {state}; {last}",
-        way_out=_PUT_BACK.format(put=f"{put} again", content=content),
+        way_out=way_out,
         since_ms=None if was is None else was.written_ms,
     )
 

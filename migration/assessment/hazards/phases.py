@@ -250,9 +250,10 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             f"brokers with several log directories: {', '.join(map(str, several))}",
         ),
         way_out=(
-            "Take the brokers out of migration mode, stop the controllers, format them again"
-            " with the brokers' release (kafka-storage.sh format --release-version 3.9; 3.8 for"
-            " Kafka 3.8), and start over. Nothing has been copied yet, and in this phase"
+            "Take the brokers out of migration mode, stop the controllers, move the log.dirs of"
+            " each controller away (a directory that is formatted already keeps its version),"
+            " format them with the brokers' release (kafka-storage.sh format --release-version"
+            " 3.9; 3.8 for Kafka 3.8), and start over. Nothing has been copied yet, and in this phase"
             " kafka-features.sh cannot raise it. A broker with the old quorum's log fails on the"
             " new one."
             if nothing_copied

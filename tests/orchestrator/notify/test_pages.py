@@ -107,7 +107,7 @@ def test_each_of_kafkas_tools_has_the_options_that_pages_give_it(script: str) ->
 
 def test_the_shell_of_zookeeper_is_given_words_that_it_knows() -> None:
     for _, _, word, *rest in every(ZOOKEEPER_SHELL):
-        assert word in {"get", "ls", "delete"}
+        assert word in {"get", "ls", "delete", "create", "set"}
         assert next(each for each in rest if each != "-s").startswith("/")
 
 

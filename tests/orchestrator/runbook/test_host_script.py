@@ -164,7 +164,7 @@ def test_more_directories_come_behind_those_that_there_are(here: Host) -> None:
     assert here.node("switch", "broker", "1", "jbod").returncode == 0
 
 
-def controller(here: Host) -> None:
+def controller(here: Host, quorum: str = "controller_quorum_voters") -> None:
     metadata = here.root / "data" / "metadata"
     for mode, more in (
         ("migration", {"zookeeper_metadata_migration_enable": "true"}),
@@ -175,6 +175,7 @@ def controller(here: Host) -> None:
             process_roles="controller",
             node_id="3000",
             log_dirs=str(metadata),
+            **{quorum: "3000@c1:9093"},
             **more,
         )
 
@@ -193,6 +194,22 @@ def test_a_controller_is_provisioned_finalized_and_put_aside(here: Host) -> None
     assert here.calls()[-1] == "disable --quiet --now kafka-controller"
     kept = sorted(path.name for path in (here.root / "data").iterdir())
     assert kept == ["d0", "d1", "metadata.rolled-back.1"]
+
+
+def test_a_dynamic_quorum_is_formatted_with_all_its_controllers(here: Host) -> None:
+    """Kafka's own advice for its refusal, --standalone, would make a quorum of each controller."""
+    controller(here, quorum="controller_quorum_bootstrap_servers")
+    for words in (("check", "provision"), ("provision",)):
+        done = here.node(*words, "controller")
+        assert done.returncode == 1
+        assert "INITIAL_CONTROLLERS is not set in" in done.stderr
+    assert here.calls() == []
+    every = "3000@c1:9093:AAAAAAAAAAAAAAAAAAAAAQ,3001@c2:9093:AAAAAAAAAAAAAAAAAAAAAg"
+    with (here.root / "node.conf").open("a", encoding="utf-8") as conf:
+        conf.write(f"INITIAL_CONTROLLERS={every}\n")
+    done = here.node("provision", "controller")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"--initial-controllers {every}" in (here.root / "storage.log").read_text("utf-8")
 
 
 def test_every_directory_of_the_metadata_is_put_aside(here: Host) -> None:

@@ -150,6 +150,7 @@ def test_a_znode_that_is_gone_is_to_be_put_back_before_any_restart() -> None:
     unknown = found(dual(replace(WELL, migration=None, migration_copied=None)), STUCK)
     assert unknown is not None
     assert "is unknown" in unknown.evidence[0]
+    assert "and write nothing: what to restore is unknown" in unknown.way_out
 
 
 @pytest.mark.parametrize(
