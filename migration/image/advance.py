@@ -175,6 +175,7 @@ class _Step:
             partitions=self._before.partitions + sum(report.partitions for report in reports),
             brokers=self._brokers.brokers,
             left=frozenset(self._brokers.left),
+            departed=self._brokers.departed,
             directories=_recounted(self._before.directories, reports),
             pending_shards={
                 broker: frozenset(shards)

@@ -70,9 +70,22 @@ def reverted(mode: Mode, before: Broker | None) -> bool:
 
 
 def registered(
-    record: RegisterBroker, at: Moment, pending: int, before: Broker | None = None
+    record: RegisterBroker,
+    at: Moment,
+    pending: int,
+    before: Broker | None = None,
+    departed: Broker | None = None,
 ) -> Broker:
-    """Begin an incarnation; `pending`: number of the broker's replicas without a directory then."""
+    """Begin an incarnation.
+
+    Args:
+        record: its registration.
+        at: the registration's moment.
+        pending: number of the broker's replicas without a directory then.
+        before: the registration that it replaces.
+        departed: the last one, if it was removed: that reassigns no replica.
+    """
+    earlier = before or departed
     mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
     broker = Broker(
         id=record.broker_id,
@@ -85,8 +98,8 @@ def registered(
         registered=at,
         held=mode is Mode.KRAFT and pending > 0,
         complete=at if mode is Mode.KRAFT and pending == 0 else None,
-        gone=without(before, record.log_dirs, at, pending),
-        unregistered=unregistered(before, record.log_dirs, at),
+        gone=without(earlier, record.log_dirs, at, pending),
+        unregistered=unregistered(earlier, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
         supports=record.supports,
@@ -168,6 +181,7 @@ class BrokerSteps:
     Attributes:
         brokers: by id, as of the last step.
         left: brokers whose registration was removed, and that have not registered since.
+        departed: their registrations, as far as they were observed.
         shards: broker -> shards in which it has pending replicas.
         barriers: the offsets to `pass_`, in order.
     """
@@ -178,6 +192,7 @@ class BrokerSteps:
         self._add_event = events.add
         self.brokers: dict[int, Broker] = dict(image.brokers)
         self.left = set(image.left)
+        self.departed: dict[int, Broker] = dict(image.departed)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
         self._before = image
@@ -239,9 +254,12 @@ class BrokerSteps:
         for record in registrations:
             broker = self._from_snapshot(at, record, known.get(record.broker_id))
             self.brokers[broker.id] = broker
-        self.left |= known.keys()
-        self.left -= self.brokers.keys()
-        return sorted(known.keys() - self.brokers.keys())
+        gone = known.keys() - self.brokers.keys()
+        self.left = (self.left | gone) - self.brokers.keys()
+        self.departed |= {each: known[each] for each in gone}
+        for each in self.brokers:
+            self.departed.pop(each, None)
+        return sorted(gone)
 
     def _registered(self, at: Moment, record: RegisterBroker) -> None:
         pending = self._pending.get(record.broker_id, 0)
@@ -249,7 +267,8 @@ class BrokerSteps:
         if before is not None and before.incarnation == record.incarnation_id:
             self._amended(at, before, record)
             return
-        broker = registered(record, at, pending, before)
+        departed = self.departed.pop(record.broker_id, None)
+        broker = registered(record, at, pending, before, departed)
         self.brokers[broker.id] = broker
         self.left.discard(broker.id)
         self._add_event(
@@ -262,8 +281,9 @@ class BrokerSteps:
             pending=pending,
             log_dirs=[to_text(each) for each in broker.log_dirs],
         )
-        if before is not None:
-            self._directories_changed(at, broker.id, before.log_dirs, broker.log_dirs)
+        earlier = before or departed
+        if earlier is not None:
+            self._directories_changed(at, broker.id, earlier.log_dirs, broker.log_dirs)
         if broker.held:
             self._add_event(at, EventKind.BROKER_HELD, broker.id, pending=pending)
         elif broker.complete is not None:
@@ -321,7 +341,7 @@ class BrokerSteps:
     def _unregistered(self, at: Moment, record: UnregisterBroker) -> None:
         if self._current(at, record.broker_id, record.broker_epoch) is None:
             return
-        del self.brokers[record.broker_id]
+        self.departed[record.broker_id] = self.brokers.pop(record.broker_id)
         self.left.add(record.broker_id)
         self._add_event(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
 
@@ -378,6 +398,10 @@ class BrokerSteps:
             if not pending:
                 broker = settled(broker, at)
         else:
+            earlier = known or self.departed.get(record.broker_id)
+            # KRaft's broker epoch is the offset of the RegisterBrokerRecord
+            # (ClusterControlManager.registerBroker); its time is not in a snapshot.
+            since = Moment(offset=record.broker_epoch, timestamp_ms=0)
             broker = Broker(
                 id=record.broker_id,
                 epoch=record.broker_epoch,
@@ -386,21 +410,22 @@ class BrokerSteps:
                 fenced=record.fenced,
                 in_controlled_shutdown=record.in_controlled_shutdown,
                 log_dirs=record.log_dirs,
-                # KRaft's broker epoch is the offset of the RegisterBrokerRecord
-                # (ClusterControlManager.registerBroker); its time is not in a snapshot.
-                registered=Moment(offset=record.broker_epoch, timestamp_ms=0),
+                registered=since,
                 held=mode is Mode.KRAFT and pending > 0,
                 # How many replicas were pending at the registration is not in a snapshot: if none
                 # is now, those that were before it may have been recreated meanwhile.
                 gone=without(
-                    known,
+                    earlier,
                     record.log_dirs,
                     at,
                     pending or self._before.pending(record.broker_id),
                 ),
                 unfenced_before=not record.fenced,
                 reverted=reverted(mode, known),
-                unregistered=unregistered(known, record.log_dirs, at),
+                unregistered=unregistered(earlier, record.log_dirs, since),
+                host=record.host,
+                rack=record.rack,
+                supports=record.supports,
             )
         return record_early(broker, None, pending)
 

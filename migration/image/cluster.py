@@ -160,6 +160,7 @@ class ClusterImage:
         held_back: cluster-wide records of an open transaction, in order.
         left: brokers whose registration was removed, and that have not registered since, neither
             with the controllers nor in ZooKeeper.
+        departed: the last registration of each broker whose registration was removed.
         directories: broker -> directory -> number of replicas in it, never zero.
         pending_shards: broker -> shards in which it has pending replicas.
         replication: counts of under-replicated, leaderless and reassigning partitions.
@@ -186,6 +187,7 @@ class ClusterImage:
     partitions: int = 0
     brokers: Mapping[int, Broker] = field(default_factory=dict)
     left: frozenset[int] = frozenset()
+    departed: Mapping[int, Broker] = field(default_factory=dict)
     directories: Mapping[int, Mapping[DirectoryId, int]] = field(default_factory=dict)
     pending_shards: Mapping[int, frozenset[int]] = field(default_factory=dict)
     replication: Replication = field(default_factory=Replication)

@@ -137,7 +137,8 @@ class StoreSink:
     def _result(self, cluster: str, collected: _Collected) -> BatchResult:
         known = self._images.get(cluster)
         image = known[0] if known else self._store.image(cluster)
-        before = known[1] if known else summarize(cluster, image)
+        # What an earlier release stored may differ from what this one makes of the same image.
+        before = known[1] if known else self._store.summary(cluster)
         self._check_follows(cluster, collected)
         batch = collected.batch()
         try:
@@ -148,7 +149,7 @@ class StoreSink:
         after_image, seen = observe(after_image, facts)
         after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
         after = summarize(cluster, after_image)
-        was = {each.id: each for each in before.brokers}
+        was = {each.id: each for each in before.brokers} if before else {}
         return BatchResult(
             cluster=cluster,
             image=after_image,

@@ -253,9 +253,9 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             "Take the brokers out of migration mode, stop the controllers, move the log.dirs of"
             " each controller away (a directory that is formatted already keeps its version),"
             " format them with the brokers' release (kafka-storage.sh format --release-version"
-            " 3.9; 3.8 for Kafka 3.8), and start over. Nothing has been copied yet, and in this phase"
-            " kafka-features.sh cannot raise it. A broker with the old quorum's log fails on the"
-            " new one."
+            " 3.9; 3.8 for Kafka 3.8), and start over. Nothing has been copied yet, and in this"
+            " phase kafka-features.sh cannot raise it. A broker with the old quorum's log fails on"
+            " the new one."
             if nothing_copied
             else "Raise the metadata.version before you restart more brokers with several"
             " directories: kafka-features.sh --bootstrap-server HOST:PORT upgrade --metadata 3.9"

@@ -15,7 +15,7 @@ from migration.image.known_ids import member_brokers
 from migration.image.observe import compare, observe
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Phase
-from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.directory_ids import UNASSIGNED, DirectoryId, to_text
 from migration.metadata.events import Source
 from migration.metadata.records import Record, RegisterBroker, Stamped, UnregisterBroker
 from migration.metadata.transactions import Admission
@@ -89,6 +89,25 @@ def test_one_that_still_answers_or_is_only_down_is() -> None:
 
 def test_one_that_registers_again_is() -> None:
     assert is_reported(after(gone(), registration(1, 12)))
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_that_it_was_unregistered_does_not_hide_the_directory_that_it_lost(snapshot: bool) -> None:
+    """To unregister a broker reassigns none of its replicas."""
+    one, two = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
+    image = after(HYBRID, registration(1)._replace(log_dirs=(one, two)))
+    image = replace(image, directories={1: {UNASSIGNED: 5}}, pending_shards={1: frozenset({0})})
+    back = registration(1, 12)._replace(log_dirs=(one,))
+    if snapshot:
+        without_it = after(image, snapshot=True)
+        image = after(without_it, back, snapshot=True)
+    else:
+        image = after(image, UNREGISTERED, back)
+    (summary,) = summarize("c", image).brokers
+    assert summary.held
+    assert summary.gone is not None
+    assert (summary.gone.directories, summary.gone.pending) == ((to_text(two),), 5)
+    assert not image.departed
 
 
 def test_the_record_of_another_registration_does_not_count() -> None:

@@ -88,6 +88,38 @@ def test_an_unfencing_that_was_missed_is_not_reported_as_the_next_one(
     assert (summary.fenced, summary.unfenced_offset) == (False, offset)
 
 
+def test_a_registration_in_a_snapshot_says_what_one_in_the_log_says() -> None:
+    """A leader that has a snapshot sends it to whoever begins to read: the usual start."""
+    record = RegisterBroker(
+        1, False, bytes([7]) * 16, 50, "r1", False, False, (A,), host="b1", supports=21
+    )
+    image = ClusterImage(provenance=Provenance(offset=20, epoch=1, timestamp_ms=2_000))
+    for snapshot in (False, True):
+        batch = Batch(
+            log=1, start=21, end=END, reports={}, snapshot=snapshot,
+            records=[(Stamped(END.offset, END.timestamp_ms, record), Admission.NOW)],
+        )  # fmt: skip
+        (summary,) = summarize("prod", advance(image, batch)[0]).brokers
+        assert (summary.host, summary.rack, summary.supports) == ("b1", "r1", 21)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_directory_that_was_drained_before_it_was_removed_did_not_fail(snapshot: bool) -> None:
+    before = replace(KNOWN, held=False)
+    image = ClusterImage(
+        provenance=Provenance(offset=20, epoch=1, timestamp_ms=2_000),
+        brokers={1: before},
+        directories={1: {A: 5}},
+    )
+    record = RegisterBroker(1, False, bytes([7]) * 16, 50, None, False, False, (A,))
+    batch = Batch(
+        log=1, start=21, end=END, reports={}, snapshot=snapshot,
+        records=[(Stamped(END.offset if snapshot else 50, 9_000, record), Admission.NOW)],
+    )  # fmt: skip
+    (summary,) = summarize("prod", advance(image, batch)[0]).brokers
+    assert summary.unregistered == {}
+
+
 def test_no_snapshot_says_which_controller_is_active() -> None:
     """The one before it may have been replaced by an election that was missed."""
     before = ClusterImage(provenance=replace(END, offset=20), active_controller=3000)

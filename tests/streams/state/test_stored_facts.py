@@ -1,8 +1,10 @@
 """From a journal to the store, as the job's driver does it: no stored fact ends it, ever."""
 
 import shutil
+import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -30,8 +32,10 @@ from streams.spark.sink import StoreSink
 from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
 from streams.state.store import Store, StoreError
+from streams.wire.values import write_value
 from streams.zookeeper.known import Known
 from tests.streams.log_dirs.test_memory import FAILED, WELL, Killed, keep
+from tests.streams.spark.test_directories_gone import WITHOUT_LOG_DIRS
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE
 from tests.support.examples import examples
@@ -52,8 +56,8 @@ def _row(packed: Sequence[bytes], until: int, shard: int = ZOOKEEPER) -> SimpleN
     return SimpleNamespace(cluster="c", shard=shard, ordinal=first, payload=payload)
 
 
-def _log_row(start: int, end: int) -> SimpleNamespace:
-    chunk = ClusterChunk(False, 1, start, end, 5, 1_000, [])
+def _log_row(start: int, end: int, *records: tuple[int, int, bytes, str]) -> SimpleNamespace:
+    chunk = ClusterChunk(False, 1, start, end, 5, 1_000, list(records))
     return SimpleNamespace(cluster="c", shard=CLUSTER, ordinal=0, payload=chunk.pack())
 
 
@@ -170,6 +174,23 @@ def test_a_store_that_is_older_than_the_checkpoint_is_refused(
     with pytest.raises(StoreError, match=f"{gap}: stop `kraftgate run`"):
         _store(backup, 2, rows[2])
     _store(file, 2, rows[2])
+
+
+def test_what_an_earlier_release_stored_of_a_broker_is_stored_again(tmp_path: Path) -> None:
+    """Its summary may lack what this release knows, and a broker that has left may have a row."""
+    known = write_value(replace(WITHOUT_LOG_DIRS, rack="r1"))
+    with Store.open(tmp_path / "s.db") as store:
+        StoreSink(store, lambda: 5)(_batch(_log_row(0, 9, (7, 1_000, known, "NOW"))), 0)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db:
+        db.execute("UPDATE brokers SET summary = json_remove(summary, '$.rack')")
+        db.execute("INSERT INTO brokers SELECT cluster, 2, summary FROM brokers")
+        db.execute("UPDATE brokers SET summary = json_set(summary, '$.id', 2) WHERE id = 2")
+        db.commit()
+    with Store.open(tmp_path / "s.db") as store:
+        StoreSink(store, lambda: 5)(_batch(_log_row(10, 19)), 1)
+        stored = store.summary("c")
+        assert stored is not None
+        assert [(each.id, each.rack) for each in stored.brokers] == [(1, "r1")]
 
 
 def test_a_source_goes_on_where_it_ended_however_many_batches_had_none_of_its_facts(
