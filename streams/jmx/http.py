@@ -74,7 +74,8 @@ class Http:
                 url,
                 fields=fields,
                 headers=headers,
-                timeout=Timeout(connect=self._deadline_s, read=self._deadline_s),
+                # For each address of the host: one of them may not answer.
+                timeout=Timeout(connect=self._deadline_s / 2, read=self._deadline_s),
                 preload_content=False,
                 decode_content=False,
                 redirect=False,

@@ -20,7 +20,7 @@ from streams.jmx.config import JmxConfig
 from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
-from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
+from streams.jmx.prometheus import LOOK_BACK_S, REQUESTS, read_prometheus
 from streams.process.background import BackgroundThread, until_next
 
 _STOP_S: Final = 10.0
@@ -99,8 +99,10 @@ class JmxPoller(BackgroundThread):
         for node, job in self._jobs.items():
             if node not in self._open:
                 self._open[node] = pool.submit(self._answer, job)
-        batches = -(-len(self._jobs) // self._config.parallel)
-        wait(self._open.values(), self._config.deadline_s * batches + _GRACE_S)
+        in_a_row = -(-len(self._jobs) // self._config.parallel)
+        if self._config.prometheus is not None:
+            in_a_row = REQUESTS
+        wait(self._open.values(), self._config.deadline_s * in_a_row + _GRACE_S)
         found = _Round()
         for node, future in list(self._open.items()):
             if not future.done():
@@ -163,12 +165,14 @@ class JmxPoller(BackgroundThread):
     def _set_status(self, found: _Round, now_ms: int, not_stored: str | None) -> None:
         refused = [str(e) for e in found.failures.values() if isinstance(e, AccessRefused)]
         waits = [str(e) for e in found.failures.values() if not isinstance(e, AccessRefused)]
-        readings = [(answer.at_ms, each) for answer in found.answers for each in answer.readings]
+        readings = [each for answer in found.answers for each in answer.readings]
         before = self._status
         self._status = SourceStatus(
             observed_ms=now_ms,
-            last_reply_ms=max(at for at, _ in readings) if readings else before.last_reply_ms,
-            endpoint=readings[0][1].endpoint if readings else before.endpoint,
+            # A node that hangs delays the end of the round, not the others: each fact has the time
+            # of its own reading.
+            last_reply_ms=now_ms if readings else before.last_reply_ms,
+            endpoint=readings[0].endpoint if readings else before.endpoint,
             waiting=joined(waits) or None,
             error=not_stored or joined(refused) or None,
         )

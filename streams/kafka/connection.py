@@ -10,7 +10,7 @@ import logging
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
@@ -204,9 +204,9 @@ class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python ha
 
 
 def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
-    timeout = max(0.001, deadline - time.monotonic())
     try:
-        sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+        found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        sock = _first_to_answer([address for *_, address in found], deadline)
     except (ValueError, OverflowError) as error:
         # A host name that no resolver accepts, or a port above 65535: a reply can have both.
         raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
@@ -214,6 +214,18 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setblocking(False)
     return sock
+
+
+def _first_to_answer(addresses: Sequence[tuple[Any, ...]], deadline: float) -> socket.socket:
+    """Connect to the first of a host's addresses that answers; each has its share of the time."""
+    for left in range(len(addresses), 0, -1):
+        share = max(0.001, deadline - time.monotonic()) / left
+        try:
+            return socket.create_connection(addresses[-left][:2], timeout=share)
+        except OSError:
+            if left == 1:
+                raise
+    raise OSError("it has no address")
 
 
 class _BoundedReads:

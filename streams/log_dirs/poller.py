@@ -241,7 +241,9 @@ class LogDirsPoller(BackgroundThread):
             if reply.view is not None:
                 self._take_view(reply.view, broker)
             news = self._keep(reply)
-            self._poll_status.replied(reply, self._clock())
+            latest = self._views.latest
+            is_listed = latest is None or broker in latest.brokers
+            self._poll_status.replied(reply, self._clock(), is_listed=is_listed)
             delivered = self._deliver()
             if delivered and news is not None:
                 self._last[broker] = news

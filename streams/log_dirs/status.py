@@ -62,9 +62,14 @@ class PollStatus:
         with self._lock:
             self._errors[None] = why
 
-    def replied(self, reply: PollResult, now_ms: int) -> None:
-        """Record that a broker's poll was stored."""
+    def replied(self, reply: PollResult, now_ms: int, *, is_listed: bool = True) -> None:
+        """Record that a broker's poll was stored.
+
+        `is_listed`: METADATA lists the broker. The address of one that was removed may belong to
+        another cluster by now.
+        """
         broker, failure = reply.task.broker, reply.failure
+        is_error = is_listed and isinstance(failure, _NEEDS_OPERATOR)
         with self._lock:
             for each in (self._waits, self._errors):
                 each.pop(broker, None)
@@ -73,16 +78,16 @@ class PollStatus:
                 self._last_reply_ms = now_ms
                 _, host, port = reply.task.address
                 self._endpoint = f"{host}:{port}"
-            if isinstance(failure, _NEEDS_OPERATOR):
+            if is_error:
                 self._errors[broker] = f"broker {broker}: {failure}"
-            waits = _waits(reply)
+            waits = _waits(reply, is_error=is_error)
             if waits:
                 self._waits[broker] = waits
 
 
-def _waits(reply: PollResult) -> list[str]:
+def _waits(reply: PollResult, *, is_error: bool) -> list[str]:
     broker, found = reply.task.broker, []
-    if reply.failure is not None and not isinstance(reply.failure, _NEEDS_OPERATOR):
+    if reply.failure is not None and not is_error:
         found.append(f"broker {broker}: {reply.failure}")
     if reply.unlisted:
         names = ", ".join(reply.unlisted[:_SHOWN_MAX])

@@ -14,6 +14,9 @@ from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
 from streams.net.tls import client_context
 
+_SERVER_S_MAX: Final = 2.0
+"""To connect to one server: kazoo's own limit, the session's timeout, is longer than some waits for
+the whole ensemble."""
 NO_SESSION: Final = "it accepts connections, but gives no session"
 
 
@@ -67,7 +70,8 @@ def dial(
         OSError: the server is unreachable or not trusted, or a file is missing.
     """
     context = _context(security) if security.tls else None
-    made = socket.create_connection(address, timeout_s)
+    made = socket.create_connection(address, min(timeout_s, _SERVER_S_MAX))
+    made.settimeout(timeout_s)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if context is None:
         return made

@@ -29,11 +29,11 @@ from streams.zookeeper.calls import Pending, ZooKeeperCalls
 from streams.zookeeper.dialing import dial, reason
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import NoAuth, NoNode, ZooKeeperError
+from streams.zookeeper.session import IN_FLIGHT_MAX
 
 _CONNECT_S_MAX: Final = 5.0
 _ALL_S_MAX: Final = 30.0
 """For everything together: a cluster of 50,000 topics is read in a few seconds."""
-_IN_FLIGHT_MAX: Final = 500
 _ANSWER_S_MAX: Final = 3.0
 _ANSWER_BYTES_MAX: Final = 65_536
 _AT_ONCE_MAX: Final = 9
@@ -165,8 +165,8 @@ class _ZnodeReader:
     ) -> Iterator[tuple[str, T | NoNode | NoAuth]]:
         """Request many znodes, a bounded number at a time."""
         wanted = list(paths)
-        for start in range(0, len(wanted), _IN_FLIGHT_MAX):
-            asked = [(path, begin(path)) for path in wanted[start : start + _IN_FLIGHT_MAX]]
+        for start in range(0, len(wanted), IN_FLIGHT_MAX):
+            asked = [(path, begin(path)) for path in wanted[start : start + IN_FLIGHT_MAX]]
             for path, pending in asked:
                 try:
                     yield path, pending.result(max(0.001, self.deadline_s - time.monotonic()))

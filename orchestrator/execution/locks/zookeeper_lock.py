@@ -203,6 +203,10 @@ class ZooKeeperLock:
         asked_s = boot_clock_s()
         try:
             with _lock_errors():
+                fence = self._zookeeper.get(FENCE)
+                if fence is None or fence.zxid != self._grant.token:
+                    # Another one's fence may have the same version, if somebody deleted this one.
+                    return NotHeld(why=self._why_lost(self._grant))
                 transaction = self._zookeeper.transaction()
                 transaction.check(FENCE, self._grant.version)
                 transaction.check(LOCK, 0)
@@ -225,7 +229,7 @@ class ZooKeeperLock:
         """Take a free lock; None: something changed in the meantime."""
         fence = self._fence()
         taking = self._zookeeper.transaction()
-        if self._grant is not None and fence.version == self._grant.version:
+        if self._grant is not None and fence.zxid == self._grant.token:
             taking.check(FENCE, fence.version)
             taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
             if self._zookeeper.commit(taking) is None:
@@ -283,7 +287,7 @@ class ZooKeeperLock:
         fence = self._zookeeper.get(FENCE)
         if fence is None:
             return f"another client deleted {FENCE} of ZooKeeper"
-        if fence.version != grant.version:
+        if fence.zxid != grant.token:
             owner = Owner.from_json(fence.text)
             return f"{'another client' if owner is None else owner.words()} took over"
         return f"{LOCK} of ZooKeeper is gone: its session has expired, or another client deleted it"

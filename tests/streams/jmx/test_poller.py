@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from itertools import count
 
 import pytest
 
@@ -11,6 +12,7 @@ from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
 from migration.observed.source_status import is_current
 from streams.jmx.config import JmxConfig, PrometheusServer
+from streams.jmx.exposition import Reading
 from streams.jmx.http import Http
 from streams.jmx.poller import JmxPoller
 from tests.streams.jmx.server import serving, text
@@ -90,6 +92,19 @@ def test_a_node_that_is_down_or_hangs_does_not_hold_the_others_up() -> None:
             facts.wait(JmxSeen, lambda fact: fact.node == 2)
 
 
+def test_the_round_of_a_node_that_hangs_does_not_make_the_others_old() -> None:
+    """Its clock has another time at each look: what was read is older than the end of the round."""
+    facts, ticks = Facts(), count(1)
+    with node() as (hanging, slow), node() as (_, url):
+        hanging.state = None
+        config = JmxConfig(exporters={2: slow, 3: url}, interval_s=0.02, deadline_s=0.2)
+        with JmxPoller(config, facts.append, lambda: next(ticks)) as running:
+            seen = facts.wait(JmxSeen, lambda fact: fact.node == 3)
+            until(lambda: running.status().last_reply_ms is not None)
+            assert (running.status().last_reply_ms or 0) >= seen.seen_ms > seen.read_ms
+            hanging.ended.set()
+
+
 def test_credentials_that_are_refused_are_an_error() -> None:
     facts = Facts()
     with serving(text("", 401)) as url, poller(facts, {1: url}) as running:
@@ -137,6 +152,23 @@ def test_prometheus_that_is_away_leaves_its_named_nodes_unknown() -> None:
             for each in (1, 3000):
                 facts.wait(JmxUnreachable, lambda fact, id_=each: fact.node == id_)  # type: ignore[misc]
     assert facts.of(JmxNodes)[0].nodes == (1, 3000)
+
+
+def test_prometheus_has_the_time_of_each_of_its_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the three took half of the time that one may take."""
+
+    def slow(server: PrometheusServer, http: Http) -> list[Reading]:
+        del server, http
+        threading.Event().wait(0.5)
+        return [Reading(1, "b1:7071", 0, ())]
+
+    monkeypatch.setattr("streams.jmx.poller.read_prometheus", slow)
+    monkeypatch.setattr("streams.jmx.poller._GRACE_S", 0.0)
+    facts = Facts()
+    config = JmxConfig(prometheus=PrometheusServer(url="http://p"), interval_s=0.02, deadline_s=0.3)
+    with JmxPoller(config, facts.append, now_ms):
+        facts.wait(JmxSeen, lambda fact: fact.node == 1)
+    assert facts.of(JmxUnreachable) == []
 
 
 @pytest.mark.parametrize("wrong", [{"interval_s": 0}, {"parallel": 0}])

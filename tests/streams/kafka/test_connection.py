@@ -25,6 +25,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
 from tests.streams.zookeeper.certificates import Authority
+from tests.support.dropping import dropping
 
 Answer = Callable[[int, int, bytes], bytes | None]
 """(API key, correlation id, the rest) -> the reply without its length, or None to hang up."""
@@ -120,6 +121,24 @@ def test_nobody_listens() -> None:
         endpoint = Endpoint("127.0.0.1", server.getsockname()[1])
     with pytest.raises(ConnectionFailed, match=f"^{endpoint} refused$"):
         Connection(endpoint, Security())
+
+
+def test_a_name_with_an_address_that_drops_packets_is_reached_by_the_other_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ask = socket.getaddrinfo
+
+    def both(host: str, port: int, *rest: int, **more: int) -> object:
+        if host != "kafka.example":
+            return ask(host, port, *rest, **more)
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port))
+            for ip in ("127.0.0.2", "127.0.0.1")
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    with listening(controller(lambda *_: None)) as server, dropping("127.0.0.2", server.port):
+        Connection(Endpoint("kafka.example", server.port), Security()).close()
 
 
 def test_the_name_is_unknown() -> None:

@@ -32,7 +32,7 @@ from streams.log_dirs.poll import LogDirsConfig, PollResult, PollTask
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
-from streams.net.errors import LiveError
+from streams.net.errors import AuthenticationFailed, LiveError
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.streams.log_dirs.world import A, B, log_dir
 from tests.support.polling import PATIENCE_S, until
@@ -57,13 +57,14 @@ class MadeUp:
         self.undiscovered: LiveError | None = None
         self.hanging: dict[int, threading.Event] = {}
         self.topic_id = "00" * 15 + "25"
+        self.listed = BROKERS
 
     def view(self) -> ClusterView:
         partitions = {
             ("t", each): PartitionView("t", each, self.topic_id, 1, 1, (1, 2), (1, 2))
             for each in (0, 1)
         }
-        return ClusterView(self.cluster_id, BROKERS, partitions, {})
+        return ClusterView(self.cluster_id, self.listed, partitions, {})
 
     def discover(self) -> ClusterView:
         if self.undiscovered is not None:
@@ -227,6 +228,16 @@ def test_missing_authorization_is_an_error_for_a_person(world: World) -> None:
     world.brokers.answers[2] = WELL
     world.poll(2)
     assert world.poller.status().error is None
+
+
+def test_a_removed_broker_whose_address_is_somebody_elses_now_is_no_error(world: World) -> None:
+    world.brokers.listed = {1: BROKERS[1]}
+    world.brokers.answers[2] = AuthenticationFailed("authentication failed for user kraftgate")
+    world.poll()
+    world.poll(2)
+    status = world.poller.status()
+    assert status.error is None
+    assert "authentication failed" in str(status.waiting)
 
 
 def test_an_expected_broker_that_was_never_listed(world: World) -> None:

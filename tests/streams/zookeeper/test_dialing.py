@@ -9,10 +9,13 @@ import pytest
 
 from migration.observed.probed import Unknown
 from streams.net.security import Security
+from streams.zookeeper import dialing
 from streams.zookeeper.dialing import Handler, dial
 from streams.zookeeper.ensemble import Ensemble, parse_ensemble
-from streams.zookeeper.probe import ask_ensemble
+from streams.zookeeper.probe import _ZnodeReader, ask_ensemble
+from streams.zookeeper.session import IN_FLIGHT_MAX
 from tests.streams.zookeeper.certificates import Authority
+from tests.support.dropping import dropping
 
 _WAIT_S = 20.0
 
@@ -45,6 +48,40 @@ def test_what_tls_has_read_already_is_ready(tmp_path: Path) -> None:
             assert handler.select([client], [], [], 0)[0] == []
         done.set()
         thread.join()
+
+
+def test_a_server_that_drops_packets_leaves_time_for_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dialing, "_SERVER_S_MAX", 0.05)
+    with dropping() as port, pytest.raises(TimeoutError):
+        dial(Security(), ("127.0.0.1", port), "zk1", 3600.0)
+
+
+class _Calls:
+    """Counts the open requests."""
+
+    def __init__(self) -> None:
+        self.open = self.most = 0
+
+    def begin(self, path: str) -> "_Calls":
+        del path
+        self.open += 1
+        self.most = max(self.most, self.open)
+        return self
+
+    def result(self, timeout_s: float) -> str:
+        del timeout_s
+        self.open -= 1
+        return "found"
+
+
+def test_a_reading_has_no_more_open_requests_than_kazoo_can_lose() -> None:
+    calls = _Calls()
+    reader = _ZnodeReader(calls, 0.0)  # type: ignore[arg-type]
+    paths = [f"/brokers/topics/{each}" for each in range(1000)]
+    assert len(list(reader._results(paths, calls.begin))) == 1000  # type: ignore[arg-type]
+    assert calls.most == IN_FLIGHT_MAX
 
 
 def test_what_is_told_to_the_source_comes_back(tmp_path: Path) -> None:

@@ -276,6 +276,24 @@ def test_who_removes_its_znodes_takes_the_lock_away(kafka: Writer, connect: str,
         assert "deleted" in found.why
 
 
+def test_a_fence_that_was_made_again_is_not_the_same_although_its_version_is(
+    kafka: Writer, connect: str
+) -> None:
+    """The message of NoAuth suggests to delete the home while nothing uses it."""
+    with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
+        token = anna.acquire()
+        expire(anna, connect)
+        kafka.client.delete(HOME, recursive=True)
+        between = bert.acquire(wait_s=_WAIT_S)
+        assert [each.version for each in (anna._grant, bert._grant) if each] == [1, 1]
+        until(lambda: anna._zookeeper.connected)
+        found = anna.check()
+        assert isinstance(found, NotHeld)
+        assert "bert on host-of-bert" in found.why
+        bert.release()
+        assert token < between < anna.acquire()
+
+
 def test_a_lock_of_somebody_elses_making_is_theirs(kafka: Writer, connect: str) -> None:
     kafka.create(LOCK, b"somebody's own")
     with orchestrating(connect) as lock, pytest.raises(LockHeld, match="somebody's own"):
