@@ -37,7 +37,8 @@ is disconnected. More than 64 streams, or 48 without the token: 503 `too_many`.
 Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`, own origin):
     /api/clusters/NAME/approve, /done, /repeat, /execute, /skip    body `ActionRequest` with
                                                                    `checkpoint`
-    /api/clusters/NAME/pause, /resume, /rollback, /abort, /begin   body `ActionRequest`
+    /api/clusters/NAME/rollback    the same; without `checkpoint` from the current one
+    /api/clusters/NAME/pause, /resume, /abort, /begin    body `ActionRequest`
         answer `ActionResult`; its effect arrives on the stream.
     /api/session    body {}: 204 if the token is right, with a cookie that lets this browser read
 

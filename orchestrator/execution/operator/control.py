@@ -73,15 +73,15 @@ def skip(request: OperatorRequest, checkpoint: str) -> None:
         at.record(body, f"{state.id} skipped: neither its step nor its gate was waited for")
 
 
-def rollback(request: OperatorRequest) -> None:
-    """Start the rollback that the current checkpoint names.
+def rollback(request: OperatorRequest, checkpoint: str | None = None) -> None:
+    """Start the rollback that the current checkpoint names; `checkpoint`: which one that must be.
 
     Raises:
-        ExecutionError: there is none.
+        ExecutionError: there is none, or another checkpoint is current.
         NoDataError: it is unknown whether there still is one.
     """
     with open_request(request) as at:
-        execution, state = at.current(None)
+        execution, state = at.current(checkpoint)
         if execution.path is not None:
             raise ExecutionError(f"a rollback is already being executed: {execution.path}")
         at.require_no_hook(state)

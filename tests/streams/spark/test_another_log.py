@@ -124,6 +124,7 @@ def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
         "active_controller",
         "metadata_version",
         "left",
+        "departed",
         "topics",
         "partitions",
         "brokers",

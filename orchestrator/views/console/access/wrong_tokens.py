@@ -53,6 +53,8 @@ class WrongTokens:
         return tries.wrong
 
     def _tries_of(self, host: str) -> _Tries:
+        if ipaddress.ip_address(host).is_loopback:
+            host = "loopback"  # a local user has all of its addresses
         tries = self._tries.get(host)
         now_s = self._clock_s()
         if tries is None or now_s - tries.began_s >= WINDOW_S:

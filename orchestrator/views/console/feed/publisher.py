@@ -11,6 +11,7 @@ from orchestrator.api.console.state import TimelineEvent
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError
+from orchestrator.process.crash import in_a_line
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.reader import open_store
 from orchestrator.runbook.loaded import Loaded
@@ -133,6 +134,9 @@ class Publisher:
                     self._publish(tail)
             except (KraftgateError, StoreError, OSError) as error:
                 _LOG.warning("the console cannot read what it shows: %s", error)
+                self._stop.wait(_AGAIN_S)
+            except Exception as error:  # noqa: BLE001 else the page would be old for ever
+                _LOG.exception("the console cannot show the state: %s", in_a_line(error))
                 self._stop.wait(_AGAIN_S)
 
     def _publish(self, tail: Tail) -> None:

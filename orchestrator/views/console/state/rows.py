@@ -178,7 +178,10 @@ def checkpoint_states(walk: ExecutionStatus, loaded: Loaded) -> Iterator[Checkpo
     if walk.path is not None:  # the entered checkpoints of the forward path, then the rollback's
         entered = {each.id.partition("[")[0] for each in walk.places}
         path = [each for each in path if each.id in entered]
-        path += checkpoints(loaded.runbook, walk.path)
+        if any(each.id == walk.path for each in loaded.runbook.rollbacks):
+            path += checkpoints(loaded.runbook, walk.path)
+        else:
+            return  # the execution is by another runbook
     for each in path:
         yield _checkpoint_state(each, walk.places)
 

@@ -25,6 +25,7 @@ let known = {
   model: null,
   link: { state: "connecting", why: null, retry_ms: null, received_ms: null },
   locked: false,
+  why_locked: null,
 };
 let draw = () => {};
 
@@ -38,7 +39,7 @@ const feed = new Feed({
   change: (change) => known.model && put({ model: changed(known.model, change) }),
   beat: (beat) => known.model && put({ model: { ...known.model, looked_ms: beat.looked_ms ?? 0 } }),
   link: (one) => put({ link: one }),
-  locked: () => put({ locked: true }),
+  locked: (why) => put({ locked: true, why_locked: why }),
 });
 
 function App() {
@@ -64,7 +65,7 @@ function App() {
   useKeys(cluster, !!action);
   useTitle(cluster, currency);
   useReasons(place);
-  if (known.locked) return html`<${Locked} onOpen=${() => feed.connect()} />`;
+  if (known.locked) return html`<${Locked} why=${known.why_locked} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
   const broker = query.get("broker");

@@ -24,7 +24,6 @@ _LOG = logging.getLogger(__name__)
 _OF_EXECUTION: Final[Mapping[Action, Callable[[OperatorRequest], None]]] = {
     "pause": control.pause,
     "resume": control.resume,
-    "rollback": control.rollback,
     "abort": control.abort,
     "begin": control.begin,
 }
@@ -63,7 +62,9 @@ def act(
     )
     if action in _CONFIRMED and asked.confirm != cluster:
         raise Refused(400, "bad_request", f"confirm {action} with the cluster's name, in `confirm`")
-    if action in _OF_EXECUTION:
+    if action == "rollback":
+        control.rollback(said, asked.checkpoint)
+    elif action in _OF_EXECUTION:
         if asked.checkpoint is not None:
             what = f"{action} concerns the whole execution: remove `checkpoint`"
             raise Refused(400, "bad_request", what)

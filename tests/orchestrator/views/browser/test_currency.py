@@ -58,6 +58,24 @@ def test_a_hidden_tab_says_in_its_title_that_it_is_old(desk: Desk) -> None:
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", "static/icon-old.svg")
 
 
+def test_a_slow_connection_has_the_time_for_its_first_message(desk: Desk) -> None:
+    """The page's clock goes on for seconds while the connection is there and brings nothing."""
+    desk.expected = ["Failed to load resource"]
+    with Line(desk.served.console.at.port) as line:
+        page = desk.open(url=line.url)
+        page.clock.install()
+        page.reload()
+        _is_present(page)
+        line.freeze()
+        page.clock.fast_forward(14_000)
+        page.clock.run_for(2_000)
+        _is_old(page, "This page receives nothing")
+        page.clock.run_for(8_000)
+        desk.refresh()
+        line.thaw()
+        _is_present(page)
+
+
 def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk) -> None:
     """The page's own clock is moved on: nobody says anything for a quarter of a minute."""
     desk.expected = ["Failed to load resource"]

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.orchestrator.views.browser.conftest import Start
 from tests.orchestrator.views.browser.desk import Desk
+from tests.support.polling import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
@@ -47,7 +48,7 @@ def test_pause_and_resume_with_the_token(desk: Desk) -> None:
     desk.refresh()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     assert not [each for each in sent if desk.served.token in each.url]
-    assert not page.context.cookies()
+    assert desk.served.token not in str(page.context.cookies())
 
 
 def test_the_token_stays_in_this_tab_and_out_of_the_address(desk: Desk) -> None:
@@ -139,6 +140,30 @@ def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:
     desk.refresh()
     expect(page.locator(".execution")).to_contain_text("ended: aborted")
     expect(page.get_by_role("button", name="Abort")).to_have_count(0)
+
+
+def test_a_rollback_begins_only_where_its_dialog_was_opened(desk: Desk) -> None:
+    page = desk.open()
+    dialog = _dialog(page, "Roll back")
+    expect(dialog).to_contain_text("Roll back from brokers-kraft[2]")
+    world = desk.served.world
+    world._pass("brokers-kraft[2]", world.at.now_ms)
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("Nothing was sent.")
+    expect(dialog.get_by_role("button", name="Roll back from")).to_be_disabled()
+
+
+def test_what_was_sent_is_not_said_to_be_not_sent(desk: Desk) -> None:
+    """The answer is lost, and the state shows the next checkpoint."""
+    page = desk.open()
+    page.route("**/api/clusters/prod/skip", lambda route: route.fetch())
+    dialog = _dialog(page, "Skip")
+    _sign(dialog, desk.served.token)
+    dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
+    dialog.get_by_role("button", name="Skip brokers-kraft[2] in prod").click()
+    until(lambda: any(e.kind == "skipped" for e in desk.served.world.log.entries("prod")))
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("This was sent")
 
 
 def test_a_walk_that_moved_on_is_not_approved_by_an_old_dialog(desk: Desk, start: Start) -> None:

@@ -81,7 +81,10 @@ def test_a_failed_step_shows_why_and_what_can_be_decided(desk: Desk) -> None:
     expect(top.get_by_label("The last lines")).to_contain_text("is in state failed")
     for action in ("Repeat the step", "Done", "Skip", "Roll back", "Abort"):
         expect(top.get_by_role("button", name=f"{action}…")).to_be_enabled()
-    for action, label in (("Skip", "Skip brokers-kraft"), ("Roll back", "Roll back the execution")):
+    for action, label in (
+        ("Skip", "Skip brokers-kraft"),
+        ("Roll back", "Roll back from brokers-kraft"),
+    ):
         top.get_by_role("button", name=f"{action}…").click()
         dialog = page.locator("dialog.action-dialog")
         expect(dialog.get_by_label("Why")).to_have_attribute("required", "")

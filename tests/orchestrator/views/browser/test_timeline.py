@@ -127,6 +127,17 @@ def test_new_events_come_by_themselves(desk: Desk) -> None:
     expect(page.locator(".moves .num")).not_to_have_text(f"{before:,} events")
 
 
+def test_older_events_that_were_loaded_stay_when_new_ones_come(desk: Desk) -> None:
+    page = _open(desk)
+    page.get_by_role("button", name="Older ones").click()
+    rows = page.locator(".event")
+    expect(rows).to_have_count(400)
+    for _ in range(4):
+        desk.served.advance(now_ms(), share=0.5)
+    expect(rows.filter(has_text="every replica has a directory").first).to_be_visible()
+    assert rows.count() > 400
+
+
 def test_it_is_used_on_a_phone(desk: Desk) -> None:
     page = _open(desk, size=PHONE)
     page.get_by_role("button", name="Zoom in").click()

@@ -157,7 +157,12 @@ def test_a_step_by_hand_is_done_on_the_page(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "more"), [("skip", {"checkpoint": "brokers-kraft[2]"}), ("rollback", {})]
+    ("action", "more"),
+    [
+        ("skip", {"checkpoint": "brokers-kraft[2]"}),
+        ("rollback", {"checkpoint": "brokers-kraft[2]"}),
+        ("rollback", {}),
+    ],
 )
 def test_what_leaves_the_way_forward_is_confirmed_with_the_cluster_s_name(
     start: Start, action: str, more: dict[str, str]
@@ -173,6 +178,12 @@ def test_what_leaves_the_way_forward_is_confirmed_with_the_cluster_s_name(
     assert answer.status_code == 200
     left = {"skip": entries.CheckpointSkipped, "rollback": entries.RollbackBegan}[action]
     assert isinstance(newest(served), left)
+
+
+def test_a_rollback_of_another_checkpoint_is_refused(start: Start) -> None:
+    served = start()
+    more = {"checkpoint": "copied", "confirm": "prod"}
+    assert "is brokers-kraft[2], not copied" in refuses(served, "rollback", **more)
 
 
 def test_the_trail_is_intact_after_it(start: Start) -> None:

@@ -319,8 +319,18 @@ def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) 
     assert state == json.loads(pages.hub.since(0))
 
 
+def test_an_execution_by_another_runbook_has_no_checkpoints() -> None:
+    """It ended, and its rollback path is not in the runbook of the next attempt."""
+    read = replace(HYBRID, execution=walk(path="from-nowhere"))
+    assert state_of(read)["checkpoints"] == []
+
+
+@pytest.mark.parametrize("error", [AuditError("the disk is full"), KeyError("the disk is full")])
 def test_after_a_read_error_everything_is_built_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     monkeypatch.setattr(publisher, "_AGAIN_S", 0.0)
     world = World(tmp_path / "world", NOW_MS)
@@ -330,7 +340,7 @@ def test_after_a_read_error_everything_is_built_again(
 
     def fails_once(tail: Any, name: str) -> Any:
         if failing.pop() if failing else False:
-            raise AuditError("the disk is full")
+            raise error
         return real(tail, name)
 
     monkeypatch.setattr(Tail, "new", fails_once)

@@ -52,6 +52,14 @@ def test_after_too_many_no_token_of_that_address_is_looked_at(
     assert wrong.check(RIGHT, OTHER_HOST) is None
 
 
+def test_the_addresses_of_loopback_are_one(wrong: WrongTokens) -> None:
+    """A local user has all of them, and each first wrong token is recorded."""
+    exhaust(wrong, "127.0.0.1")
+    for host in ("127.7.0.1", "::1"):
+        with pytest.raises(Refused):
+            wrong.check("x", host)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_on_loopback_the_right_token_is_always_accepted(wrong: WrongTokens, host: str) -> None:
     """Another local user must not lock the operator out."""

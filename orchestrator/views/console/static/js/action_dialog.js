@@ -11,7 +11,7 @@ import { keepWho, lastWho } from "./prefs.js";
 import { useModal } from "./sheet.js";
 
 /** The actions on a checkpoint; the others concern the whole execution. */
-const OF_CHECKPOINT = ["approve", "done", "repeat", "execute", "skip"];
+const OF_CHECKPOINT = ["approve", "done", "repeat", "execute", "skip", "rollback"];
 /** They are confirmed with the cluster's name, as the approval of an irreversible or destructive step is. */
 const NAMED = ["abort", "skip", "rollback"];
 
@@ -53,6 +53,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const [opened] = useState(() => ({ checkpoint: cluster.walk.checkpoint, title: cluster.walk.title }));
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const [sent, setSent] = useState(false);
   const [asksToken, setAsksToken] = useState(() => token() === null);
   const { walk, name } = cluster;
   const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
@@ -71,8 +72,12 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
     setBusy(true);
     setError(null);
     try {
-      const done = await post(of(name, action), body, held);
+      // It is refused here if it is wrong; the page then has one of the places that the token keeps.
+      if (asksToken) await post("session", {}, held);
       setToken(held);
+      setAsksToken(false);
+      setSent(true);
+      const done = await post(of(name, action), body, held);
       keepWho(body.who);
       onDone(done.said.join(" "));
     } catch (problem) {
@@ -85,17 +90,18 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
     }
   };
   const target = here ? opened.checkpoint : "the execution";
-  const label = `${ACTIONS[action].label} ${target} in ${name}`;
+  const verb = `${ACTIONS[action].label}${action === "rollback" ? " from" : ""}`;
+  const label = `${verb} ${target} in ${name}`;
   return html`<dialog ref=${dialog} class="action-dialog" aria-labelledby="action-title" aria-describedby="action-effects" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <h2 id="action-title">${ACTIONS[action].label} ${here ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
+      <h2 id="action-title">${verb} ${here ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
       ${here && opened.title && html`<p><b>${opened.title}</b></p>`}
       <ul id="action-effects" class="effects">${EFFECTS[action](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
       <label class="field">Your name<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
       <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="Stored in the audit trail"></textarea></label>
       ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
       ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It is in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
-      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. Nothing was sent; close this and check again.</span></p>`}
+      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. ${sent ? "This was sent: the audit trail shows whether it counts." : "Nothing was sent."} Close this and check again.</span></p>`}
       ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
       ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>The shown state is not current. Wait until it is.</span></p>`}
       <${Trouble} error=${error} />

@@ -33,7 +33,7 @@ export function BrokerSheet({ cluster, id, currency, onClose }) {
     <${Facts} row=${row} name=${cluster.name} />
     ${hazards.length > 0 && html`<section><h3>Hazards</h3><${HazardList} hazards=${hazards} /></section>`}
     <${Directories} disks=${disks} />
-    <${Pending} cluster=${cluster.name} row=${row} />
+    ${row.replicas_known ? html`<${Pending} cluster=${cluster.name} row=${row} />` : html`<section><h3>Pending replicas</h3><p class="soft">The metadata log does not have its replicas yet.</p></section>`}
   <//>`;
 }
 

@@ -12,8 +12,8 @@ const RETRY_MS_MAX = 10_000;
  *   change: (change: import("./types.js").Change) => void,
  *   beat: (beat: import("./types.js").Beat) => void,
  *   link: (link: import("./currency.js").Link) => void,
- *   locked: () => void,
- * }} Listener `locked`: reading needs the token, which is not entered yet
+ *   locked: (why: string|null) => void,
+ * }} Listener `locked`: reading needs the token, which is not entered yet; `why`: if only a place needs it
  */
 
 /** Reads the stream; reports a lost connection and reconnects. */
@@ -25,6 +25,7 @@ export class Feed {
     this.timer = 0;
     this.delay_ms = FIRST_RETRY_MS;
     this.received_ms = null;
+    this.began_ms = 0;
     everySecond(() => this.#watch());
     window.addEventListener("online", () => this.source ?? this.connect());
   }
@@ -36,6 +37,7 @@ export class Feed {
     if (this.received_ms === null) this.#report("connecting", null, null);
     const source = new EventSource("api/stream");
     this.source = source;
+    this.began_ms = performance.now();
     source.addEventListener("state", (event) => {
       this.delay_ms = FIRST_RETRY_MS;
       const state = JSON.parse(event.data);
@@ -62,9 +64,10 @@ export class Feed {
     this.received_ms = at_ms;
   }
 
-  /** A connection may end without an error, as a VPN's does. */
+  /** A connection may end without an error, as a VPN's does. A new one has as long for its first message. */
   #watch() {
-    if (this.source && this.received_ms !== null && silence() > SILENT_AFTER_MS) this.#failed();
+    const silent = this.received_ms !== null && silence() > SILENT_AFTER_MS;
+    if (this.source && silent && performance.now() - this.began_ms > SILENT_AFTER_MS) this.#failed();
   }
 
   /** EventSource does not report the reason: send a request that does. */
@@ -80,8 +83,10 @@ export class Feed {
       if (error.code === "token_needed") {
         clearTimeout(this.timer);
         this.#report("refused", error.message, null);
-        this.listener.locked();
+        this.listener.locked(null);
       } else this.#report("lost", error.message, this.retry_ms);
+      // The token has places of its own. A page that shows something goes on showing it.
+      if (error.code === "too_many" && this.received_ms === null) this.listener.locked(error.message);
     }
   }
 

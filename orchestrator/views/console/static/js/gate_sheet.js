@@ -21,7 +21,7 @@ export function GateSheet({ cluster, id, currency, onClose }) {
   const [evidence, setEvidence] = useState(null);
   const [error, setError] = useState(null);
   const here = cluster.walk?.checkpoint === id ? cluster.walk : null;
-  const turn = here?.findings;
+  const { turn } = cluster;
   const explain = evidence?.explain ?? cluster.checkpoints.find((each) => each.id === baseOf(id))?.explain;
   useEffect(() => {
     const stop = new AbortController();

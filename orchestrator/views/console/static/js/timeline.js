@@ -47,7 +47,8 @@ export function Timeline({ cluster, eventsOf }) {
       await Promise.all([
         ask("timeline", { buckets: BUCKETS }, show),
         ask("timeline", { ...bounds, buckets: BUCKETS, ...filter }, setCounts),
-        ask("events", { ...bounds, ...filter, limit: PAGE }, (got) => setPage({ ...got, range, filter })),
+        // Older ones that were asked for stay: the newest are put before them.
+        ask("events", { ...bounds, ...filter, limit: PAGE }, (got) => setPage((was) => joined(got, was, range, filter))),
         ask("events", { kind: "phase_changed", order: "oldest", limit: PAGE }, (got) => setPhases(got.events)),
       ]);
       setError(null);
@@ -180,4 +181,13 @@ function fromAddress() {
   const { query } = route();
   const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
   return { range: from && to > from ? { from, to } : null, kind: query.get("kind") ?? "", broker: query.get("events_of") ?? "" };
+}
+
+/** The newest page, and below it the older ones of the same range and filter that were loaded before. */
+function joined(got, was, range, filter) {
+  const page = { ...got, range, filter };
+  if (!was || was.events.length <= PAGE || was.range !== range || was.filter !== filter) return page;
+  const last = got.events.at(-1);
+  const from = was.events.findIndex((each) => each.id === last?.id);
+  return from < 0 ? page : { ...page, next: was.next, events: [...got.events, ...was.events.slice(from + 1)] };
 }
