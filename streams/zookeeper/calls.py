@@ -169,14 +169,6 @@ class ZooKeeperCalls:
         except NoNode:
             return None
 
-    def children(self, path: str) -> list[str]:
-        """Return the names of a znode's children, in order."""
-        return self.begin_children(path).result()
-
-    def set(self, path: str, data: bytes) -> None:
-        """Write a znode of any version."""
-        self._answer(self._opened().set_async(path, data))
-
     def create(self, path: str, data: bytes = b"") -> None:
         """Create a persistent znode."""
         self._answer(self._opened().create_async(path, data, acl=self.acl))

@@ -15,6 +15,13 @@ from typing import Any
 from migration.image.summary import Mode
 from orchestrator.lab import Lab, LabError, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
+from tests.support.lab_steps import (
+    add_partitions,
+    reassign,
+    unregister,
+    wait_directory_noticed,
+    wait_registered,
+)
 
 _SESSION_S = 12.0  # a frozen broker is fenced after 9 s
 _SNAPSHOTS_OFTEN = {
@@ -106,7 +113,7 @@ def migration(target: Path) -> None:
         lab.delete_topic("doomed")
         _log("broker 1 to KRaft, frozen once registered")
         lab.move_to_kraft(1, wait=False)
-        lab.wait_registered(1)
+        wait_registered(lab, 1)
         _freeze(lab, 1, _SESSION_S)
         lab.wait_in_sync()
         _log("broker 2 to KRaft, frozen once unfenced")
@@ -172,13 +179,13 @@ def native(target: Path) -> None:
         _create(lab, "again", 4, 2)
         lab.delete_topic("again")
         _create(lab, "again", assignments=[[1, 2], [2, 1], [1, 2], [2, 3]])
-        lab.add_partitions("again", 6)
+        add_partitions(lab, "again", 6)
         lab.produce("again", 0, 200)
-        lab.reassign({("again", 0): [2, 3], ("again", 1): [3, 1]})
+        reassign(lab, {("again", 0): [2, 3], ("again", 1): [3, 1]})
         _kill_and_return(lab)
         _log("a directory of broker 2 fails")
         lab.fail_directory(2, 1)
-        lab.wait_directory_noticed(2, 1)
+        wait_directory_noticed(lab, 2, 1)
         time.sleep(2.0)
         _create(lab, "short", 4, 2)
         lab.heal_directory(2, 1)
@@ -198,13 +205,13 @@ def native(target: Path) -> None:
         lab.wait_in_sync()
         _log("broker 3 leaves, is unregistered, and comes back")
         lab.stop(3)
-        lab.unregister(3)
+        unregister(lab, 3)
         _create(lab, "of-two", 2, 2)
         _kill_and_return(lab)
         lab.start_broker(3)
         lab.wait_in_sync()
         lab.stop(2)
-        lab.unregister(2)
+        unregister(lab, 2)
         _create(lab, "late", 3, 2)
         time.sleep(2.0)
         kept = lab.active_controller()
@@ -239,8 +246,8 @@ def fresh(target: Path) -> None:
         lab.start_kraft()
         _create(lab, "orders", 6, 2)
         lab.fail_directory(2, 1)
-        lab.wait_directory_noticed(2, 1)
-        lab.add_partitions("orders", 9)
+        wait_directory_noticed(lab, 2, 1)
+        add_partitions(lab, "orders", 9)
         lab.freeze("broker-1")
         _create(lab, "given", assignments=[[2, 1], [2, 1]])
         lab.kill("broker-1")

@@ -14,6 +14,7 @@ from orchestrator.lab import Lab
 from orchestrator.lab.machine.jars import ensure_jars
 from orchestrator.lab.machine.java import Java, find_java
 from tests.support.cli import kraftgate
+from tests.support.lab_steps import alter_configs
 from tests.support.polling import until
 
 _TOOL = "org.apache.kafka.tools.LogDirsCommand"
@@ -131,7 +132,7 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
     whom = ("--entity-type", "brokers", "--entity-name", str(broker))
     first = str(lab.directory(broker, 0))
     lab.produce(topic, partition, _RECORDS, size_bytes=_RECORD_BYTES)
-    lab.alter_configs(*whom, "--add-config", f"{_THROTTLE}=1")
+    alter_configs(lab, *whom, "--add-config", f"{_THROTTLE}=1")
 
     def moves() -> bool:
         now = listed(config, "--broker", str(broker), "--topic", topic)
@@ -150,5 +151,5 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
     try:
         yield
     finally:
-        lab.alter_configs(*whom, "--delete-config", _THROTTLE)
+        alter_configs(lab, *whom, "--delete-config", _THROTTLE)
         until(ended)

@@ -6,17 +6,16 @@ anyway. The loss that Kraftgate reports is then compared with Kafka's own waterm
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from kazoo.client import KazooClient
 
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import Phase
 from migration.metadata.events import Source
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
+from tests.support.lab_steps import alter_configs, watermarks, zookeeper_client
 from tests.system.asking import (
     active,
     answered,
@@ -148,17 +147,6 @@ def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
 
 
-@contextmanager
-def _zookeeper(lab: Lab) -> Iterator[KazooClient]:
-    client = KazooClient(hosts=lab.zookeeper_connect)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()
-
-
 def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
     """A new quorum that finds it would skip the copy and wipe ZooKeeper."""
     left = {
@@ -168,7 +156,7 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
         "kraft_metadata_epoch": 1,
         "kraft_controller_epoch": 1,
     }
-    with _zookeeper(lab) as client:
+    with zookeeper_client(lab) as client:
         client.create("/migration", json.dumps(left).encode())
         run.wait_for_event(of("migration_znode_found", metadata_offset=283))
         blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
@@ -199,7 +187,7 @@ def _settings_of_all_kinds(lab: Lab) -> None:
         ),
         (("ips", "--entity-default"), "connection_creation_rate=90"),
     ):
-        lab.alter_configs("--entity-type", *of_whom, "--add-config", what)
+        alter_configs(lab, "--entity-type", *of_whom, "--add-config", what)
 
 
 def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
@@ -208,7 +196,7 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
     compared = run.wait_for(lambda now: now.content.at_ms is not None).content
     assert compared.compared >= len(OF_EACH) + 6 + 3
     assert compared.unreadable == 0
-    with _zookeeper(lab) as client:
+    with zookeeper_client(lab) as client:
         state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
         topic, default = "/brokers/topics/old", "/config/brokers/<default>"
         user = "/config/users/al%20ice%2B"
@@ -277,7 +265,7 @@ def _h1(lab: Lab, run: Killed) -> None:
         assert lost(run, topic) == partitions
         for partition in range(len(OF_EACH)):
             end = 0 if partition in partitions else RECORDS
-            assert lab.watermarks(topic, partition) == (0, end)
+            assert watermarks(lab, topic, partition) == (0, end)
     event = run.wait_for_event(of("records_lost", 1))
     assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
     active(run, HazardKind.REPLICAS_RECREATED, 1)
@@ -294,7 +282,7 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda _: lost(run, "young") >= young)
     assert young
     for partition in young:
-        assert lab.watermarks("young", partition) == (0, 0)
+        assert watermarks(lab, "young", partition) == (0, 0)
     # Those of the copied topics stay without a directory for good, and the broker is held.
     held = run.wait_for(lambda now: any(each.id == 2 and each.held for each in now.brokers))
     (broker,) = (each for each in held.brokers if each.id == 2)

@@ -19,6 +19,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError, WrongStateError
 from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.support.lab_steps import alter_configs, unregister, wait_directory_noticed, watermarks
 from tests.support.polling import polls
 from tests.system.asking import (
     active,
@@ -118,7 +119,7 @@ def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
     )
     lab.fail_directory(2, 1)
     run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
-    assert lab.wait_directory_noticed(2, 1)
+    assert wait_directory_noticed(lab, 2, 1)
     left = active(run, HazardKind.ONE_DIRECTORY_LEFT, 2)
     assert str(lab.directory(2, 0)) in left["text"]
     run.wait_for(lambda _: bool(offline_alerts(run, UNASKED)))
@@ -146,7 +147,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     lab.create_topic("moved", assignments=[[1]])
     lab.produce("moved", 0, MOVED, size_bytes=1000)
     source = 0 if on_disk(lab, 1, 0, "moved") else 1
-    lab.alter_configs(*of_broker, "--add-config", f"{throttle}=1")
+    alter_configs(lab, *of_broker, "--add-config", f"{throttle}=1")
     waited(run, "no_directory_move", "no_directory_move(1)")
 
     lab.move_replicas(1, {("moved", 0): 1 - source})
@@ -163,7 +164,7 @@ def _somebody_moves_a_replica(lab: Lab, run: Killed) -> None:
     assert line.endswith(" messages behind")
     assert stuck["blocks"] is None
 
-    lab.alter_configs(*of_broker, "--delete-config", throttle)
+    alter_configs(lab, *of_broker, "--delete-config", throttle)
     waited(run, "no_directory_move", "no_directory_move(1)")
     all_active(run, 1)
     assert on_disk(lab, 1, 1 - source, "moved") == {0}
@@ -189,7 +190,7 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     before = lab.isrs()
 
     lab.fail_directory(2, 1)
-    assert lab.wait_directory_noticed(2, 1)
+    assert wait_directory_noticed(lab, 2, 1)
     run.wait_for(lambda now: [len(each.log_dirs) for each in now.brokers if each.id == 2] == [1])
     found = all_active(
         run,
@@ -228,7 +229,7 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
         lab.start("broker-2")
     run.wait_for_event(of("log_dir_online", 2, path=str(lab.directory(2, 1))))
     for partition in doomed["old"]:
-        assert lab.watermarks("old", partition) == (0, RECORDS)
+        assert watermarks(lab, "old", partition) == (0, RECORDS)
 
 
 def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
@@ -268,7 +269,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) ->
     lab.restart(2)
     lab.wait_in_sync()
     for partition in inside:
-        assert lab.watermarks("old", partition) == (0, RECORDS)
+        assert watermarks(lab, "old", partition) == (0, RECORDS)
 
 
 def _a_move_waits_for_the_controller(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
@@ -287,7 +288,7 @@ def _a_move_waits_for_the_controller(lab: Lab, run: Killed, assignments: HeldReq
     waited(run, "no_directory_move(2)")
     all_active(run, 2)
     assert partition in on_disk(lab, 2, 0, "old")
-    assert lab.watermarks("old", partition) == (0, RECORDS)
+    assert watermarks(lab, "old", partition) == (0, RECORDS)
 
 
 def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
@@ -305,7 +306,7 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: [each.pending for each in now.brokers if each.id == 1] == [pending])
     run.wait_for(lambda _: leaders(lab, "old", doomed | well) == {1})
     for partition in well:
-        assert lab.watermarks("old", partition) == (0, RECORDS)
+        assert watermarks(lab, "old", partition) == (0, RECORDS)
     for partition in doomed:
         assert_offline(lab, "old", partition)
     found = all_active(
@@ -325,7 +326,7 @@ def _its_broker_leaves_for_good(lab: Lab, run: Killed) -> None:
     run.wait_for_event(of("disks_unreachable", 1))
     assert not_met(run, "log_dirs_online").returncode == ExitCode.HAZARD
     asked(run, 1, 5)
-    lab.unregister(1)
+    unregister(lab, 1)
     run.wait_for_event(of("broker_unregistered", 1))
     all_active(run, 1)
     waited(run, "log_dirs_online")
@@ -376,4 +377,4 @@ def leaders(lab: Lab, topic: str, partitions: set[int]) -> set[int]:
 def assert_offline(lab: Lab, topic: str, partition: int) -> None:
     """The leader that Kafka names answers with a storage error."""
     with pytest.raises(RequestRefusedError, match="Disk error"):
-        lab.watermarks(topic, partition)
+        watermarks(lab, topic, partition)

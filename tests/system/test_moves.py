@@ -26,6 +26,7 @@ from streams.kafka.throttle import Throttles
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.support.cli import Done, kraftgate
+from tests.support.lab_steps import alter_configs, wait_directory_noticed
 from tests.support.log_dirs import listed
 from tests.support.polling import until
 from tests.system.execution.traffic import Traffic
@@ -176,7 +177,7 @@ def cluster(
         lab.wait_in_sync()
         lab.produce("big", 0, RECORDS, size_bytes=RECORD_BYTES)
         of_broker = ("--entity-type", "brokers", "--entity-name", "1")
-        lab.alter_configs(*of_broker, "--add-config", f"{THROTTLE}={EARLIER}")
+        alter_configs(lab, *of_broker, "--add-config", f"{THROTTLE}={EARLIER}")
         with Killed(folder, lab.controller_bootstrap, lab.cluster_id, sources) as run:
             if request.param == "zookeeper":
                 kept = [
@@ -326,7 +327,7 @@ def _all_in(cluster: Cluster, broker: int, index: int) -> None:
 def _fails(cluster: Cluster, broker: int, index: int) -> None:
     """Directory 0 of a KRaft broker has its metadata log: without it the broker ends."""
     cluster.lab.fail_directory(broker, index)
-    assert cluster.lab.wait_directory_noticed(broker, index)
+    assert wait_directory_noticed(cluster.lab, broker, index)
 
 
 def _healed(cluster: Cluster, broker: int, index: int) -> None:

@@ -18,6 +18,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.jars import JarSet, ensure_jars
 from orchestrator.run import publishing
 from streams.state.store import Store
+from tests.support.lab_steps import watermarks
 from tests.support.polling import polls
 from tests.support.written import written
 from tests.system.killing import CLUSTER, Killed
@@ -89,7 +90,7 @@ def test_the_followed_cluster_is_refused(followed: Lab, tmp_path: Path) -> None:
         code, errors = run.ended()
     assert code == 1
     assert "`publish` names a cluster that is followed" in errors
-    assert followed.watermarks(TOPIC, 0) == (0, 0)
+    assert watermarks(followed, TOPIC, 0) == (0, 0)
 
 
 def _wait_published(run: Killed, other: Lab) -> None:

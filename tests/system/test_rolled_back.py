@@ -26,6 +26,7 @@ from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.errors import WrongStateError
 from streams.probe.assignments import assignments
 from tests.support.cli import kraftgate
+from tests.support.lab_steps import watermarks
 from tests.support.pipeline import Run
 from tests.support.written import picture, written
 from tests.system.asking import active, blocked, free, modes, of, waited
@@ -71,7 +72,7 @@ def fill(lab: Lab, topic: str) -> None:
 def all_is_there(lab: Lab, *topics: str) -> bool:
     lab.wait_in_sync()
     return all(
-        lab.watermarks(topic, partition) == (0, RECORDS)
+        watermarks(lab, topic, partition) == (0, RECORDS)
         for topic in topics
         for partition in range(len(PLACED))
     )

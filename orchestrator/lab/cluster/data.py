@@ -7,37 +7,26 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
-from confluent_kafka.cimpl import NewPartitions, NewTopic
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
-from migration.image.summary import Mode
 from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.members import LabMembers
-from orchestrator.lab.errors import RequestRefusedError, ToolFailedError, WrongStateError
+from orchestrator.lab.errors import RequestRefusedError, WrongStateError
 
 _SYNC_S_MAX = 180.0
 _TOPIC_S_MAX = 180.0
-_NOTICE_S_MAX = 60.0
 _DUMP_S_MAX = 120.0
-_CONFIGS_S_MAX = 180.0
+_FEATURES_S_MAX = 180.0
 _CALL_S_MAX = 60.0
 _LIST_S_MAX = 10.0
 _PRODUCE_S_MAX = 120.0
-_LEADER_CHANGES = {
-    KafkaError._NOENT,  # noqa: SLF001  # its public name; the brokers name no leader
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-}
 _LOST = {KafkaError._DESTROY_BROKER}  # noqa: SLF001  # public by its documentation
 _LOST_MAX = 5
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
-_CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 _FEATURES_MAIN = "org.apache.kafka.tools.FeatureCommand"
-_CLUSTER_MAIN = "org.apache.kafka.tools.ClusterTool"
 
 
 class LabData(LabMembers):
@@ -91,43 +80,6 @@ class LabData(LabMembers):
             where=self.broker_bootstrap,
         )
 
-    def add_partitions(self, name: str, total: int) -> None:
-        """Increase a topic's partitions to `total` and wait until each has a leader."""
-        wanted = [NewPartitions(name, total)]
-        self._change(
-            f"add partitions to {name}",
-            lambda admin: admin.create_partitions(wanted),
-            done=KafkaError.INVALID_PARTITIONS,
-        )
-        self._wait_leaders(name, total)
-
-    def reassign(
-        self, moves: Mapping[tuple[str, int], Sequence[int]], *, wait: bool = True
-    ) -> None:
-        """Move partitions to other brokers.
-
-        Args:
-            moves: The target brokers of each (topic, partition).
-            wait: Whether to wait until the replicas are on the target brokers, in sync.
-        """
-        kafka_requests.reassign(self.broker_bootstrap, moves)
-        if not wait:
-            return
-
-        def moved() -> bool:
-            now = self.isrs()
-            return all(
-                key in now and now[key][0] == list(to) and set(now[key][1]) == set(to)
-                for key, to in moves.items()
-            )
-
-        self._waiter.until(
-            "the reassignment to end",
-            moved,
-            timeout_s=_SYNC_S_MAX,
-            where=self.broker_bootstrap,
-        )
-
     def move_replicas(self, broker: int, moves: Mapping[tuple[str, int], int]) -> None:
         """Begin to move replicas between log directories of one broker.
 
@@ -163,37 +115,6 @@ class LabData(LabMembers):
         if failures or unanswered:
             why = failures[0] if failures else f"{unanswered} without an answer"
             raise self._refused(what, why)
-
-    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the partition's low and high watermark: the range that can be read.
-
-        Not with a consumer: on a slow machine it looks for its group's coordinator, for which
-        Kafka creates __consumer_offsets in the middle of a test.
-        """
-        with self._requesting(f"return the watermarks of {topic}-{partition}"):
-            return self._waiter.until(
-                f"{topic}-{partition} to have a leader that every broker knows",
-                lambda: self._offsets(TopicPartition(topic, partition)),
-                timeout_s=_CALL_S_MAX,
-                where=self.broker_bootstrap,
-            )
-
-    def _offsets(self, partition: TopicPartition) -> tuple[int, int] | None:
-        """The watermarks, or None while the leader changes.
-
-        A client of its own: another one would remember leader epochs from before a rollback.
-        """
-        client = AdminClient(self._client_config)
-        try:
-            low, high = (
-                client.list_offsets({partition: spec}, request_timeout=_CALL_S_MAX)[partition]
-                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
-            )
-            return low.result(_CALL_S_MAX).offset, high.result(_CALL_S_MAX).offset
-        except KafkaException as error:
-            if error.args[0].code() in _LEADER_CHANGES:
-                return None
-            raise
 
     def wait_in_sync(self, *, timeout_s: float = _SYNC_S_MAX) -> None:
         """Wait until every replica of every partition is in sync and every partition has a leader.
@@ -274,35 +195,6 @@ class LabData(LabMembers):
             where=self.broker(broker).address,
         )
 
-    def wait_directory_noticed(
-        self, broker: int, index: int, *, timeout_s: float = _NOTICE_S_MAX
-    ) -> bool:
-        """Wait until a broker has noticed its failed directory.
-
-        Returns:
-            True when the broker continues without it; False when it ended because of it, as a
-            broker in migration mode does, and any other if it was its last or its metadata
-            directory.
-        """
-        process = self._process(self.broker(broker).name)
-        line = f"Stopping serving logs in dir {self.directory(broker, index)}"
-        metadata = index == 0 and self.mode(process.name) is not Mode.ZOOKEEPER
-        fatal = metadata or self.mode(process.name) is Mode.MIGRATING
-
-        def noticed() -> str | None:
-            if not process.alive:
-                return "ended"
-            return "continues" if not fatal and line in process.logged() else None
-
-        found = self._waiter.until(
-            f"{process.name} to notice that directory {index} failed",
-            noticed,
-            timeout_s=timeout_s,
-            where=str(process.log),
-            tail=process.tail,
-        )
-        return found == "continues"
-
     def metadata_log_dir(self, who: int | str) -> Path:
         """Return the ``__cluster_metadata-0`` directory of a broker or controller.
 
@@ -327,19 +219,6 @@ class LabData(LabMembers):
         arguments = ("--cluster-metadata-decoder", "--files", str(path))
         return self._java.run_tool(_DUMP_MAIN, arguments, timeout_s=_DUMP_S_MAX)
 
-    def alter_configs(self, *arguments: str) -> None:
-        """Run kafka-configs --alter: settings of brokers and topics, quotas, credentials.
-
-        Args:
-            arguments: The entity and the change: ``--entity-type brokers --entity-default
-                --add-config ..``
-
-        Raises:
-            ToolFailedError: Kafka refused it.
-        """
-        to = ("--bootstrap-server", self.broker_bootstrap, "--alter")
-        self._java.run_tool(_CONFIGS_MAIN, (*to, *arguments), timeout_s=_CONFIGS_S_MAX)
-
     def raise_metadata_version(self, release: str) -> None:
         """Run kafka-features upgrade --metadata. It cannot be undone.
 
@@ -347,23 +226,7 @@ class LabData(LabMembers):
             ToolFailedError: Kafka refused it.
         """
         arguments = ("--bootstrap-server", self.broker_bootstrap, "upgrade", "--metadata", release)
-        self._java.run_tool(_FEATURES_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
-
-    def unregister(self, broker: int) -> None:
-        """Remove a broker's registration from the metadata log, as `kafka-cluster.sh` does.
-
-        Raises:
-            ToolFailedError: the controller refused it, or the tool asked a broker that is not in
-                KRaft mode, for which it ends with 0.
-        """
-        arguments = ("unregister", "--bootstrap-server", self.broker_bootstrap, "--id", str(broker))
-        said = self._java.run_tool(_CLUSTER_MAIN, arguments, timeout_s=_CONFIGS_S_MAX)
-        if "is no longer registered" not in said:
-            raise ToolFailedError(
-                f"broker {broker} is still registered:\n{said}",
-                where=f"{_CLUSTER_MAIN} {' '.join(arguments)}",
-                fix="Repeat it once a broker is in KRaft mode.",
-            )
+        self._java.run_tool(_FEATURES_MAIN, arguments, timeout_s=_FEATURES_S_MAX)
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:

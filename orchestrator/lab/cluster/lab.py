@@ -196,15 +196,6 @@ class Lab(LabData):
             )
         self._change_mode(broker, Mode.KRAFT, wait=wait)
 
-    def wait_registered(self, broker: int, *, timeout_s: float = 180.0) -> int:
-        """Wait until a broker is registered with the controllers; return its broker epoch."""
-        match = self.wait_for_log(
-            self.broker(broker).name,
-            rf"Successfully registered broker {broker} with broker epoch (\d+)",
-            timeout_s=timeout_s,
-        )
-        return int(match[1])
-
     def finalize(self, *, early: bool = False) -> None:
         """Restart the controllers one at a time without the migration flag. It has no rollback.
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from orchestrator.lab.errors import RequestRefusedError
 from streams.zookeeper.calls import ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.errors import NoNode, ZooKeeperError
+from streams.zookeeper.errors import ZooKeeperError
 
 _CALL_S_MAX = 15.0
 
 
 class ZooKeeperShell:
-    """Reads the progress of the migration; writes and deletes znodes as an operator does manually.
+    """Reads the progress of the migration; deletes znodes as an operator does manually.
 
     Each method raises RequestRefusedError if ZooKeeper does not answer or rejects the request.
 
@@ -76,19 +76,6 @@ class ZooKeeperShell:
         """Delete a znode without children; one that does not exist counts as deleted."""
         with self._request(f"delete {path}"):
             self._calls.delete(self._chroot + path)
-
-    def put(self, path: str, data: bytes) -> None:
-        """Write a znode, and create it if it does not exist; not safe while Kafka writes it."""
-        with self._request(f"write {path}"):
-            try:
-                self._calls.set(self._chroot + path, data)
-            except NoNode:
-                self._calls.create(self._chroot + path, data)
-
-    def children(self, path: str) -> list[str]:
-        """Return the names of a znode's children, in order; the znode must exist."""
-        with self._request(f"list {path}"):
-            return self._calls.children(self._chroot + path)
 
     @contextmanager
     def _request(self, what: str) -> Iterator[None]:

@@ -27,6 +27,7 @@ from streams.probe.conditions import ask_checks, ask_settings, ask_topics
 from streams.probe.gather import Target
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.streams.log_dirs.journal import now_ms
+from tests.support.lab_steps import wait_directory_noticed
 from tests.support.log_dirs import (
     MOVES_STAND_STILL,
     listed,
@@ -175,7 +176,7 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     assert told.fates("two") == {"under_min_isr"}
     assert told.fates("loose") | told.fates("three") <= {"leader_moves", "under_replicated"}
     lab.fail_directory(1, 0)
-    assert lab.wait_directory_noticed(1, 0)
+    assert wait_directory_noticed(lab, 1, 0)
     zookeeper.wait_as_told(told, before, 1)
     checked = configured(tmp_path, lab)
     _preflight_of_a_failed_directory(preflight(checked), d0, lying)
@@ -334,7 +335,7 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
     assert code == ExitCode.HAZARD
     assert "broker 1 is in migration mode" in said
     lab.fail_directory(1, 1)
-    assert not lab.wait_directory_noticed(1, 1)
+    assert not wait_directory_noticed(lab, 1, 1)
     migrating.wait_as_told(told, before, 1)
     _log_dirs_of_a_halted_broker(migrating)
 
@@ -390,7 +391,7 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     led = {at for at, one in blind.lines.items() if one["fate"] == "unknown"}
     assert led == {at for at, one in told.lines.items() if one["fate"] == "leader_moves"}
     lab.fail_directory(1, 1)
-    assert lab.wait_directory_noticed(1, 1)
+    assert wait_directory_noticed(lab, 1, 1)
     ids = {each: directory_id(lab.directory(*each)) for each in ((1, 0), (2, 0), (2, 1))}
     kraft.wait_as_told(told, before, 1)
     _log_dirs_in_kraft_mode(kraft, followed, ids, failed)
@@ -400,7 +401,7 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     assert halted.answer["halts"] is True
     assert "its metadata log is in this directory" in halted.answer["notes"][0]
     lab.fail_directory(1, 0)
-    assert not lab.wait_directory_noticed(1, 0)
+    assert not wait_directory_noticed(lab, 1, 0)
     kraft.wait_as_told(halted, before, 1)
 
 

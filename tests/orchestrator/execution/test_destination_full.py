@@ -24,6 +24,7 @@ from orchestrator.lab import Lab, LabSpec
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.brokers import ask_brokers
+from tests.support.lab_steps import watermarks
 from tests.support.polling import until
 
 pytestmark = pytest.mark.lab
@@ -139,9 +140,9 @@ def test_a_destination_that_is_full(small: Small) -> None:
     with small.run(target) as run, pytest.raises(MoveError, match="A copy in it resumes"):
         run.cancel()
     small.lab.produce(BIG.topic, BIG.number, 1)
-    assert small.lab.watermarks(BIG.topic, BIG.number) == (0, RECORDS + 1)
+    assert watermarks(small.lab, BIG.topic, BIG.number) == (0, RECORDS + 1)
     small.lab.stop(1)
     subprocess.run(["mount", "-o", "remount,size=200m", target], check=True)
     small.lab.start(1)
     until(lambda: small.is_in(target), "the copy resumes")
-    assert small.lab.watermarks(BIG.topic, BIG.number) == (0, RECORDS + 1)
+    assert watermarks(small.lab, BIG.topic, BIG.number) == (0, RECORDS + 1)

@@ -31,6 +31,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.brokers import broker_log_dirs
 from tests.streams.zookeeper.certificates import Authority
+from tests.support.lab_steps import wait_directory_noticed
 from tests.support.polling import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=0.75)]
@@ -233,7 +234,7 @@ def test_refusals_have_kafkas_names(secured: Secured) -> None:
     }
     lab.fail_directory(1, 1)
     try:
-        assert lab.wait_directory_noticed(1, 1)
+        assert wait_directory_noticed(lab, 1, 1)
         assert refused({one: path}) == {one: "KAFKA_STORAGE_ERROR (56)"}
     finally:
         lab.heal_directory(1, 1)

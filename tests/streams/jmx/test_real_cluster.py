@@ -26,6 +26,7 @@ from streams.jmx.http import Http
 from tests.streams.jmx.scraping import scraped
 from tests.streams.log_dirs.journal import now_ms
 from tests.support.cli import kraftgate
+from tests.support.lab_steps import child_znodes, put_znode, wait_directory_noticed
 from tests.support.polling import until
 from tests.support.prometheus import running
 from tests.system.killing import Killed
@@ -237,7 +238,7 @@ def _evidence_of_a_healthy_lag(now: ClusterSummary) -> bool:
 def _topic_stays_out_of_zookeeper(lab: Lab, name: str) -> None:
     lab.create_topic(name, assignments=[[1]])
     lab.wait_in_sync()
-    assert name not in lab.zookeeper.children("/brokers/topics")
+    assert name not in child_znodes(lab, "/brokers/topics")
 
 
 def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
@@ -250,7 +251,7 @@ def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
     assert hazard.way_out.startswith("Do not restart the active controller first")
     assert f'"kraft_controller_id":{CONTROLLER}' in hazard.way_out
     _topic_stays_out_of_zookeeper(lab, "unseen")
-    lab.zookeeper.put("/migration", held)
+    put_znode(lab, "/migration", held)
     run.wait_for(
         lambda now: _stuck(now, "has not been written for") and _evidence_of_a_healthy_lag(now)
     )
@@ -258,7 +259,7 @@ def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
     _topic_stays_out_of_zookeeper(lab, "unseen-too")
     lab.restart(f"controller-{CONTROLLER}")
     run.wait_for(lambda now: not found(now, HazardKind.DUAL_WRITE_STUCK))
-    until(lambda: {"unseen", "unseen-too"} <= set(lab.zookeeper.children("/brokers/topics")))
+    until(lambda: {"unseen", "unseen-too"} <= set(child_znodes(lab, "/brokers/topics")))
 
 
 def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:
@@ -269,7 +270,7 @@ def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:
     epoch = lab.zookeeper.get("/controller_epoch")
     assert epoch is not None
     before = lab.zookeeper.copied_offset()
-    lab.zookeeper.put("/controller_epoch", str(int(epoch) + 1).encode())
+    put_znode(lab, "/controller_epoch", str(int(epoch) + 1).encode())
     _topic_stays_out_of_zookeeper(lab, "unseen-again")
     until(lambda: lab.zookeeper.copied_offset() > before)
     run.wait_for(
@@ -277,7 +278,7 @@ def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:
             _stuck(now, "although /migration is still written") and _evidence_of_a_healthy_lag(now)
         )
     )
-    assert "unseen-again" not in lab.zookeeper.children("/brokers/topics")
+    assert "unseen-again" not in child_znodes(lab, "/brokers/topics")
 
 
 def _the_queue_stays_full_while_the_controller_is_frozen(lab: Lab, run: Killed) -> None:
@@ -302,10 +303,10 @@ def _of(event: Event, kind: str) -> bool:
 def _all_is_well_again(lab: Lab, run: Killed) -> None:
     lab.restart(f"controller-{CONTROLLER}")
     run.wait_for(lambda now: not found(now, HazardKind.DUAL_WRITE_STUCK))
-    until(lambda: "unseen-again" in lab.zookeeper.children("/brokers/topics"))
+    until(lambda: "unseen-again" in child_znodes(lab, "/brokers/topics"))
     now = wait_read(run, CONTROLLER, {STATE: 1, MIGRATING: 0})
     assert not found(now, HazardKind.JMX_CONTRADICTS)
     lab.fail_directory(1, 1)
-    assert lab.wait_directory_noticed(1, 1)
+    assert wait_directory_noticed(lab, 1, 1)
     wait_read(run, 1, {OFFLINE: 1})
     run.wait_for_event(lambda event: _of(event, "log_dir_offline"))

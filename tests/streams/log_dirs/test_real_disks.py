@@ -30,6 +30,7 @@ from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.streams.log_dirs.journal import Facts, now_ms
+from tests.support.lab_steps import wait_directory_noticed, watermarks
 from tests.support.polling import PATIENCE_S, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
@@ -212,7 +213,7 @@ def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
     lab.produce("spread", 0, 500, size_bytes=1000)
     followed.facts.wait(DisksSeen, lambda e: e.broker == 2 and size(e) >= before + 500 * 1000)
     followed.poll(2)
-    assert followed.end("spread", 0) == lab.watermarks("spread", 0)[1]
+    assert followed.end("spread", 0) == watermarks(lab, "spread", 0)[1]
 
 
 def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
@@ -292,11 +293,11 @@ def test_a_failed_directory_cuts_off_what_lay_in_it(
     path = str(lab.directory(2, 1))
     lay = folders(Path(path))
     lab.produce("spread", 1, 20)
-    ends = {each: lab.watermarks(*partition_of(each))[1] for each in lay}
+    ends = {each: watermarks(lab, *partition_of(each))[1] for each in lay}
     mark = followed.poll(2)
     lab.fail_directory(2, 1)
     try:
-        assert lab.wait_directory_noticed(2, 1)
+        assert wait_directory_noticed(lab, 2, 1)
         followed.poll(2)
         seen = followed.facts.wait(
             DisksSeen,

@@ -15,6 +15,7 @@ from streams.wire.batches import read_batches
 from streams.wire.schema import UserScramCredentialRecordV0
 from streams.wire.values import read_value
 from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until
+from tests.support.lab_steps import alter_configs
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
 
@@ -116,7 +117,7 @@ def test_no_secret_of_the_log_is_spooled(lab: Lab, spool: Spool) -> None:
             (("brokers", "--entity-name", "1"), f"my.reporter.password={PASSWORD}"),
             (("users", "--entity-name", "alice"), f"SCRAM-SHA-256=[password={PASSWORD}]"),
         ):
-            lab.alter_configs("--entity-type", *of_whom, "--add-config", what)
+            alter_configs(lab, "--entity-type", *of_whom, "--add-config", what)
         theirs = secrets(lab)
         deadline = time.monotonic() + PATIENCE_S
         while b"alice" not in (ours := mirrored(spool)):

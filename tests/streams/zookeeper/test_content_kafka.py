@@ -23,6 +23,7 @@ from tests.streams.zookeeper.content import (
     topics_of,
 )
 from tests.streams.zookeeper.watching import data, wall_ms, watching
+from tests.support.lab_steps import add_partitions, reassign
 
 with warnings.catch_warnings():
     # kafka-python warns of its own use of importlib when first imported; no test is about that.
@@ -118,11 +119,11 @@ def test_what_kafka_does_to_topics_is_told_as_it_does_it(cluster: Lab) -> None:
         appeared = until("appeared")
         assert appeared.at_ms is not None
         assert began_ms <= appeared.at_ms <= appeared.seen_ms
-        cluster.add_partitions("young", 3)
+        add_partitions(cluster, "young", 3)
         extended = until("reassigned")
         assert (extended.was, extended.now, extended.moved) == (2, 3, 0)
         before = topic_of(data(watched.of(f"{TOPICS}/young")[-1])).replicas
-        cluster.reassign({("young", 0): [3 - before[0][0]]})
+        reassign(cluster, {("young", 0): [3 - before[0][0]]})
         watched.until(lambda: any(each.moved for each in of_topic()))
         moved = next(each for each in of_topic() if each.moved)
         assert moved.named[0][:2] == (0, before[0])

@@ -22,6 +22,7 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.jars import KAFKA_VERSION
 from tests.support import older
+from tests.support.lab_steps import alter_configs, wait_directory_noticed, watermarks
 from tests.support.older import LabWithOlderBroker
 from tests.system.asking import directory_id, on_disk
 from tests.system.execution.traffic import Traffic
@@ -106,7 +107,7 @@ def _a_hook_fails_and_the_first_directories_are_given_up(lab: Lab, window: Windo
     _ended(window, "rolled-back")
     assert {len(each.directories) for each in lab.brokers.values()} == {1}
     assert on_disk(lab, 1, 0, "late") == {0, 1}
-    assert lab.watermarks("late", 0) == (0, RECORDS)
+    assert watermarks(lab, "late", 0) == (0, RECORDS)
     assert _steps_of(window, "back-log-dirs[2]") == 0
 
 
@@ -128,7 +129,7 @@ def _a_disk_fails(lab: Lab) -> int:
     (failed,) = (index for index in range(3) if on_disk(lab, 2, index, "alone"))
     assert failed > 0, "the first directory holds the metadata log"
     lab.fail_directory(2, failed)
-    assert lab.wait_directory_noticed(2, failed)
+    assert wait_directory_noticed(lab, 2, failed)
     return failed
 
 
@@ -140,7 +141,7 @@ def _a_hook_stops_half_way_and_the_old_disk_is_put_back(lab: Lab, window: Window
     _ended(window, "rolled-back")
     assert _steps_of(window, "back-disk[1]") == 0
     assert lab.failed_directories("broker-2") == ()
-    assert lab.watermarks("alone", 0) == (0, RECORDS)
+    assert watermarks(lab, "alone", 0) == (0, RECORDS)
 
 
 def _somebody_moves_a_replica_in_the_middle_of_the_window(
@@ -158,12 +159,12 @@ def _somebody_moves_a_replica_in_the_middle_of_the_window(
     )
     (to,) = (index for index in healthy if index != source)
     lab.produce("moved", partition, LARGE, size_bytes=1000)
-    lab.alter_configs(*OF_BROKER, "--add-config", f"{THROTTLE}=1")
+    alter_configs(lab, *OF_BROKER, "--add-config", f"{THROTTLE}=1")
     _begin(window, "another disk is there")
     window.wait_at("accepted", Stage.ENTERED)
     lab.move_replicas(2, {("moved", partition): to})
     lab.fail_directory(2, failed)
-    assert lab.wait_directory_noticed(2, failed)
+    assert wait_directory_noticed(lab, 2, failed)
     window.wait_for(lambda now: _has_bad_directory(now, 2) and _has_stuck_move(now, 2))
 
     window.approve_alone("accepted")
@@ -172,14 +173,14 @@ def _somebody_moves_a_replica_in_the_middle_of_the_window(
     window.wait_true(lambda: guard in _holds(window), "the guard to close")
     assert window.walk_now().checkpoint("disk-replaced[2]").attempts == 0
 
-    lab.alter_configs(*OF_BROKER, "--delete-config", THROTTLE)
+    alter_configs(lab, *OF_BROKER, "--delete-config", THROTTLE)
     # The approval was given while the hazard of the move was active: it expires with that.
     window.wait_true(
         lambda: _is_only_unapproved(window),
         "the guard to open, and another approval to be requested",
     )
     assert partition in on_disk(lab, 2, to, "moved")
-    assert lab.watermarks("moved", partition) == (0, LARGE)
+    assert watermarks(lab, "moved", partition) == (0, LARGE)
 
 
 def _the_disk_is_replaced(lab: Lab, window: Window, failed: int) -> None:
@@ -209,7 +210,7 @@ def _the_loss_is_accepted(lab: Lab, window: Window) -> None:
     if lost not in _holds(window):
         lab.restart(2)
     window.wait_true(lambda: lost in _holds(window), "the loss to be reported")
-    assert lab.watermarks("alone", 0) == (0, 0)
+    assert watermarks(lab, "alone", 0) == (0, 0)
     window.say("skip", "nothing-lost", "--reason", "the records were accepted as lost")
 
 

@@ -30,6 +30,7 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
 from orchestrator.runbook.load import load
 from tests.support.approving import APPROVERS
+from tests.support.lab_steps import wait_directory_noticed
 from tests.system.execution.traffic import Traffic
 from tests.system.execution.window import SMALL, WIDE, Window
 from tests.system.newcomer import Headline, Newcomer, perform
@@ -350,7 +351,7 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
     )
     assert asked == []
     lab.fail_directory(1, 1)
-    lab.wait_directory_noticed(1, 1)
+    wait_directory_noticed(lab, 1, 1)
     window.wait_for_event(lambda each: each.kind == "log_dir_offline" and each.broker == 1)
     asked = _follow(lab, window, lambda walk: is_at(walk, "zookeeper-off", Stage.ENTERED))
     assert any(str(lab.broker(1).directories[1]) in each.text for each in asked)

@@ -31,6 +31,7 @@ from orchestrator.runbook.places import everywhere
 from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 from tests.migration.assessment.checks.preflight import Told, configured, preflight, target
 from tests.support.cli import Done, kraftgate
+from tests.support.lab_steps import add_partitions, reassign, wait_directory_noticed, watermarks
 from tests.support.log_dirs import (
     MOVES_STAND_STILL,
     Listed,
@@ -137,7 +138,7 @@ class Migrated:
         """List the directories while one of broker 1 is offline and a replica of broker 2 moves."""
         lab = self.lab
         lab.fail_directory(1, 1)
-        assert lab.wait_directory_noticed(1, 1)
+        assert wait_directory_noticed(lab, 1, 1)
         with moving(lab, self.config, 2, "placed", 1):
             wait_as_kafkas_tool(lab, self.config, ExitCode.DONE)
             self.hybrid = listed(self.config)
@@ -356,10 +357,10 @@ def test_the_lab_goes_the_whole_way(migrated: Migrated) -> None:
     lab = migrated.lab
     assert migrated.said[-1] == "finalized"
     assert {lab.mode(name) for name in ("broker-1", "broker-2")} == {Mode.KRAFT}
-    lab.add_partitions("orders", 6)
-    lab.reassign({("placed", 1): [1]})
+    add_partitions(lab, "orders", 6)
+    reassign(lab, {("placed", 1): [1]})
     lab.delete_topic("orders")
-    assert lab.watermarks("placed", 0) == (0, 100)
+    assert watermarks(lab, "placed", 0) == (0, 100)
     shown = lab.dump_log(next(lab.metadata_log_dir("controller-3000").glob("*.log")))
     lines = [line for line in shown.splitlines() if "ZK_MIGRATION_STATE_RECORD" in line]
     states = [line.split('"zkMigrationState":')[1][0] for line in lines]

@@ -29,6 +29,7 @@ from orchestrator.runbook.load import load
 from tests.orchestrator.views.browser.newcomer import AtThePage
 from tests.support.cli import kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.support.lab_steps import wait_directory_noticed
 from tests.support.soaks import short
 from tests.system.execution.window import HOOK
 from tests.system.killing import CLUSTER, Killed
@@ -91,7 +92,7 @@ class Night:
         lab.wait_in_sync()
         yield "assigned"
         lab.fail_directory(id_, 1)
-        lab.wait_directory_noticed(id_, 1)
+        wait_directory_noticed(lab, id_, 1)
         run.wait_for_event(lambda event: event.kind == "log_dir_offline" and event.broker == id_)
         at.newcomer.follow(
             lambda _: (read := at.read()) is not None and "the disk of broker" in read.text
