@@ -1,6 +1,6 @@
 """The metadata record types of Kafka 3.9, a class for each version.
 
-Generated from the schemas in Kafka's jar by `python -m streams.wire.generate`; do not edit.
+Generated from the schemas in Kafka's jar by `python -m tests.support.record_schemas`; do not edit.
 A version that only adds fields at the end inherits those of the previous one. The description of a
 field is with the first version that has it.
 """

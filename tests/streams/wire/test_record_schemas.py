@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from streams.wire.generate import SchemaNotUnderstood, generate, read_schemas, snake, versions
-
-SCHEMA = Path(__file__).parents[3] / "streams" / "wire" / "schema.py"
+from tests.support.record_schemas import (
+    SCHEMA,
+    SchemaNotUnderstood,
+    generate,
+    read_schemas,
+    snake,
+    versions,
+)
 
 
 def jar(tmp_path: Path, **changes: object) -> Path:

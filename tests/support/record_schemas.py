@@ -1,6 +1,6 @@
 """Write `streams/wire/schema.py` from the record schemas inside Kafka's own jar.
 
-    python -m streams.wire.generate --jar kafka-metadata-3.9.1.jar [--into FILE]
+    python -m tests.support.record_schemas --jar kafka-metadata-3.9.1.jar [--into FILE]
 
 In: `common/metadata/*.json` of the jar (Kafka's generator input, apache/kafka `generator/`).
 Out: a dataclass in kio's style for each version of each record type; a class has no field that its
@@ -27,6 +27,7 @@ JsonObject = dict[str, Any]
 _COMMENT: Final = re.compile(r"^\s*//.*$", re.MULTILINE)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WIDTH: Final = 100
+SCHEMA: Final = Path(__file__).parents[2] / "streams" / "wire" / "schema.py"
 _PRIMITIVES: Final[Mapping[str, str]] = {
     "bool": "bool",
     "int8": "i8",
@@ -42,7 +43,7 @@ _PRIMITIVES: Final[Mapping[str, str]] = {
 _ENTITY_TYPES: Final[Mapping[str, str]] = {"brokerId": "BrokerId", "topicName": "TopicName"}
 _HEAD: Final = '''"""The metadata record types of Kafka 3.9, a class for each version.
 
-Generated from the schemas in Kafka's jar by `python -m streams.wire.generate`; do not edit.
+Generated from the schemas in Kafka's jar by `python -m tests.support.record_schemas`; do not edit.
 A version that only adds fields at the end inherits those of the previous one. The description of a
 field is with the first version that has it.
 """
@@ -253,7 +254,7 @@ def generate(jar: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jar", type=Path, required=True, help="kafka-metadata-3.9.1.jar")
-    parser.add_argument("--into", type=Path, default=Path(__file__).parent / "schema.py")
+    parser.add_argument("--into", type=Path, default=SCHEMA)
     arguments = parser.parse_args()
     arguments.into.write_text(generate(arguments.jar))
 
