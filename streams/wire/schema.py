@@ -1,8 +1,8 @@
 """The metadata record types of Kafka 3.9, a class for each version.
 
 Generated from the schemas in Kafka's jar by `python -m tests.support.record_schemas`; do not edit.
-A version that only adds fields at the end inherits those of the previous one. The description of a
-field is with the first version that has it.
+A version that only adds fields at the end inherits those of the previous one. The jar has Kafka's
+descriptions of the fields.
 """
 
 import uuid
@@ -32,13 +32,9 @@ class BrokerEndpointV0(_Nested):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(0)
     name: str = field(metadata={"kafka_type": "string"})
-    """The name of the endpoint."""
     host: str = field(metadata={"kafka_type": "string"})
-    """The hostname."""
     port: u16 = field(metadata={"kafka_type": "uint16"})
-    """The port."""
     security_protocol: i16 = field(metadata={"kafka_type": "int16"})
-    """The security protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +42,8 @@ class BrokerFeatureV0(_Nested):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(0)
     name: str = field(metadata={"kafka_type": "string"})
-    """The feature name."""
     min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    """The minimum supported feature level."""
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    """The maximum supported feature level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,26 +51,18 @@ class RegisterBrokerRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The broker id."""
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The incarnation ID of the broker process"""
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    """The broker epoch assigned by the controller."""
     end_points: tuple[BrokerEndpointV0, ...]
-    """The endpoints that can be used to communicate with this broker."""
     features: tuple[BrokerFeatureV0, ...]
-    """The features on this broker"""
     rack: str | None = field(metadata={"kafka_type": "string"})
-    """The broker rack."""
     fenced: bool = field(metadata={"kafka_type": "bool"}, default=True)
-    """True if the broker is fenced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterBrokerRecordV1(RegisterBrokerRecordV0):
     __version__: ClassVar[i16] = i16(1)
     in_controlled_shutdown: bool = field(metadata={"kafka_type": "bool"}, default=False)
-    """True if the broker is in controlled shutdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +71,6 @@ class RegisterBrokerRecordV2(_Record):
     __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
     is_migrating_zk_broker: bool = field(metadata={"kafka_type": "bool"}, default=False)
-    """True if the broker is a ZK broker in migration mode. Otherwise, false"""
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
     end_points: tuple[BrokerEndpointV0, ...]
@@ -102,7 +86,6 @@ class RegisterBrokerRecordV3(RegisterBrokerRecordV2):
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 0}, default=()
     )
-    """Log directories configured in this broker which are available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +93,7 @@ class UnregisterBrokerRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(1)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The broker id."""
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    """The broker epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +101,7 @@ class TopicRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(2)
     name: TopicName = field(metadata={"kafka_type": "string"})
-    """The topic name."""
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The unique ID of this topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,33 +109,21 @@ class PartitionRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(3)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    """The partition id."""
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The unique ID of this topic."""
     replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    """The replicas of this partition, sorted by preferred order."""
     isr: tuple[i32, ...] = field(metadata={"kafka_type": "int32"})
-    """The in-sync replicas of this partition"""
     removing_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    """The replicas that we are in the process of removing."""
     adding_replicas: tuple[BrokerId, ...] = field(metadata={"kafka_type": "int32"})
-    """The replicas that we are in the process of adding."""
     leader: BrokerId = field(metadata={"kafka_type": "int32"}, default=BrokerId(-1))
-    """The lead replica, or -1 if there is no leader."""
     leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
-    """1 if the partition is recovering from an unclean leader election; 0 otherwise."""
     leader_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    """The epoch of the partition leader."""
     partition_epoch: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    """An epoch that gets incremented each time we change anything in the partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecordV1(PartitionRecordV0):
     __version__: ClassVar[i16] = i16(1)
     directories: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"})
-    """The log directory hosting each replica, sorted in the same exact order as the Replicas
-    field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +132,9 @@ class PartitionRecordV2(PartitionRecordV1):
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 1}, default=None
     )
-    """The eligible leader replicas of this partition."""
     last_known_elr: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 2}, default=None
     )
-    """The last known eligible leader replicas of this partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +142,9 @@ class ConfigRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(4)
     resource_type: i8 = field(metadata={"kafka_type": "int8"})
-    """The type of resource this configuration applies to."""
     resource_name: str = field(metadata={"kafka_type": "string"})
-    """The name of the resource this configuration applies to."""
     name: str = field(metadata={"kafka_type": "string"})
-    """The name of the configuration key."""
     value: str | None = field(metadata={"kafka_type": "string"})
-    """The value of the configuration, or null if the it should be deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,31 +152,21 @@ class PartitionChangeRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(5)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    """The partition id."""
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The unique ID of this topic."""
     isr: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 0}, default=None
     )
-    """null if the ISR didn't change; the new in-sync replicas otherwise."""
     leader: BrokerId = field(metadata={"kafka_type": "int32", "tag": 1}, default=BrokerId(-2))
-    """-1 if there is now no leader; -2 if the leader didn't change; the new leader otherwise."""
     replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 2}, default=None
     )
-    """null if the replicas didn't change; the new replicas otherwise."""
     removing_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 3}, default=None
     )
-    """null if the removing replicas didn't change; the new removing replicas otherwise."""
     adding_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 4}, default=None
     )
-    """null if the adding replicas didn't change; the new adding replicas otherwise."""
     leader_recovery_state: i8 = field(metadata={"kafka_type": "int8", "tag": 5}, default=i8(-1))
-    """-1 if it didn't change; 0 if the leader was elected from the ISR or recovered from an unclean
-    election; 1 if the leader that was elected using unclean leader election and it is still
-    recovering."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +175,6 @@ class PartitionChangeRecordV1(PartitionChangeRecordV0):
     directories: tuple[uuid.UUID | None, ...] | None = field(
         metadata={"kafka_type": "uuid", "tag": 8}, default=None
     )
-    """null if the log dirs didn't change; the new log directory for each replica otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,11 +183,9 @@ class PartitionChangeRecordV2(PartitionChangeRecordV1):
     eligible_leader_replicas: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 6}, default=None
     )
-    """null if the ELR didn't change; the new eligible leader replicas otherwise."""
     last_known_elr: tuple[BrokerId, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 7}, default=None
     )
-    """null if the LastKnownElr didn't change; the last known eligible leader replicas otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +193,7 @@ class FenceBrokerRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(7)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The broker ID to fence. It will be removed from all ISRs."""
     epoch: i64 = field(metadata={"kafka_type": "int64"})
-    """The epoch of the broker to fence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,9 +201,7 @@ class UnfenceBrokerRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(8)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The broker ID to unfence."""
     epoch: i64 = field(metadata={"kafka_type": "int64"})
-    """The epoch of the broker to unfence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +209,6 @@ class RemoveTopicRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(9)
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The topic to remove. All associated partitions will be removed as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,19 +216,12 @@ class DelegationTokenRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(10)
     owner: str = field(metadata={"kafka_type": "string"})
-    """The delegation token owner."""
     requester: str = field(metadata={"kafka_type": "string"})
-    """The delegation token requester."""
     renewers: tuple[str, ...] = field(metadata={"kafka_type": "string"})
-    """The principals which can renew this token."""
     issue_timestamp: i64 = field(metadata={"kafka_type": "int64"})
-    """The time at which this timestamp was issued."""
     max_timestamp: i64 = field(metadata={"kafka_type": "int64"})
-    """The time at which this token cannot be renewed any more."""
     expiration_timestamp: i64 = field(metadata={"kafka_type": "int64"})
-    """The next time at which this token must be renewed."""
     token_id: str = field(metadata={"kafka_type": "string"})
-    """The token id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,17 +229,11 @@ class UserScramCredentialRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(11)
     name: str = field(metadata={"kafka_type": "string"})
-    """The user name."""
     mechanism: i8 = field(metadata={"kafka_type": "int8"})
-    """The SCRAM mechanism."""
     salt: bytes = field(metadata={"kafka_type": "bytes"})
-    """A random salt generated by the client."""
     stored_key: bytes = field(metadata={"kafka_type": "bytes"})
-    """The key the Server uses to authenticate the Client."""
     server_key: bytes = field(metadata={"kafka_type": "bytes"})
-    """The key the Client uses to validate the Servers identity."""
     iterations: i32 = field(metadata={"kafka_type": "int32"})
-    """The number of iterations used in the SCRAM credential."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,10 +241,7 @@ class FeatureLevelRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(12)
     name: str = field(metadata={"kafka_type": "string"})
-    """The feature name."""
     feature_level: i16 = field(metadata={"kafka_type": "int16"})
-    """The current finalized feature level of this feature for the cluster, a value of 0 means
-    feature not supported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,9 +249,7 @@ class EntityDataV0(_Nested):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(14)
     entity_type: str = field(metadata={"kafka_type": "string"})
-    """The entity type."""
     entity_name: str | None = field(metadata={"kafka_type": "string"})
-    """The name of the entity, or null if the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,13 +257,9 @@ class ClientQuotaRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(14)
     entity: tuple[EntityDataV0, ...]
-    """The quota entity to alter."""
     key: str = field(metadata={"kafka_type": "string"})
-    """The quota configuration key."""
     value: f64 = field(metadata={"kafka_type": "float64"})
-    """The value to set, otherwise ignored if the value is to be removed."""
     remove: bool = field(metadata={"kafka_type": "bool"})
-    """Whether the quota configuration value should be removed, otherwise set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,12 +267,8 @@ class ProducerIdsRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(15)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The ID of the requesting broker"""
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"}, default=i64(-1))
-    """The epoch of the requesting broker"""
     next_producer_id: i64 = field(metadata={"kafka_type": "int64"})
-    """The next producerId that will be assigned (i.e. the first producerId in the next assigned
-    block)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,18 +276,14 @@ class BrokerRegistrationChangeRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(17)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    """The broker id."""
     broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
-    """The broker epoch assigned by the controller."""
     fenced: i8 = field(metadata={"kafka_type": "int8", "tag": 0}, default=i8(0))
-    """-1 if the broker has been unfenced, 0 if no change, 1 if the broker has been fenced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistrationChangeRecordV1(BrokerRegistrationChangeRecordV0):
     __version__: ClassVar[i16] = i16(1)
     in_controlled_shutdown: i8 = field(metadata={"kafka_type": "int8", "tag": 1}, default=i8(0))
-    """0 if no change, 1 if the broker is in controlled shutdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,7 +292,6 @@ class BrokerRegistrationChangeRecordV2(BrokerRegistrationChangeRecordV1):
     log_dirs: tuple[uuid.UUID | None, ...] = field(
         metadata={"kafka_type": "uuid", "tag": 2}, default=()
     )
-    """Log directories configured in this broker which are available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,21 +299,13 @@ class AccessControlEntryRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(18)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The unique ID of this ACL."""
     resource_type: i8 = field(metadata={"kafka_type": "int8"})
-    """The resource type."""
     resource_name: str = field(metadata={"kafka_type": "string"})
-    """The resource name."""
     pattern_type: i8 = field(metadata={"kafka_type": "int8"})
-    """The resource name pattern type."""
     principal: str = field(metadata={"kafka_type": "string"})
-    """The principal name."""
     host: str = field(metadata={"kafka_type": "string"})
-    """The host name."""
     operation: i8 = field(metadata={"kafka_type": "int8"})
-    """The AclOperation."""
     permission_type: i8 = field(metadata={"kafka_type": "int8"})
-    """The AclPermissionType."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,7 +313,6 @@ class RemoveAccessControlEntryRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(19)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The ID of the AccessControlEntry to remove."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +326,6 @@ class ZkMigrationStateRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(21)
     zk_migration_state: i8 = field(metadata={"kafka_type": "int8"})
-    """One of the possible migration states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,9 +333,7 @@ class RemoveUserScramCredentialRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(22)
     name: str = field(metadata={"kafka_type": "string"})
-    """The user name."""
     mechanism: i8 = field(metadata={"kafka_type": "int8"})
-    """The SCRAM mechanism."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,7 +341,6 @@ class BeginTransactionRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(23)
     name: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
-    """An optional textual description of this transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,7 +354,6 @@ class AbortTransactionRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(25)
     reason: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
-    """An optional textual description of why the transaction was aborted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -463,7 +361,6 @@ class RemoveDelegationTokenRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(26)
     token_id: str = field(metadata={"kafka_type": "string"})
-    """The tokenID to remove."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -471,13 +368,9 @@ class ControllerEndpointV0(_Nested):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(27)
     name: str = field(metadata={"kafka_type": "string"})
-    """The name of the endpoint."""
     host: str = field(metadata={"kafka_type": "string"})
-    """The hostname."""
     port: u16 = field(metadata={"kafka_type": "uint16"})
-    """The port."""
     security_protocol: i16 = field(metadata={"kafka_type": "int16"})
-    """The security protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -485,11 +378,8 @@ class ControllerFeatureV0(_Nested):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(27)
     name: str = field(metadata={"kafka_type": "string"})
-    """The feature name."""
     min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    """The minimum supported feature level."""
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
-    """The maximum supported feature level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -497,15 +387,10 @@ class RegisterControllerRecordV0(_Record):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(27)
     controller_id: i32 = field(metadata={"kafka_type": "int32"})
-    """The controller id."""
     incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    """The incarnation ID of the controller process"""
     zk_migration_ready: bool = field(metadata={"kafka_type": "bool"})
-    """Set if the required configurations for ZK migration are present."""
     end_points: tuple[ControllerEndpointV0, ...]
-    """The endpoints that can be used to communicate with this controller."""
     features: tuple[ControllerFeatureV0, ...]
-    """The features on this controller"""
 
 
 MetadataRecord: TypeAlias = (

@@ -14,7 +14,6 @@ import json
 import re
 import subprocess
 import sys
-import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,8 +43,8 @@ _ENTITY_TYPES: Final[Mapping[str, str]] = {"brokerId": "BrokerId", "topicName": 
 _HEAD: Final = '''"""The metadata record types of Kafka 3.9, a class for each version.
 
 Generated from the schemas in Kafka's jar by `python -m tests.support.record_schemas`; do not edit.
-A version that only adds fields at the end inherits those of the previous one. The description of a
-field is with the first version that has it.
+A version that only adds fields at the end inherits those of the previous one. The jar has Kafka's
+descriptions of the fields.
 """
 
 import uuid
@@ -154,7 +153,6 @@ class _Classes:
     def __init__(self, schema: RecordSchema) -> None:
         self._schema = schema
         self._last: dict[str, tuple[str, list[str]]] = {}
-        self._described: set[tuple[str, str]] = set()
 
     def all(self) -> Iterator[str]:
         for version in self._schema.versions:
@@ -182,12 +180,7 @@ class _Classes:
         ]
         if not extends:
             lines.append(f"    __api_key__: ClassVar[i16] = i16({self._schema.api_key})")
-        for one, line in list(zip(present, rendered, strict=True))[len(known) if extends else 0 :]:
-            lines.append(line)
-            if (name, one["name"]) not in self._described:
-                self._described.add((name, one["name"]))
-                about = textwrap.fill(f'"""{one["about"]}"""', _WIDTH - 4)
-                lines.append(textwrap.indent(about, "    "))
+        lines += rendered[len(known) if extends else 0 :]
         yield "\n\n" + "\n".join(lines) + "\n"
 
 
