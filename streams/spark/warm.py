@@ -16,9 +16,13 @@ from typing import Any, Final
 from streams.spark.query import replay
 from streams.spark.session import class_archive, session
 from streams.state.directory import create_private
-from streams.wire.build import write_leader_change
 
 _DUMP_S_MAX: Final = 60.0
+LOG: Final = bytes.fromhex(
+    "00000000000000000000004f00000001028a224e8500200000000000000000000000010000000000000001ffffff"
+    "ffffffffffffffffffffff000000013a000000080000000226000000000bb80200000bb8000200000bb8000000"
+)
+"""The batch that a new leader writes first: offset 0, epoch 1, controller 3000."""
 
 
 def main() -> int:
@@ -34,7 +38,7 @@ def main() -> int:
             Path(folder, "spark.log"), java_options=(f"-XX:ArchiveClassesAtExit={fresh}",)
         )
         log = Path(folder, f"{0:020d}.log")
-        log.write_bytes(write_leader_change(0, 1, 1, 3000))
+        log.write_bytes(LOG)
         replay(log)
         gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
         spark.stop()

@@ -6,7 +6,6 @@ In: key and value of a record of a control batch. Out: an entity of kio, by the 
 
 import struct
 from collections.abc import Mapping
-from io import BytesIO
 from typing import Final, NamedTuple, TypeAlias
 
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
@@ -15,7 +14,7 @@ from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as Lead
 from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.voters_record.v0.data import VotersRecord
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.wire.errors import DamagedValue, UnsupportedRecordVersion
@@ -32,7 +31,6 @@ __all__ = [
     "UnknownControl",
     "VotersRecord",
     "read_control",
-    "write_control",
 ]
 
 
@@ -60,7 +58,6 @@ _TYPES: Final[Mapping[int, tuple[type[KnownControl], ...]]] = {
     5: (KRaftVersionRecord,),
     6: (VotersRecord,),
 }
-_TYPE_OF: Final = {kind: number for number, kinds in _TYPES.items() for kind in kinds}
 
 
 def read_control(key: bytes, value: bytes) -> ControlRecord:
@@ -88,9 +85,3 @@ def read_control(key: bytes, value: bytes) -> ControlRecord:
         return entity_reader(kind)(normalize(kind, value, 0), 0)[0]
     except (SerialError, ValueError) as error:
         raise DamagedValue(f"{kind.__name__} does not decode ({error})") from error
-
-
-def write_control(record: KnownControl) -> tuple[bytes, bytes]:
-    value = BytesIO()
-    entity_writer(type(record))(value, record)
-    return _KEY.pack(0, _TYPE_OF[type(record)]), value.getvalue()

@@ -5,10 +5,9 @@ the controller wrote. The frame before the message (frame version, api key, vers
 unsigned varint) is that of org.apache.kafka.server.common.serialization.AbstractApiMessageSerde.
 """
 
-from io import BytesIO
 from typing import Final
 
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from migration.metadata.records import Unknown
@@ -19,8 +18,6 @@ from streams.wire.structure import normalize, read_uvarint, write_uvarint
 FRAME_VERSION: Final = 1
 _FRAME_BYTES_MIN: Final = 3
 _INT16_MAX: Final = 2**15 - 1
-API_KEYS: Final = frozenset(api_key for api_key, _ in RECORDS)
-"""The api keys of the 25 record types."""
 _VERSION_LAST: Final = dict(sorted(RECORDS))
 _READERS: Final = {key: entity_reader(kind) for key, kind in RECORDS.items()}
 
@@ -84,11 +81,3 @@ def read_value(value: bytes) -> MetadataRecord | Unknown:
         return _READERS[api_key, version](normalize(kind, value, start), start)[0]
     except (SerialError, ValueError) as error:
         raise DamagedValue(f"{kind.__name__} does not decode ({error})") from error
-
-
-def write_value(record: MetadataRecord) -> bytes:
-    """Encode a record's value with its frame, as the controller does."""
-    value = BytesIO()
-    value.write(_frame(record.__api_key__, record.__version__))
-    entity_writer(type(record))(value, record)
-    return value.getvalue()

@@ -28,11 +28,10 @@ from kio.static.primitive import i8, i16, i32, i64, u16
 
 from migration.metadata.directory_ids import MIGRATING, to_text
 from streams.wire import schema
-from streams.wire.build import write_batch, write_leader_change
 from streams.wire.schema import BrokerEndpointV0, BrokerFeatureV0
-from streams.wire.values import write_value
 from tests.bench.oracle import ExpectedBroker, Oracle
 from tests.bench.values import REPLICAS, assignment_v1, leadership_v1, partition_v0
+from tests.support.wire_writing import write_batch, write_leader_change, write_value
 
 Changes = Literal["partition", "replica"]
 

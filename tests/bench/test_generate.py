@@ -15,11 +15,11 @@ from orchestrator.api.status import cluster_json
 from streams.wire import schema
 from streams.wire.batches import read_batches
 from streams.wire.records import read_records
-from streams.wire.values import write_value
 from tests.bench.generate import LOG_NAME, Changes, Shape, generate
 from tests.bench.oracle import differences
 from tests.bench.values import assignment_v1, leadership_v1, partition_v0
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_value
 
 TOPIC = bytes(range(16))
 IDS = [bytes([one]) * 16 for one in (1, 2, 3)]

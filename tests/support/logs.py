@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i32, i64
 
-from streams.wire.build import write_batch, write_leader_change
 from streams.wire.schema import (
     AbortTransactionRecordV0,
     BeginTransactionRecordV0,
@@ -30,7 +29,7 @@ from streams.wire.schema import (
     UnregisterBrokerRecordV0,
     ZkMigrationStateRecordV0,
 )
-from streams.wire.values import write_value
+from tests.support.wire_writing import write_batch, write_leader_change, write_value
 
 Action = tuple[int, int, int, int]
 """What to do, and three numbers to do it with."""

@@ -34,7 +34,6 @@ from streams.spark.data_source import JobReader
 from streams.spark.processor import ReplicaTracker
 from streams.spark.sink import StoreSink
 from streams.state.store import Store
-from streams.wire.build import write_batch, write_leader_change
 from streams.wire.schema import (
     MetadataRecord,
     PartitionChangeRecordV1,
@@ -43,7 +42,7 @@ from streams.wire.schema import (
     TopicRecordV0,
     ZkMigrationStateRecordV0,
 )
-from streams.wire.values import write_value
+from tests.support.wire_writing import write_batch, write_leader_change, write_value
 
 _ROOT: Final = Path(__file__).parents[2]
 _MODULES_MAX: Final = 25

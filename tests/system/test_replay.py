@@ -9,15 +9,19 @@ import pytest
 from migration.image.summary import Phase
 from streams.metadata.log_files import NotAMetadataLog
 from streams.spark.query import ReplayOutcome, replay
-from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.schema import (
     FeatureLevelRecordV0,
     NoOpRecordV0,
     TopicRecordV0,
     ZkMigrationStateRecordV0,
 )
-from streams.wire.values import write_value
 from tests.support.logs import Action, topic_id, values, write_segment
+from tests.support.wire_writing import (
+    write_batch,
+    write_checkpoint,
+    write_leader_change,
+    write_value,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.long(minutes=0.75)]
 

@@ -19,7 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streams.spark.query import replay
-from streams.wire.build import write_leader_change
+from tests.support.wire_writing import write_leader_change
 from tests.system import stranger
 
 pytestmark = pytest.mark.spark

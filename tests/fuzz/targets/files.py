@@ -25,13 +25,13 @@ from streams.net.errors import LiveError
 from streams.spark.damage import first_damage
 from streams.state.store import BatchResult, Store, unpack_image
 from streams.wire.batches import read_batches
-from streams.wire.build import write_batch
 from streams.wire.errors import WireError
 from tests.fuzz.mutations import mutate_bytes, mutate_text
 from tests.fuzz.target import Target
 from tests.fuzz.targets.logs import joined, parted, sealed, values
 from tests.oracle.fixtures import DATA
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_batch
 
 _CASES: Final = ("migration", "native", "bad-directory")
 _SEGMENT_BYTES: Final = 12_000

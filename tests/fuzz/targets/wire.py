@@ -14,16 +14,16 @@ from kio.schema.voters_record.v0.data import VotersRecord
 from migration.metadata.records import Record
 from streams.metadata.batches import committed, mark_at, survey
 from streams.wire.batches import read_batches
-from streams.wire.control import read_control, write_control
+from streams.wire.control import read_control
 from streams.wire.errors import WireError
 from streams.wire.project import read_in_full
 from streams.wire.records import read_record, read_records
 from streams.wire.schema import RECORDS
-from streams.wire.values import write_value
 from tests.fuzz.examples import example
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.target import Target
 from tests.fuzz.targets.logs import sealed, segments, values
+from tests.support.wire_writing import write_control, write_value
 
 _KEY = struct.Struct(">hh")
 

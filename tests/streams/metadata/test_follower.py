@@ -22,8 +22,8 @@ from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
-from streams.wire.build import write_checkpoint
 from tests.streams.metadata.log_bytes import batch, log, no_op
+from tests.support.wire_writing import write_checkpoint
 
 C1 = Endpoint("c1", 9093)
 LEADER = Leader(1, 0)

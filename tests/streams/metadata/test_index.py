@@ -12,14 +12,13 @@ from streams.metadata.log_files import list_log
 from streams.metadata.offsets import NONE, START
 from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
-from streams.wire.build import write_batch, write_checkpoint
 from streams.wire.schema import (
     BeginTransactionRecordV0,
     MetadataRecord,
     NoOpRecordV0,
     ZkMigrationStateRecordV0,
 )
-from streams.wire.values import write_value
+from tests.support.wire_writing import write_batch, write_checkpoint, write_value
 
 NEWS = ZkMigrationStateRecordV0(zk_migration_state=i8(1))
 

@@ -15,7 +15,6 @@ from streams.metadata.batches import Mark, mark_at, redacted
 from streams.metadata.continuity import Continuity, LogIdentity
 from streams.metadata.spool import Position, Spool
 from streams.wire.batches import HEADER, read_batches
-from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.records import read_records
 from streams.wire.schema import (
     ConfigRecordV0,
@@ -24,8 +23,14 @@ from streams.wire.schema import (
     TopicRecordV0,
     UserScramCredentialRecordV0,
 )
-from streams.wire.values import read_value, write_value
+from streams.wire.values import read_value
 from tests.support.logs import topic_id
+from tests.support.wire_writing import (
+    write_batch,
+    write_checkpoint,
+    write_leader_change,
+    write_value,
+)
 
 SECRET = "correct-horse-battery"  # noqa: S105
 KEYS = (b"salt-" * 4, b"stored-key" * 6, b"server-key" * 30)

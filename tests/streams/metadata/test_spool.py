@@ -14,8 +14,8 @@ from streams.metadata.errors import SpoolDamaged, SpoolInUse
 from streams.metadata.spool import Position, Spool
 from streams.state.files import write_all
 from streams.wire.batches import read_batches
-from streams.wire.build import write_checkpoint
 from tests.streams.metadata.log_bytes import batch, log, no_op
+from tests.support.wire_writing import write_checkpoint
 
 SNAPSHOT = write_checkpoint(1, 1_000, [[b"records"]])
 

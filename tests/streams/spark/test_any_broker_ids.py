@@ -15,10 +15,11 @@ from migration.metadata.records import Unknown
 from orchestrator.api.status import cluster_json
 from streams.spark.shard_batch import pack_shard, unpack_shard
 from streams.state.store import broker_json, read_summary, summary_json
-from streams.wire.values import read_value, write_value
+from streams.wire.values import read_value
 from tests.support.examples import examples
 from tests.support.logs import BROKERS, Action, actions, values, write_segment
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_value
 
 _IDS = st.sets(
     st.integers(0, 2**31 - 1) | st.sampled_from([2**23 - 1, 2**23, 2**24, 2**31 - 1]),

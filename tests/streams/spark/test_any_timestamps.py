@@ -19,11 +19,11 @@ from orchestrator.views.terminal.closing import closing
 from streams.spark.shard_batch import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions
 from streams.state.store import broker_json, read_summary, summary_json
-from streams.wire.build import write_batch, write_leader_change
 from tests.support.assessing import assessed, entry
 from tests.support.examples import examples
 from tests.support.logs import Action, values
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_batch, write_leader_change
 
 _EXTREMES = (-(2**63), 2**63 - 1, 253_402_300_800_000, -62_167_219_200_001, 2**53, 0)
 _TIMES = st.sampled_from(_EXTREMES) | st.integers(-(2**63), 2**63 - 1)

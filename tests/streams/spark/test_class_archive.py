@@ -7,7 +7,8 @@ import pyspark
 import pytest
 
 from streams.spark.session import class_archive
-from streams.spark.warm import forget_former
+from streams.spark.warm import LOG, forget_former
+from tests.support.wire_writing import write_leader_change
 
 
 @pytest.fixture
@@ -60,3 +61,7 @@ def test_archives_of_former_installations_are_removed(jar: Path, tmp_path: Path)
     assert not former.exists()
     assert not gone.exists()
     assert jar.is_file()
+
+
+def test_the_log_that_the_archive_is_made_with_is_one_of_a_controller() -> None:
+    assert write_leader_change(0, 1, 1, 3000) == LOG

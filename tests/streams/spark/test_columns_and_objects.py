@@ -16,11 +16,11 @@ from migration.metadata.partitions import Replicas
 from migration.shard.report import ShardReport
 from streams.spark.rows import ShardChunk
 from streams.spark.shard_batch import unpack_shard
-from streams.wire.build import write_batch, write_checkpoint
 from tests.support.examples import examples
 from tests.support.logs import Action, actions, values, write_segment
 from tests.support.pipeline import Run
 from tests.support.shard_by_objects import ObjectShard, Place
+from tests.support.wire_writing import write_batch, write_checkpoint
 
 _CREATED_AGAIN: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (7, 0, 0, 1), (4, 0, 0, 5)]
 _NEVER_CREATED: list[Action] = [(0, 0, 0, 0), (8, 0, 0, 1), (7, 0, 0, 1)]

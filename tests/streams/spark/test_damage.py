@@ -9,10 +9,10 @@ from streams.metadata.offsets import START
 from streams.spark.damage import first_damage
 from streams.spark.query import JobFailed, ReplayOutcome, replay
 from streams.wire.batches import read_batches
-from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.errors import DamagedBatch, WireError
 from tests.support.logs import Action, values, write_segment
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_batch, write_checkpoint, write_leader_change
 
 TOPIC: Action = (0, 0, 0, 0)
 PARTITION_0: Action = (2, 0, 0, 0)

@@ -13,9 +13,9 @@ from migration.assessment.hazards.all import hazards
 from migration.image.summary import BrokerSummary
 from migration.metadata.directory_ids import DirectoryId, to_text
 from streams.wire.schema import FeatureLevelRecordV0, RegisterBrokerRecordV3
-from streams.wire.values import write_value
 from tests.support.logs import Action, directory, values, write_segment
 from tests.support.pipeline import Run
+from tests.support.wire_writing import write_value
 
 TOPIC: Action = (0, 0, 0, 0)
 PARTITION_0: Action = (2, 0, 0, 0)

@@ -30,13 +30,7 @@ from streams.wire.batches import (
     read_batches,
     read_snapshot,
 )
-from streams.wire.build import (
-    write_batch,
-    write_checkpoint,
-    write_control_batch,
-    write_leader_change,
-)
-from streams.wire.control import KnownControl, UnknownControl, read_control, write_control
+from streams.wire.control import KnownControl, UnknownControl, read_control
 from streams.wire.errors import (
     DamagedBatch,
     DamagedValue,
@@ -46,9 +40,16 @@ from streams.wire.errors import (
 from streams.wire.records import read_records
 from streams.wire.schema import BeginTransactionRecordV0
 from streams.wire.structure import write_uvarint
-from streams.wire.values import write_value
 from tests.streams.wire.strategies import entities
 from tests.support.examples import examples
+from tests.support.wire_writing import (
+    write_batch,
+    write_checkpoint,
+    write_control,
+    write_control_batch,
+    write_leader_change,
+    write_value,
+)
 
 NO_OP = b"\x01\x14\x00\x00"
 FILE = "00000000000000000000.log"

@@ -13,9 +13,9 @@ from streams.wire.columns import Values, read_columns
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
 from streams.wire.schema import MetadataRecord
-from streams.wire.values import write_value
 from tests.streams.wire.strategies import records
 from tests.support.examples import examples
+from tests.support.wire_writing import write_value
 
 
 def grouped(values: Iterable[bytes]) -> list[Values]:

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.schema import RECORDS, MetadataRecord
-from streams.wire.values import write_value
 from tests.streams.wire.dump_log import ours, parse
 from tests.streams.wire.strategies import entities
+from tests.support.wire_writing import (
+    write_batch,
+    write_checkpoint,
+    write_leader_change,
+    write_value,
+)
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = sorted(DATA.glob("*.log")) + sorted(DATA.glob("*.checkpoint"))

@@ -26,10 +26,10 @@ from streams.wire.schema import (
     PartitionRecordV1,
     RegisterBrokerRecordV0,
 )
-from streams.wire.values import write_value
 from tests.streams.wire.strategies import records
 from tests.streams.wire.test_values import with_tag_of_the_future
 from tests.support.examples import examples
+from tests.support.wire_writing import write_value
 
 ID = uuid.UUID("3c5f0c9e-57a5-4c4b-9f4e-2f8f3a1b7c11")
 Outcome = domain.Record | type[WireError]

@@ -27,11 +27,13 @@ from streams.wire.schema import (
     ConfigRecordV0,
     MetadataRecord,
 )
-from streams.wire.values import API_KEYS, read_value, write_value
+from streams.wire.values import read_value
 from tests.streams.wire.strategies import entities, records
 from tests.support.examples import examples
+from tests.support.wire_writing import write_value
 
 KINDS = list(RECORDS.values())
+API_KEYS = {api_key for api_key, _ in RECORDS}
 
 
 def with_tag_of_the_future(record: MetadataRecord, tag: int, content: bytes) -> bytes:

@@ -1,9 +1,10 @@
-"""Write batches, logs and checkpoints as a controller does: for generators and tests.
+"""Writes values, batches and checkpoints as a controller does.
 
 Out: bytes that `streams.wire.batches` and Kafka's own kafka-dump-log read.
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
@@ -11,12 +12,33 @@ from kio.schema.leader_change_message.v0.data import LeaderChangeMessage, Voter
 from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.types import BrokerId
+from kio.serial import entity_writer
 from kio.static.primitive import i16, i32, i64
 
 from streams.wire.batches import CONTROL_BIT, CRC_START, HEADER
-from streams.wire.control import KnownControl, write_control
+from streams.wire.control import _KEY, _TYPES, KnownControl
+from streams.wire.schema import MetadataRecord
+from streams.wire.values import _frame
 
 _RECORD_OVERHEAD_BYTES_MAX = 32
+
+_TYPE_OF = {kind: number for number, kinds in _TYPES.items() for kind in kinds}
+
+
+def write_value(record: MetadataRecord) -> bytes:
+    """Encode a record's value with its frame."""
+    return _frame(record.__api_key__, record.__version__) + _encoded(record)
+
+
+def write_control(record: KnownControl) -> tuple[bytes, bytes]:
+    """Return the key and the value of a control record."""
+    return _KEY.pack(0, _TYPE_OF[type(record)]), _encoded(record)
+
+
+def _encoded(entity: MetadataRecord | KnownControl) -> bytes:
+    value = BytesIO()
+    entity_writer(type(entity))(value, entity)
+    return value.getvalue()
 
 
 def _write(
