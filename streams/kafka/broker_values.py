@@ -4,19 +4,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
+from streams.net.endpoint import Endpoint
+
 _NO_RACKS: Final[Mapping[int, str]] = MappingProxyType({})
 KAFKA_STORAGE_ERROR: Final = 56
 """A log directory is offline."""
 
 TopicPartition: TypeAlias = tuple[str, int]
-
-
-class BrokerAddress(NamedTuple):
-    """A broker as METADATA lists it: its address on the listener that received the request."""
-
-    id: int
-    host: str
-    port: int
 
 
 class PartitionView(NamedTuple):
@@ -42,7 +36,8 @@ class ClusterView(NamedTuple):
 
     Attributes:
         cluster_id: None if the broker does not know it yet.
-        brokers: the live brokers by id; a broker that has just started may list none.
+        brokers: the live brokers by id, on the listener that received the request; a broker that
+            has just started may list none.
         partitions: the partitions of all topics that the principal may describe.
         errors: Kafka's error code by topic, for topics that the reply lists with an error.
         controller: the active controller in ZooKeeper mode; with a KRaft controller, any live
@@ -51,7 +46,7 @@ class ClusterView(NamedTuple):
     """
 
     cluster_id: str | None
-    brokers: Mapping[int, BrokerAddress]
+    brokers: Mapping[int, Endpoint]
     partitions: Mapping[TopicPartition, PartitionView]
     errors: Mapping[str, int]
     controller: int | None = None

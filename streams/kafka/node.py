@@ -26,7 +26,6 @@ from migration.observed.probed import Quorum, Voter
 from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.kafka import messages
 from streams.kafka.broker_values import (
-    BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionOffset,
@@ -129,8 +128,7 @@ class Node(Connection):
         return ClusterView(
             cluster_id=reply.cluster_id,
             brokers={
-                int(each.node_id): BrokerAddress(int(each.node_id), each.host, int(each.port))
-                for each in reply.brokers
+                int(each.node_id): Endpoint(each.host, int(each.port)) for each in reply.brokers
             },
             partitions={
                 (topic.name, int(each.partition_index)): _partition(topic, each)

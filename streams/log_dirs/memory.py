@@ -18,10 +18,11 @@ from typing import Final, cast
 
 from migration.observed import probed
 from migration.observed.facts import Observation, ReplicasCutOff
-from streams.kafka.broker_values import BrokerAddress, ReplicaPlace, TopicPartition
+from streams.kafka.broker_values import ReplicaPlace, TopicPartition
 from streams.kafka.errors import WrongCluster
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.remembered import NOTHING, CutOffDir, KnownBroker, KnownDir, KnownPartition
+from streams.net.endpoint import Endpoint
 from streams.state.fact_codec import pack, unpack
 from streams.state.sqlite import (
     Connection,
@@ -91,7 +92,7 @@ class Memory:
         return self._cluster_id
 
     @property
-    def addresses(self) -> Mapping[int, BrokerAddress]:
+    def addresses(self) -> Mapping[int, Endpoint]:
         """The last known address of every broker that was ever in METADATA."""
         return self._addresses
 
@@ -120,13 +121,13 @@ class Memory:
                 f"the brokers are of cluster {cluster_id}, {self.path} is of {self._cluster_id}"
             )
 
-    def keep_addresses(self, found: Mapping[int, BrokerAddress]) -> None:
+    def keep_addresses(self, found: Mapping[int, Endpoint]) -> None:
         """Store the brokers' addresses."""
         fresh = {id_: each for id_, each in found.items() if self._addresses.get(id_) != each}
         if not fresh:
             return
         with self._transaction():
-            _write_addresses(self._db, fresh.values())
+            _write_addresses(self._db, fresh)
         self._addresses = {**self._addresses, **fresh}
 
     def commit(
@@ -214,8 +215,8 @@ def _read_cluster_id(db: Connection) -> str | None:
     return None if row is None else row[0]
 
 
-def _read_addresses(db: Connection) -> dict[int, BrokerAddress]:
-    return {row[0]: BrokerAddress(*row) for row in db.execute("SELECT id, host, port FROM brokers")}
+def _read_addresses(db: Connection) -> dict[int, Endpoint]:
+    return {id_: Endpoint(*at) for id_, *at in db.execute("SELECT id, host, port FROM brokers")}
 
 
 def _read_partitions(db: Connection) -> dict[TopicPartition, KnownPartition]:
@@ -247,8 +248,11 @@ def _read_brokers(db: Connection) -> dict[int, KnownBroker]:
     }
 
 
-def _write_addresses(db: Connection, addresses: Iterable[BrokerAddress]) -> None:
-    db.executemany("INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)", addresses)
+def _write_addresses(db: Connection, addresses: Mapping[int, Endpoint]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
+        [(id_, each.host, each.port) for id_, each in addresses.items()],
+    )
 
 
 def _write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownPartition]) -> None:

@@ -12,7 +12,6 @@ from migration.observed.log_dirs import FAILURE_TIMEOUT
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
-    BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionEnd,
@@ -90,7 +89,7 @@ class PollTask(NamedTuple):
     """
 
     broker: int
-    address: BrokerAddress | None
+    address: Endpoint | None
     view: ClusterView | None
     cluster_id: str | None
     paths: tuple[str, ...]
@@ -185,8 +184,7 @@ class BrokerPolls:
     def _ask(self, task: PollTask, reply: PollResult) -> None:
         if task.address is None:
             raise ConnectionFailed(NO_ADDRESS)
-        _, host, port = task.address
-        with self._connect(Endpoint(host, port)) as broker:
+        with self._connect(task.address) as broker:
             view = task.view
             if view is None:
                 view = broker.metadata()
@@ -248,17 +246,14 @@ def _failure_timeout_ms(broker: Node, id_: int) -> int | None:
         return None
 
 
-def _check_address(view: ClusterView, broker: int, address: BrokerAddress) -> None:
+def _check_address(view: ClusterView, broker: int, address: Endpoint) -> None:
     """Raise `ConnectionFailed` if another broker has the address now: the answer would be its own.
 
     The stored address outlives its broker, and a replaced broker's host often gets a new id.
     """
-    at = address._replace(id=-1)
-    others = sorted(id_ for id_, each in view.brokers.items() if each._replace(id=-1) == at)
+    others = sorted(id_ for id_, each in view.brokers.items() if each == address)
     if others and broker not in others:
-        raise ConnectionFailed(
-            f"METADATA lists its address {address.host}:{address.port} for broker {others[0]}"
-        )
+        raise ConnectionFailed(f"METADATA lists its address {address} for broker {others[0]}")
 
 
 def _check(view: ClusterView, task: PollTask) -> None:

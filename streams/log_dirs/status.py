@@ -76,8 +76,7 @@ class PollStatus:
             self._errors.pop(None, None)
             if reply.log_dirs is not None and reply.task.address is not None:
                 self._last_reply_ms = now_ms
-                _, host, port = reply.task.address
-                self._endpoint = f"{host}:{port}"
+                self._endpoint = str(reply.task.address)
             if is_error:
                 self._errors[broker] = f"broker {broker}: {failure}"
             waits = _waits(reply, is_error=is_error)

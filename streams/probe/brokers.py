@@ -17,7 +17,7 @@ from migration.observed.probed import (
     Topics,
     Unknown,
 )
-from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
+from streams.kafka.broker_values import ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.node import Node
 from streams.log_dirs.local_host import begin, is_own_host, read_meta
 from streams.net.endpoint import Endpoint
@@ -44,10 +44,10 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnsw
     view = first_view(bootstrap, security)
     if isinstance(view, Unknown):
         return BrokerAnswers(topics=view, brokers=())
-    addresses = sorted(view.brokers.values())
+    addresses = sorted(view.brokers.items())
     with ThreadPoolExecutor(1) as pool:
-        min_isr = pool.submit(_min_isr, view, addresses, security)
-        each = in_parallel(lambda one: _ask(one, view.cluster_id, security), addresses)
+        min_isr = pool.submit(_min_isr, view, security)
+        each = in_parallel(lambda one: _ask(*one, view.cluster_id, security), addresses)
         topics = _topics(view, min_isr.result(), _reassignments([moves for _, moves in each]))
     brokers = [replace(broker, rack=view.racks.get(broker.id)) for broker, _ in each]
     silent = {id_ for part in topics.partitions for id_ in part.replicas} - view.brokers.keys()
@@ -86,8 +86,19 @@ def alter_log_dirs(
 
 
 def _listener(broker: Broker) -> Endpoint:
-    host, _, port = broker.endpoint.rpartition(":")
-    return Endpoint(host.strip("[]"), int(port))
+    (endpoint,) = Endpoint.parse_list(broker.endpoint)
+    return endpoint
+
+
+def settings_of(
+    view: ClusterView, security: Security, names: Sequence[str]
+) -> Mapping[int, Maybe[Mapping[str, str]]]:
+    """Return the server properties with these names of each broker of the view, in order of id."""
+    brokers = sorted(view.brokers.items())
+    found = in_parallel(
+        lambda one: query_node(one[1], security, lambda node: node.settings(one[0], names)), brokers
+    )
+    return dict(zip(sorted(view.brokers), found, strict=True))
 
 
 def with_absent(brokers: Sequence[Broker], ids: Collection[int]) -> list[Broker]:
@@ -139,45 +150,39 @@ def _topics(
     )
 
 
-def _min_isr(
-    view: ClusterView, addresses: Sequence[BrokerAddress], security: Security
-) -> Maybe[Mapping[str, int]]:
+def _min_isr(view: ClusterView, security: Security) -> Maybe[Mapping[str, int]]:
     """Return the answer of the first broker that answers."""
     topics = {topic for topic, _ in view.partitions}
     found: Maybe[Mapping[str, int]] = Unknown("no broker answers")
-    for one in addresses:
-        found = query_node(_endpoint(one), security, lambda node: node.min_isr(topics))
+    for _, endpoint in sorted(view.brokers.items()):
+        found = query_node(endpoint, security, lambda node: node.min_isr(topics))
         if not isinstance(found, Unknown):
             return found
     return found
 
 
-def _endpoint(broker: BrokerAddress) -> Endpoint:
-    return Endpoint(broker.host, broker.port)
-
-
 def _ask(
-    one: BrokerAddress, cluster_id: str | None, security: Security
+    id_: int, endpoint: Endpoint, cluster_id: str | None, security: Security
 ) -> tuple[Broker, Maybe[tuple[str, ...] | None]]:
     """Return the data of one broker, and its answer about ongoing reassignments."""
-    endpoint = _endpoint(one)
     try:
         node = Node(endpoint, security)
     except LiveError as error:
         why = Unknown(str(error))
-        silent = Broker(id=one.id, endpoint=str(endpoint), release=why, settings=why, log_dirs=why)
+        silent = Broker(id=id_, endpoint=str(endpoint), release=why, settings=why, log_dirs=why)
         return silent, why
     with node:
         release = node.release
-        settings = maybe(lambda: node.settings(one.id, SETTINGS))
+        settings = maybe(lambda: node.settings(id_, SETTINGS))
     # A broker in migration mode closes the connection on the request for reassignments: that
     # leaves nothing else unknown.
     moves = query_node(endpoint, security, lambda node: node.reassignments())
     log_dirs = query_node(endpoint, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
     described = () if isinstance(log_dirs, Unknown) else log_dirs
-    meta, unread = _meta_properties(one, [e.path for e in described if not e.error], cluster_id)
+    paths = [each.path for each in described if not each.error]
+    meta, unread = _meta_properties(id_, endpoint.host, paths, cluster_id)
     broker = Broker(
-        id=one.id,
+        id=id_,
         endpoint=str(endpoint),
         release=release,
         settings=settings,
@@ -189,18 +194,18 @@ def _ask(
 
 
 def _meta_properties(
-    broker: BrokerAddress, paths: Sequence[str], cluster_id: str | None
+    broker: int, host: str, paths: Sequence[str], cluster_id: str | None
 ) -> tuple[tuple[MetaProperties, ...] | None, tuple[str, ...]]:
     """Return the files of a broker's log directories, and why others cannot be read.
 
     None: it runs on another host. An address of this host may be the local end of a tunnel: unless
     one of the files names both the broker and its cluster, no file is attributed to the broker.
     """
-    if not paths or _in_time(lambda: is_own_host(broker.host)) is not True:
+    if not paths or _in_time(lambda: is_own_host(host)) is not True:
         return None, ()
     found = in_parallel(lambda path: _in_time(lambda: _read_meta(path)), paths)
     files = tuple(one for one in found if not isinstance(one, Unknown))
-    if not any(one.node_id == broker.id and one.cluster_id == cluster_id for one in files):
+    if not any(one.node_id == broker and one.cluster_id == cluster_id for one in files):
         return None, ()
     unread = (
         f"{path}: {one.why}"

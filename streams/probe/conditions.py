@@ -23,14 +23,14 @@ from migration.observed.probed import (
     Quorum,
     Unknown,
 )
-from streams.kafka.broker_values import BrokerAddress, ClusterView, PartitionView
+from streams.kafka.broker_values import ClusterView, PartitionView
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe, query_node
-from streams.probe.brokers import first_view
+from streams.probe.brokers import first_view, settings_of
 from streams.probe.controllers import ask_fetch
 from streams.probe.gather import Target, gather
 
@@ -69,8 +69,7 @@ def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]
     known = _cluster_view(target)
     if isinstance(known, Unknown):
         return known
-    address = known.brokers.get(-1 if known.controller is None else known.controller)
-    controller = None if address is None else Endpoint(address.host, address.port)
+    controller = known.brokers.get(-1 if known.controller is None else known.controller)
     first = target.brokers if controller is None else [controller, *target.brokers]
     view = first_view(first, target.brokers_security)
     if isinstance(view, Unknown):
@@ -127,9 +126,7 @@ def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsS
     view = _cluster_view(target)
     if isinstance(view, Unknown):
         return view
-    brokers = sorted(view.brokers.values())
-    settings = in_parallel(lambda one: _settings(one, target.brokers_security), brokers)
-    found = dict(zip((each.id for each in brokers), settings, strict=True))
+    found = settings_of(view, target.brokers_security, _SETTINGS)
     known = {id_: each for id_, each in found.items() if not isinstance(each, Unknown)}
     answers = {id_: _mode(each) for id_, each in found.items()}
     return SettingsSeen(
@@ -141,11 +138,6 @@ def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsS
             for id_, each in known.items()
         },
     )
-
-
-def _settings(broker: BrokerAddress, security: Security) -> Maybe[Mapping[str, str]]:
-    endpoint = Endpoint(broker.host, broker.port)
-    return query_node(endpoint, security, lambda node: node.settings(broker.id, _SETTINGS))
 
 
 def _mode(settings: Maybe[Mapping[str, str]]) -> Maybe[Mode]:

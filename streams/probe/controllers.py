@@ -7,7 +7,7 @@ cluster id, and a controller of another cluster rejects it (INCONSISTENT_CLUSTER
 no further permission.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -15,7 +15,6 @@ from migration.assessment.checks.brokers import SETTINGS
 from migration.metadata.versions import release_of_level
 from migration.observed.probed import QUORUM_SETTINGS, Controller, Maybe, Quorum, Unknown
 from streams.kafka import messages
-from streams.kafka.broker_values import BrokerAddress
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.messages import ClusterReply
@@ -23,8 +22,8 @@ from streams.kafka.node import Features, Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.probe.asking import in_parallel, maybe, query_node
-from streams.probe.brokers import first_view
+from streams.probe.asking import in_parallel, maybe
+from streams.probe.brokers import first_view, settings_of
 
 _UNKNOWN_ID: Final = Unknown("it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed")
 
@@ -43,18 +42,12 @@ def ask_addresses(brokers: Sequence[Endpoint], security: Security) -> Maybe[tupl
     view = first_view(brokers, security, topics=False)
     if isinstance(view, Unknown):
         return view
-    addresses = sorted(view.brokers.values())
-    for settings in in_parallel(lambda one: _quorum_settings(one, security), addresses):
+    for settings in settings_of(view, security, QUORUM_SETTINGS).values():
         for name in QUORUM_SETTINGS:
             named = "" if isinstance(settings, Unknown) else settings.get(name, "")
             if named:
                 return tuple(each.strip().rpartition("@")[2] for each in named.split(","))
     return ()
-
-
-def _quorum_settings(broker: BrokerAddress, security: Security) -> Maybe[Mapping[str, str]]:
-    endpoint = Endpoint(broker.host, broker.port)
-    return query_node(endpoint, security, lambda node: node.settings(broker.id, QUORUM_SETTINGS))
 
 
 class _ControllerAnswer(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from migration.observed.probed import Maybe, Unknown
-from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
+from streams.kafka.broker_values import ClusterView, LogDirAnswer
 from streams.log_dirs.local_host import LocalReader, is_own_host
 from streams.log_dirs.remembered import LocalDir
 from streams.net.endpoint import Endpoint
@@ -33,19 +33,18 @@ def ask_log_dirs(
 ) -> tuple[BrokerLogDirs, ...]:
     """Query these brokers in parallel; return their answers by id. Takes at most about 20 s."""
     reader = LocalReader()
-    alive = [view.brokers[each] for each in sorted(brokers) if each in view.brokers]
-    answers = in_parallel(lambda one: _ask(one, view.cluster_id, security, reader), alive)
+    alive = [(each, view.brokers[each]) for each in sorted(brokers) if each in view.brokers]
+    answers = in_parallel(lambda one: _ask(*one, view.cluster_id, security, reader), alive)
     absent = [BrokerLogDirs(each, None, ABSENT, {}) for each in {*brokers} - view.brokers.keys()]
     return tuple(sorted([*answers, *absent], key=lambda one: one.id))
 
 
 def _ask(
-    broker: BrokerAddress, cluster_id: str | None, security: Security, reader: LocalReader
+    id_: int, endpoint: Endpoint, cluster_id: str | None, security: Security, reader: LocalReader
 ) -> BrokerLogDirs:
-    endpoint = Endpoint(broker.host, broker.port)
     log_dirs = query_node(endpoint, security, lambda node: node.log_dirs())
     local = {}
-    if cluster_id and not isinstance(log_dirs, Unknown) and is_own_host(broker.host):
+    if cluster_id and not isinstance(log_dirs, Unknown) and is_own_host(endpoint.host):
         paths = [each.path for each in log_dirs if each.error == 0]
-        local = {path: reader.read(path, broker.id, cluster_id) for path in paths}
-    return BrokerLogDirs(broker.id, endpoint, log_dirs, local)
+        local = {path: reader.read(path, id_, cluster_id) for path in paths}
+    return BrokerLogDirs(id_, endpoint, log_dirs, local)

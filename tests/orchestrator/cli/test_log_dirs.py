@@ -22,7 +22,6 @@ from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.views.terminal.log_dirs import SHOWN_MAX, picture
 from streams.kafka.broker_values import (
-    BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionView,
@@ -63,7 +62,7 @@ class Brokers:
 
     def view(self) -> ClusterView:
         part = PartitionView("t", 0, None, 1, 0, self.replicas, self.replicas)
-        addresses = {id_: BrokerAddress(id_, self.host, 9000 + id_) for id_ in self.answers}
+        addresses = {id_: Endpoint(self.host, 9000 + id_) for id_ in self.answers}
         return ClusterView(CLUSTER, addresses, {("t", 0): part}, {})
 
     def connect(self, endpoint: Endpoint, *_: object) -> "Connected":

@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
 from streams.kafka import node
-from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
+from streams.kafka.broker_values import ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.node import LATEST, Node
 from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
@@ -150,7 +150,7 @@ def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
         of.MetadataResponse(throttle_time=NO_TIME, brokers=(broker,), cluster_id="c", topics=topics)
     ]
     view = scripted.metadata()
-    assert view.brokers == {1: BrokerAddress(1, "b1", 9092)}
+    assert view.brokers == {1: Endpoint("b1", 9092)}
     assert view.errors == {"x": 29}
     found = view.partitions["t", 0]
     assert (found.leader, found.leader_epoch, found.topic_id) == (None, 4, id_.hex)
@@ -191,23 +191,23 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("streams.log_dirs.poll.Node", fail)
     asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
     view = ClusterView("c", {}, {}, {})
-    reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+    reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))
     assert isinstance(reply.failure, ConnectionFailed)
     assert "ZeroDivisionError" in str(reply.failure)
     with pytest.raises(ConnectionFailed, match="ZeroDivisionError"):
         asker.discover()
 
 
-@pytest.mark.parametrize("moved", [{}, {1: BrokerAddress(1, "b9.invalid", 9092)}], ids=str)
+@pytest.mark.parametrize("moved", [{}, {1: Endpoint("b9.invalid", 9092)}], ids=str)
 def test_a_broker_whose_address_another_one_has_taken_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch, scripted: Scripted, moved: dict[int, BrokerAddress]
+    monkeypatch: pytest.MonkeyPatch, scripted: Scripted, moved: dict[int, Endpoint]
 ) -> None:
     monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
-    taken = ClusterView("c", {**moved, 4: BrokerAddress(4, "b1.invalid", 9092)}, {}, {})
+    taken = ClusterView("c", {**moved, 4: Endpoint("b1.invalid", 9092)}, {}, {})
     monkeypatch.setattr(Scripted, "metadata", lambda _: taken)
     asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
     for view in (taken, None):
-        reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+        reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))
         assert reply.log_dirs is None
         assert "broker 4" in str(reply.failure)
 
@@ -219,7 +219,7 @@ def test_one_that_is_not_listed_for_a_while_or_still_is_answers(
     monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
     asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
     scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
-    view = ClusterView("c", {e: BrokerAddress(e, f"b{e}.invalid", 9092) for e in listed}, {}, {})
-    reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+    view = ClusterView("c", {e: Endpoint(f"b{e}.invalid", 9092) for e in listed}, {}, {})
+    reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))
     assert reply.failure is None
     assert reply.log_dirs is not None

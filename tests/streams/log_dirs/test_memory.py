@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
-from streams.kafka.broker_values import BrokerAddress, LogDirAnswer, PartitionEnd
+from streams.kafka.broker_values import LogDirAnswer, PartitionEnd
 from streams.kafka.errors import WrongCluster
 from streams.log_dirs import memory as memory_module
 from streams.log_dirs.compare import answered
@@ -19,6 +19,7 @@ from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.log_ends import compare_ends
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.remembered import KnownPartition
+from streams.net.endpoint import Endpoint
 from streams.state.fact_codec import pack, unpack
 from tests.streams.log_dirs.world import A, B, inputs, log_dir
 from tests.support.examples import examples
@@ -51,7 +52,7 @@ def path(tmp_path: Path) -> Path:
 def test_everything_is_as_it_was_after_opening_again(path: Path) -> None:
     memory = Memory(path)
     memory.claim("c")
-    memory.keep_addresses({2: BrokerAddress(2, "b2", 9092)})
+    memory.keep_addresses({2: Endpoint("b2", 9092)})
     keep(memory, WELL, 10, 1)
     keep(memory, FAILED, 10, 2)
     again = Memory(path)

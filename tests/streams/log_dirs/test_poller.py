@@ -18,7 +18,6 @@ from migration.observed.facts import (
     ReplicasCutOff,
 )
 from streams.kafka.broker_values import (
-    BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionEnd,
@@ -42,7 +41,7 @@ CONFIG = LogDirsConfig(
     brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05, report_s=NO_REPORT_S
 )
 WITH_CONTENT = replace(CONFIG, cluster="c", interval_s=5.0)
-BROKERS = {id_: BrokerAddress(id_, f"b{id_}.invalid", 9092) for id_ in (1, 2)}
+BROKERS = {id_: Endpoint(f"b{id_}.invalid", 9092) for id_ in (1, 2)}
 WELL = (log_dir(A, 0), log_dir(B, 1))
 FAILED = (log_dir(A, 0), log_dir(B, error=56))
 

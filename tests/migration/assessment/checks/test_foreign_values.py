@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from migration.observed.probed import Unknown
-from streams.kafka.broker_values import BrokerAddress
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
@@ -33,7 +32,7 @@ def test_a_file_that_cannot_be_read_hides_no_other_and_is_named(
     (tmp_path / "d0" / "meta.properties").write_text("cluster.id=C\nbroker.id=1\nversion=0\n")
     os.mkfifo(tmp_path / "dead" / "meta.properties")
     paths = [str(tmp_path / name) for name in ("dead", "gone", "d0")]
-    files, unread = _meta_properties(BrokerAddress(1, "127.0.0.1", 9092), paths, "C")
+    files, unread = _meta_properties(1, "127.0.0.1", paths, "C")
     assert files is not None
     assert [each.path for each in files] == [paths[2]]
     assert unread[0] == f"{paths[0]}: reading takes over 0.2 s"
