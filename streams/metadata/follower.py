@@ -96,7 +96,7 @@ class Follower(BackgroundThread):
         self._config = config
         self._spool = spool
         self._on_progress = on_progress
-        self._moved = threading.Condition()
+        self._reporting = threading.Lock()
         self._connection: Connection | None = None
         self._crash: BaseException | None = None
         self._cluster_id = _agreed(config, spool)
@@ -117,15 +117,9 @@ class Follower(BackgroundThread):
 
     # The interface for the owner
 
-    def stop(self) -> None:
-        """Stop the thread, at once even during a long poll; a second call does nothing."""
-        super().stop()
-        with self._moved:
-            self._moved.notify_all()
-
     def _wake(self) -> None:
         connection = self._connection
-        if connection is not None:
+        if connection is not None:  # it may be in a long poll
             connection.interrupt()
 
     @property
@@ -135,29 +129,9 @@ class Follower(BackgroundThread):
         Raises:
             FollowerCrashed: the thread ended with an unexpected error.
         """
-        self._raise_crash()
+        if self._crash is not None:
+            raise FollowerCrashed(f"the follower ended: {self._crash!r}") from self._crash
         return self._spool.position
-
-    def wait_for(self, beyond_offset: int, timeout_s: float, log: int = 1) -> bool:
-        """Wait until the spool ends after an offset of a log; return whether it does.
-
-        Returns False early if the follower stops.
-
-        Raises:
-            FollowerCrashed: the thread ended with an unexpected error.
-        """
-        beyond = (log, beyond_offset)
-        with self._moved:
-            self._moved.wait_for(
-                lambda: (
-                    self._spool.position.reach > beyond
-                    or self._crash is not None
-                    or self._stopping.is_set()
-                ),
-                timeout_s,
-            )
-        self._raise_crash()
-        return self._spool.position.reach > beyond
 
     def status(self) -> SourceStatus:
         """Return the current status. Never raises: `error` has a crash.
@@ -165,12 +139,8 @@ class Follower(BackgroundThread):
         While `last_reply_ms` is recent and `next_offset` equals `high_watermark`, the spool is
         current.
         """
-        with self._moved:
+        with self._reporting:
             return replace(self._status, observed_ms=now_ms())
-
-    def _raise_crash(self) -> None:
-        if self._crash is not None:
-            raise FollowerCrashed(f"the follower ended: {self._crash!r}") from self._crash
 
     # The thread
 
@@ -184,8 +154,6 @@ class Follower(BackgroundThread):
             self._report(error=f"the follower ended: {error!r}")
         finally:
             self._disconnect()
-            with self._moved:
-                self._moved.notify_all()
 
     def _step(self) -> None:
         action = self._cursor.next_action(time.monotonic())
@@ -368,7 +336,7 @@ class Follower(BackgroundThread):
 
     def _progressed(self) -> None:
         position = self._spool.position
-        with self._moved:
+        with self._reporting:
             self._status = replace(
                 self._status,
                 log=position.log,
@@ -376,7 +344,6 @@ class Follower(BackgroundThread):
                 busy_until=position.busy_until,
                 record_ms=position.record_ms,
             )
-            self._moved.notify_all()
         self._on_progress(position)
 
     def _report(
@@ -384,7 +351,7 @@ class Follower(BackgroundThread):
     ) -> None:
         """Rebuild the status. A good reply clears `waiting` and `error`; otherwise they stay."""
         now, position, cursor = now_ms(), self._spool.position, self._cursor
-        with self._moved:
+        with self._reporting:
             was = self._status
             self._status = SourceStatus(
                 observed_ms=now,

@@ -15,7 +15,7 @@ from orchestrator.lab import Lab, LabSpec
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Position, Spool
 from streams.wire.batches import read_batches
-from tests.streams.metadata.quorum import config, mirrored
+from tests.streams.metadata.quorum import config, mirrored, wait_for
 
 
 def measure(controllers: int, seconds: float, linger_ms: int) -> str:
@@ -29,7 +29,7 @@ def measure(controllers: int, seconds: float, linger_ms: int) -> str:
     with tempfile.TemporaryDirectory() as place, Lab(spec) as lab, Spool(Path(place)) as spool:
         lab.start_kraft()
         with Follower(config(lab), spool, lambda p: seen.append((time.time(), p))) as follower:
-            follower.wait_for(20, 20.0)
+            wait_for(follower, 20, 20.0)
             seen.clear()
             used = time.process_time()
             time.sleep(seconds)

@@ -30,6 +30,16 @@ def until(
     return status
 
 
+def wait_for(follower: Follower, beyond_offset: int, timeout_s: float = PATIENCE_S) -> bool:
+    """Wait until the spool ends after an offset of its first log; return whether it does."""
+    deadline = time.monotonic() + timeout_s
+    while follower.position.reach <= (1, beyond_offset):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
 def mirrored(spool: Spool) -> bytes:
     """What the spool has of the log, one segment after the other."""
     return b"".join(s.path.read_bytes() for s in listing(spool.directory).segments)

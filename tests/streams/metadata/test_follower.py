@@ -23,6 +23,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from tests.streams.metadata.log_bytes import batch, log, no_op
+from tests.streams.metadata.quorum import wait_for
 from tests.support.wire_writing import write_checkpoint
 
 C1 = Endpoint("c1", 9093)
@@ -106,8 +107,8 @@ def test_progress_is_told_to_everyone_who_asks(
     script(serve)
     moves: list[Position] = []
     with Follower(UNNAMED, spool, moves.append) as follower:
-        assert follower.wait_for(5, 60.0)
-        assert not follower.wait_for(6, 0.05)
+        assert wait_for(follower, 5, 60.0)
+        assert not wait_for(follower, 6, 0.05)
         assert follower.position == Position(6, 1)
         status = until(follower, lambda s: s.last_reply_ms)
         assert (status.next_offset, status.high_watermark, status.active_controller) == (6, 6, 1)
@@ -232,7 +233,7 @@ def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(
 
     script(forbid)
     with Follower(UNNAMED, spool) as follower:
-        assert follower.wait_for(5, 60.0)
+        assert wait_for(follower, 5, 60.0)
     assert spool.cluster_id is None
 
 
@@ -281,7 +282,7 @@ def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
         assert status.error is not None
         assert "CLUSTER_ACTION on CLUSTER" in status.error
         granted.set()
-        assert follower.wait_for(5, 60.0)
+        assert wait_for(follower, 5, 60.0)
         assert until(follower, lambda s: not s.error).waiting is None
 
 
@@ -324,7 +325,7 @@ def test_a_disk_that_is_full_is_a_wait_that_ends(
         assert "No space left on device" in status.waiting
         assert resets == [], "the backoff ended, and nothing was stored"
         full.clear()
-        assert follower.wait_for(5, 60.0)
+        assert wait_for(follower, 5, 60.0)
     assert resets[0] == Position(6, 1)
 
 
@@ -339,37 +340,8 @@ def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
         status = until(follower, lambda s: s.error)
         assert status.error is not None
         with pytest.raises(FollowerCrashed, match="nobody foresaw this") as caught:
-            follower.wait_for(0, 1.0)
-        assert isinstance(caught.value.__cause__, ZeroDivisionError)
-        with pytest.raises(FollowerCrashed):
             _ = follower.position
-
-
-def test_a_crash_wakes_who_waits(script: Callable[[Script], None], spool: Spool) -> None:
-    later = threading.Event()
-
-    def break_down(_key: int, _request: Any) -> FetchReply:
-        if later.wait(0.02):
-            raise ZeroDivisionError
-        return idle()
-
-    script(break_down)
-    with Follower(CONFIG, spool) as follower:
-        threading.Timer(0.1, later.set).start()
-        began = time.monotonic()
-        with pytest.raises(FollowerCrashed):
-            follower.wait_for(0, 120.0)
-        assert time.monotonic() - began < 60
-
-
-def test_stopping_wakes_who_waits(script: Callable[[Script], None], spool: Spool) -> None:
-    script(lambda *_: idle())
-    follower = Follower(CONFIG, spool).start()
-    timer = threading.Timer(0.1, follower.stop)
-    timer.start()
-    assert not follower.wait_for(0, 30.0)
-    timer.join()
-    follower.stop()
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_a_follower_must_have_somebody_to_ask() -> None:
@@ -398,7 +370,7 @@ def test_a_damaged_snapshot_is_fetched_again_not_at_once(
 
     script(damaged)
     with Follower(CONFIG, spool) as follower:
-        assert follower.wait_for(8, 60.0)
+        assert wait_for(follower, 8, 60.0)
         assert follower.position == Position(9, 1)
         assert min(b - a for a, b in itertools.pairwise(fetched)) >= 0.05
 

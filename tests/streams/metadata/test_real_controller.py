@@ -14,7 +14,7 @@ from streams.metadata.spool import Spool
 from streams.wire.batches import read_batches
 from streams.wire.schema import UserScramCredentialRecordV0
 from streams.wire.values import read_value
-from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until
+from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until, wait_for
 from tests.support.lab_steps import alter_configs
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.5)]
@@ -56,7 +56,7 @@ def wait_trimmed(lab: Lab, beyond: int) -> Listing:
 
 def test_no_controller_is_a_named_wait_and_its_return_is_noticed(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, PATIENCE_S)
+        assert wait_for(follower, 10, PATIENCE_S)
         lab.kill(CONTROLLER)
         try:
             status = until(follower, lambda s: s.waiting is not None and "refused" in s.waiting)
@@ -65,20 +65,20 @@ def test_no_controller_is_a_named_wait_and_its_return_is_noticed(lab: Lab, spool
             assert status.error is None
         finally:
             lab.start(CONTROLLER)
-        assert follower.wait_for(follower.position.next_offset + 2, PATIENCE_S)
+        assert wait_for(follower, follower.position.next_offset + 2, PATIENCE_S)
         assert until(follower, lambda s: s.waiting is None).error is None
 
 
 def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path: Path) -> None:
     with Spool(tmp_path / "spool") as spool, Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, PATIENCE_S)
+        assert wait_for(follower, 10, PATIENCE_S)
     behind = spool.position.next_offset
     wait_trimmed(lab, beyond=behind)
     with Spool(tmp_path / "spool") as spool:
         assert spool.position.next_offset == behind
         with Follower(config(lab), spool) as follower:
-            assert follower.wait_for(behind, PATIENCE_S)
-            assert follower.wait_for(follower.position.next_offset + 20, PATIENCE_S)
+            assert wait_for(follower, behind, PATIENCE_S)
+            assert wait_for(follower, follower.position.next_offset + 20, PATIENCE_S)
             theirs = listing(lab.metadata_log_dir(CONTROLLER))
         ours = listing(spool.directory)
         snapshot = ours.checkpoints[-1]
@@ -112,7 +112,7 @@ def secrets(lab: Lab) -> set[bytes]:
 def test_no_secret_of_the_log_is_spooled(lab: Lab, spool: Spool) -> None:
     """A user's SCRAM keys, a password of a broker's reporter; Kafka's own tool reads the rest."""
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(0, PATIENCE_S)
+        assert wait_for(follower, 0, PATIENCE_S)
         for of_whom, what in (
             (("brokers", "--entity-name", "1"), f"my.reporter.password={PASSWORD}"),
             (("users", "--entity-name", "alice"), f"SCRAM-SHA-256=[password={PASSWORD}]"),
@@ -138,8 +138,8 @@ def test_an_empty_spool_begins_with_the_snapshot(lab: Lab, spool: Spool) -> None
         assert time.monotonic() < deadline
         time.sleep(0.1)
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(0, PATIENCE_S)
+        assert wait_for(follower, 0, PATIENCE_S)
         ours = listing(spool.directory)
         assert [c.end_offset for c in ours.checkpoints] == [ours.segments[0].base_offset]
-        assert follower.wait_for(follower.position.next_offset + 5, PATIENCE_S)
+        assert wait_for(follower, follower.position.next_offset + 5, PATIENCE_S)
     assert mirrored(spool)

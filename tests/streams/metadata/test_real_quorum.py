@@ -16,7 +16,7 @@ from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.wire.batches import read_batches
-from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until
+from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -45,7 +45,7 @@ def assert_same_bytes(lab: Lab, spool: Spool, controllers: tuple[int, ...]) -> N
 def test_follows_from_offset_0_and_mirrors_every_byte(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
         start = spool.position.next_offset
-        assert follower.wait_for(start + 30, PATIENCE_S)
+        assert wait_for(follower, start + 30, PATIENCE_S)
         # A controller that has just started describes its cluster a moment later.
         until(follower, lambda _: spool.cluster_id is not None)
         status = until(follower, lambda s: s.high_watermark == s.next_offset)
@@ -65,13 +65,13 @@ def test_any_controller_leads_to_the_leader(lab: Lab, tmp_path: Path) -> None:
         with Spool(tmp_path / str(n)) as spool:
             only = FollowerConfig(controllers=(endpoint,))
             with Follower(only, spool) as follower:
-                assert follower.wait_for(5, PATIENCE_S)
+                assert wait_for(follower, 5, PATIENCE_S)
                 assert follower.status().active_controller == leader
 
 
 def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(5, PATIENCE_S)
+        assert wait_for(follower, 5, PATIENCE_S)
         endpoint = until(follower, lambda s: s.endpoint is not None).endpoint
         assert endpoint is not None
         connection = Connection(Endpoint.parse_list(endpoint)[0], Security())
@@ -86,7 +86,7 @@ def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
 
 def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, PATIENCE_S)
+        assert wait_for(follower, 10, PATIENCE_S)
         before = until(follower, lambda s: s.endpoint is not None)
         epoch = before.leader_epoch or 0
         killed = f"controller-{before.active_controller}"
@@ -97,10 +97,10 @@ def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spoo
                 lambda s: (s.leader_epoch or 0) > epoch and s.endpoint is not None,
             )
             assert after.active_controller != before.active_controller
-            assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
+            assert wait_for(follower, follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.start(killed)
-        assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
+        assert wait_for(follower, follower.position.next_offset + 4, PATIENCE_S)
         lab.wait_quorum_caught_up()
     assert_same_bytes(lab, spool, lab.spec.controller_ids)
     epochs = {b.leader_epoch for b in read_batches(mirrored(spool), file="spool")}
@@ -109,7 +109,7 @@ def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spoo
 
 def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, PATIENCE_S)
+        assert wait_for(follower, 10, PATIENCE_S)
         before = until(follower, lambda s: s.endpoint is not None)
         epoch = before.leader_epoch or 0
         frozen = f"controller-{before.active_controller}"
@@ -120,7 +120,7 @@ def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
                 lambda s: (s.leader_epoch or 0) > epoch and s.endpoint is not None,
             )
             assert frozen != f"controller-{lab.active_controller()}"
-            assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
+            assert wait_for(follower, follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.thaw(frozen)
         lab.wait_quorum_caught_up()
