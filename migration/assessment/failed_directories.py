@@ -37,8 +37,6 @@ class Channel(enum.StrEnum):
     """The broker's answer to DescribeLogDirs, or an unreadable directory on the broker's host."""
     HALT = "halt"
     """Inferred: a broker in migration mode halts when a directory fails (KAFKA-16431)."""
-    ALTER_REPLICA_STATE = "alter_replica_state"
-    """KIP-589's request. No version of Kafka has it, so nothing produces this member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

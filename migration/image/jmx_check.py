@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from migration.image import phases
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import EventKind
@@ -28,12 +29,12 @@ _DISKS_FRESH_MS: Final = 120_000
 """A fact arrives twice a minute for a broker that answers (`streams.log_dirs.poll`)."""
 
 _STATES: Final = {
-    Phase.PRE_MIGRATION: 2,
-    Phase.COPYING: 2,
-    Phase.HYBRID: 1,
-    Phase.DUAL_WRITE: 1,
-    Phase.FINALIZED: 3,
-    Phase.KRAFT: 0,
+    Phase.PRE_MIGRATION: phases.PRE_MIGRATION,
+    Phase.COPYING: phases.PRE_MIGRATION,
+    Phase.HYBRID: phases.MIGRATION,
+    Phase.DUAL_WRITE: phases.MIGRATION,
+    Phase.FINALIZED: phases.POST_MIGRATION,
+    Phase.KRAFT: phases.NONE,
 }
 """The controllers' ZkMigrationState by phase. Without controllers, and after a rollback, no
 controller writes the metadata log, so there is nothing to compare with."""

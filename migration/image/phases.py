@@ -4,7 +4,7 @@ The numbers of ZkMigrationStateRecord are not in order: PRE_MIGRATION is 2, MIGR
 POST_MIGRATION 3. A cluster that never had a ZooKeeper writes NONE (0).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -15,6 +15,14 @@ NONE: Final = 0
 MIGRATION: Final = 1
 PRE_MIGRATION: Final = 2
 POST_MIGRATION: Final = 3
+
+_PHASES: Final[Mapping[int | None, Phase]] = {
+    None: Phase.ZOOKEEPER,
+    NONE: Phase.KRAFT,
+    PRE_MIGRATION: Phase.PRE_MIGRATION,
+    POST_MIGRATION: Phase.FINALIZED,
+}
+"""While MIGRATION is the last record, the brokers' modes decide."""
 
 COPY_TRANSACTION: Final = "ZK Migration"
 """The name of the transaction that copies ZooKeeper's content."""
@@ -67,22 +75,12 @@ def phase_of(
 def _logged_phase(state: MigrationState, brokers: Iterable[HasMode]) -> Phase:
     if state.copying:
         return Phase.COPYING
-    match state.value:
-        case None:
-            return Phase.ZOOKEEPER
-        case 0:
-            return Phase.KRAFT
-        case 2:
-            return Phase.PRE_MIGRATION
-        case 1:
-            in_zookeeper = any(broker.mode is not Mode.KRAFT for broker in brokers)
-            return Phase.HYBRID if in_zookeeper else Phase.DUAL_WRITE
-        case 3:
-            return Phase.FINALIZED
-        case _:
-            raise UnknownMigrationState(
-                f"ZkMigrationState {state.value} is none that Kafka 3.9 writes"
-            )
+    if state.value == MIGRATION:
+        in_zookeeper = any(broker.mode is not Mode.KRAFT for broker in brokers)
+        return Phase.HYBRID if in_zookeeper else Phase.DUAL_WRITE
+    if state.value not in _PHASES:
+        raise UnknownMigrationState(f"ZkMigrationState {state.value} is none that Kafka 3.9 writes")
+    return _PHASES[state.value]
 
 
 class UnknownMigrationState(ValueError):

@@ -40,13 +40,11 @@ class PollRequest(NamedTuple):
     Attributes:
         broker: its subject; None: all brokers.
         why: the reason, for readers of the table.
-        asked_ms: wall clock.
     """
 
     id: int
     broker: int | None
     why: str
-    asked_ms: int
 
 
 class PollRequests:
@@ -110,8 +108,7 @@ class PollRequests:
         """Return the requests without an answer, oldest first."""
         with self._use() as db:
             found = db.execute(
-                "SELECT id, broker, why, asked_ms FROM requests WHERE answered_ms IS NULL"
-                " ORDER BY id"
+                "SELECT id, broker, why FROM requests WHERE answered_ms IS NULL ORDER BY id"
             ).fetchall()
         return tuple(PollRequest(*row) for row in found)
 

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from migration.metadata.transactions import IllegalTransaction
 from migration.observed.source_status import SourceStatus
 from streams.process.feed import Feed, Offset
 from streams.state.source_status import STATUS_FILE, now_ms, write_status
-from streams.wire.errors import WireError
-
-Damage = WireError | IllegalTransaction | None
 
 
 class Reach(NamedTuple):

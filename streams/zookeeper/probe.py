@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from kazoo.hosts import collect_hosts
 
+from migration.observed import znodes
 from migration.observed.probed import Maybe, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import (
     broker_id_of,
@@ -41,19 +42,15 @@ _VERSION: Final = re.compile(r"^Zookeeper version: (\d+)\.(\d+)\.(\d+)", re.MULT
 _MODE: Final = re.compile(r"^Mode: (\S+)", re.MULTILINE)
 _OWN_PATHS: Final = (
     "/",
-    "/controller",
-    "/controller_epoch",
+    znodes.CONTROLLER,
+    znodes.CONTROLLER_EPOCH,
     "/brokers",
-    "/brokers/ids",
-    "/brokers/topics",
-    "/config",
+    znodes.BROKER_IDS,
+    znodes.TOPICS,
+    znodes.CONFIGS,
     "/admin",
-    "/migration",
+    znodes.MIGRATION,
 )
-_TOPICS: Final = "/brokers/topics"
-_IDS: Final = "/brokers/ids"
-_BROKER_CONFIGS: Final = "/config/brokers"
-_TOPIC_CONFIGS: Final = "/config/topics"
 _REFUSED: Final = "reading it is refused (NoAuth)"
 
 T = TypeVar("T")
@@ -94,12 +91,12 @@ def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
         reader = _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX)
         found: dict[str, list[str]] = {}
         hosts: dict[int, str] = {}
-        for id_ in sorted(reader.children(_IDS), key=broker_id_of):
-            for protocol, address in endpoints_of(reader.data(f"{_IDS}/{id_}")):
+        for id_ in sorted(reader.children(znodes.BROKER_IDS), key=broker_id_of):
+            for protocol, address in endpoints_of(reader.data(f"{znodes.BROKER_IDS}/{id_}")):
                 found.setdefault(protocol, []).append(address)
                 hosts.setdefault(broker_id_of(id_), address.rpartition(":")[0].strip("[]"))
         return BrokerAddresses(
-            cluster_id=cluster_id_of(reader.data("/cluster/id")),
+            cluster_id=cluster_id_of(reader.data(znodes.CLUSTER_ID)),
             listeners={protocol: tuple(each) for protocol, each in found.items()},
             hosts=hosts,
         )
@@ -124,21 +121,23 @@ class _ZnodeReader:
         Raises:
             ZooKeeperError: an essential znode may not be read, or no answer in time.
         """
-        topics = sorted(self.children(_TOPICS))
-        ids = self.children(_IDS)
+        topics = sorted(self.children(znodes.TOPICS))
+        ids = self.children(znodes.BROKER_IDS)
         assignments = dict(self._assignments(topics))
-        self._require_json(f"{_IDS}/{id_}" for id_ in ids)
-        self._require_json(f"{_TOPIC_CONFIGS}/{name}" for name in self.children(_TOPIC_CONFIGS))
+        self._require_json(f"{znodes.BROKER_IDS}/{id_}" for id_ in ids)
+        self._require_json(
+            f"{znodes.TOPIC_CONFIGS}/{name}" for name in self.children(znodes.TOPIC_CONFIGS)
+        )
         return ZooKeeper(
-            controller=self.data("/controller"),
-            controller_epoch=self.data("/controller_epoch"),
-            migration=self.data("/migration"),
-            cluster_id=self.data("/cluster/id"),
-            reassign_partitions=self.data("/admin/reassign_partitions"),
+            controller=self.data(znodes.CONTROLLER),
+            controller_epoch=self.data(znodes.CONTROLLER_EPOCH),
+            migration=self.data(znodes.MIGRATION),
+            cluster_id=self.data(znodes.CLUSTER_ID),
+            reassign_partitions=self.data(znodes.REASSIGN_PARTITIONS),
             broker_ids=frozenset(self._broker_ids(ids)),
             assignments=assignments,
-            deletions=tuple(sorted(self.children("/admin/delete_topics"))),
-            notifications=tuple(sorted(self.children("/log_dir_event_notification"))),
+            deletions=tuple(sorted(self.children(znodes.DELETE_TOPICS))),
+            notifications=tuple(sorted(self.children(znodes.NOTIFICATIONS))),
             dynamic_keys=dict(self._dynamic_keys()),
             restricted=tuple(self._restricted()),
             closed=tuple(self.closed),  # last, as the next one: the readings above add to them
@@ -179,7 +178,7 @@ class _ZnodeReader:
             if isinstance(found, NoNode):
                 continue  # it was deleted meanwhile
             if isinstance(found, NoAuth):
-                closed = path.startswith(_BROKER_CONFIGS)
+                closed = path.startswith(znodes.BROKER_CONFIGS)
                 (self.closed if closed else self.unreadable).append((path, _REFUSED))
                 continue
             try:
@@ -194,13 +193,13 @@ class _ZnodeReader:
     def _assignments(self, topics: Sequence[str]) -> Iterator[tuple[str, frozenset[int]]]:
         """Yield every topic's replicas; none for a topic that cannot be read."""
         read = dict.fromkeys(topics, frozenset[int]())
-        for path, value in self._json(f"{_TOPICS}/{topic}" for topic in topics):
+        for path, value in self._json(f"{znodes.TOPICS}/{topic}" for topic in topics):
             try:
                 replicas = replicas_of(value)
             except Unreadable as error:
                 self.unreadable.append((path, str(error)))
                 continue
-            read[path.removeprefix(f"{_TOPICS}/")] = frozenset(chain(*replicas.values()))
+            read[path.removeprefix(f"{znodes.TOPICS}/")] = frozenset(chain(*replicas.values()))
         yield from read.items()
 
     def _broker_ids(self, names: Iterable[str]) -> Iterator[int]:
@@ -208,7 +207,7 @@ class _ZnodeReader:
             try:
                 yield broker_id_of(name)
             except Unreadable as error:
-                self.unreadable.append((f"{_IDS}/{name}", str(error)))
+                self.unreadable.append((f"{znodes.BROKER_IDS}/{name}", str(error)))
 
     def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the names of the keys; the values may be secrets and are not returned.
@@ -217,11 +216,11 @@ class _ZnodeReader:
         `closed`.
         """
         try:
-            names = self.children(_BROKER_CONFIGS)
+            names = self.children(znodes.BROKER_CONFIGS)
         except NoAuth:
-            self.closed.append((_BROKER_CONFIGS, _REFUSED))
+            self.closed.append((znodes.BROKER_CONFIGS, _REFUSED))
             return
-        for path, value in self._json(f"{_BROKER_CONFIGS}/{name}" for name in names):
+        for path, value in self._json(f"{znodes.BROKER_CONFIGS}/{name}" for name in names):
             config = value.get("config")
             if isinstance(config, dict):
                 yield path, tuple(sorted(config))

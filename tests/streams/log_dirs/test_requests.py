@@ -18,8 +18,8 @@ def test_asked_seen_and_answered(path: Path) -> None:
     with PollRequests(path, lambda: 5) as asker, PollRequests(path) as poller:
         one, all_ = asker.ask(2, "it was restarted"), asker.ask(None, "a poll")
         assert poller.pending() == (
-            PollRequest(one, 2, "it was restarted", 5),
-            PollRequest(all_, None, "a poll", 5),
+            PollRequest(one, 2, "it was restarted"),
+            PollRequest(all_, None, "a poll"),
         )
         assert not asker.wait_answered(one, 0)
         poller.answer([one], 6)

@@ -18,7 +18,7 @@ from tests.streams.log_dirs.world import A, B, inputs, log_dir
 CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), cluster="c")
 ID = "00" * 15 + "25"
 VIEW = ClusterView("k", {}, {("t", 0): PartitionView("t", 0, ID, 1, 1, (2,), (2,))}, {})
-ASKED = PollRequest(7, None, CONTENT, 0)
+ASKED = PollRequest(7, None, CONTENT)
 
 
 class World:
@@ -127,8 +127,8 @@ def test_a_request_for_content_is_answered_by_a_snapshot(world: World) -> None:
     world.answer(2, 1.0)
     world.make(1.0)
     world.snapshots.ask(ASKED)
-    world.snapshots.ask(PollRequest(8, None, "a poll", 0))
-    world.snapshots.ask(PollRequest(9, 2, CONTENT, 0))
+    world.snapshots.ask(PollRequest(8, None, "a poll"))
+    world.snapshots.ask(PollRequest(9, 2, CONTENT))
     assert world.snapshots.hold([7, 8, 9]) == [8, 9]
     assert world.snapshots.waiting == {7}
     assert world.make(2.0) == (7,)
