@@ -10,10 +10,8 @@ import atexit
 import hashlib
 import logging
 import os
-import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -33,6 +31,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streams.net.secret_file import first_line
+from streams.process.java import RELEASE_MIN, flaw_of
 from streams.spark.data_source import KraftgateDataSource
 from streams.spark.executors import PACKAGES, write_archive
 from streams.spark.settings import LOCAL, Deployment
@@ -54,11 +53,8 @@ _JAVA: Final = (
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
-_RELEASE_MIN: Final = 17
-_ANSWER_S_MAX: Final = 20.0
-_RELEASE: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _FIX: Final = (
-    f"Spark needs Java {_RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
+    f"Spark needs Java {RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
 _LINES_MAX: Final = 12
 _END_S_MAX: Final = 20.0
@@ -536,7 +532,7 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
     named = f"JAVA_HOME is {home}" if home else f"java is {java}"
     if not os.access(java, os.X_OK):
         return f"{named}, and {java} is not a program: correct or unset JAVA_HOME. {_FIX}"
-    flaw = _flaw_of(java)
+    flaw = flaw_of(java)
     if flaw is not None:
         return f"{named}: {flaw}. {_FIX}"
     lines = _output(log)
@@ -544,23 +540,6 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
     fix = next((fix for part, fix in _CAUSES if last is not None and part in last), _UNKNOWN)
     printed = last or (lines[-1] if lines else "it printed nothing")
     return f"{named}: the JVM ended: {printed}. {fix.format(log=log)}"
-
-
-def _flaw_of(java: str) -> str | None:
-    """Return the problem with this Java; None: Spark can use it."""
-    try:
-        shown = subprocess.run(
-            [java, "-version"], capture_output=True, timeout=_ANSWER_S_MAX, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"`{java} -version` fails: {error}"
-    text = shown.stderr.decode("utf-8", "replace").strip() or "it printed nothing"
-    if shown.returncode:
-        return f"`{java} -version` fails with {shown.returncode}: {text.splitlines()[-1]}"
-    found = _RELEASE.search(text)
-    if found is not None and int(found[1]) < _RELEASE_MIN:
-        return f"it is Java {found[1]}"
-    return None
 
 
 def _output(log: Path) -> list[str]:

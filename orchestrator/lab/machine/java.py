@@ -1,6 +1,5 @@
 """Finds the Java runtime, checks its version, and builds the commands of Kafka's classes."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -10,10 +9,8 @@ from pathlib import Path
 from orchestrator.lab.errors import ToolFailedError, ToolMissingError
 from orchestrator.lab.machine.jars import APT_INSTALL, Jars
 from orchestrator.lab.machine.spawner import tied_to_this_process
+from streams.process.java import RELEASE_MIN, flaw_of
 
-JAVA_MAJOR_MIN = 17
-_VERSION = re.compile(r'version "(\d+)')
-_VERSION_S_MAX = 30.0
 _TAIL_LINES = 15
 # The start-up time dominates a lab's duration: one compiler tier and the serial collector are
 # fastest.
@@ -94,42 +91,18 @@ def find_java() -> str:
     """Return the java program on the PATH.
 
     Raises:
-        ToolMissingError: There is none, or it is older than `JAVA_MAJOR_MIN`.
+        ToolMissingError: There is none, or it is of no use.
     """
     executable = shutil.which("java")
     if executable is None:
         raise ToolMissingError(
             "the lab runs Kafka, and there is no java", where="PATH", fix=f"Run: {APT_INSTALL}"
         )
-    try:
-        shown = subprocess.run(
-            [executable, "-version"],
-            capture_output=True,
-            text=True,
-            timeout=_VERSION_S_MAX,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
+    flaw = flaw_of(executable)
+    if flaw is not None:
         raise ToolMissingError(
-            f"java did not print its version within {_VERSION_S_MAX:.0f} s",
+            f"the lab needs java {RELEASE_MIN} or newer: {flaw}",
             where=executable,
             fix=f"Run: {APT_INSTALL}",
-        ) from error
-    check_version(shown.stdout + shown.stderr, executable)
+        )
     return executable
-
-
-def check_version(shown: str, executable: str) -> None:
-    """Check the output of ``java -version``.
-
-    Raises:
-        ToolMissingError: It has no version, or one older than `JAVA_MAJOR_MIN`.
-    """
-    match = _VERSION.search(shown)
-    if match is None or int(match[1]) < JAVA_MAJOR_MIN:
-        found = f"java {match[1]}" if match else f"unreadable: {shown.strip()[:80]!r}"
-        raise ToolMissingError(
-            f"the lab needs java {JAVA_MAJOR_MIN} or newer, found {found}",
-            where=executable,
-            fix=f"Run: {APT_INSTALL}",
-        )
