@@ -137,7 +137,6 @@ class Follower:
             raise DemoFailed(f"kraftgate run ended with {code}")
 
     def summary(self) -> ClusterSummary:
-        """Return the latest summary."""
         (one,) = self._assessor.tick(time.time_ns() // 1_000_000).clusters
         if self._picture is None or _pending(one.summary) > _pending(self._picture.summary):
             self._picture = one

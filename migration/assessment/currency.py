@@ -38,7 +38,6 @@ class Currency:
     log_was_read: bool = True
 
     def is_current(self, source: DataSource) -> bool:
-        """Return whether the source is current."""
         return source not in self.not_current
 
 

@@ -87,7 +87,6 @@ class Wait:
 
 
 def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Iterator[Wait]:
-    """Yield the waits for one broker."""
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stalled)

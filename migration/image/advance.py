@@ -159,7 +159,6 @@ class _Step:
                     self._note(note)
 
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
-        """Return the next image and the events."""
         reports = self._batch.reports.values()
         # A completed copy starts from ZooKeeper's content: an earlier wipe no longer matters.
         copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)

@@ -109,7 +109,6 @@ def registered(
 
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
-    """Mark the broker unfenced."""
     first = None if broker.unfenced_before else broker.unfenced or at
     return record_early(replace(broker, fenced=False, unfenced=first), at, pending)
 

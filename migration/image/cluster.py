@@ -53,7 +53,6 @@ class Early:
     until: Moment | None = None
 
     def summary(self) -> UnfencedEarly:
-        """Return its part of the summary."""
         known = self.at is not None and self.until is not None
         duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
         return UnfencedEarly(pending=self.pending, duration_ms=duration)
@@ -73,7 +72,6 @@ class Gone:
     at: Moment
 
     def summary(self) -> DirectoriesGone:
-        """Return its part of the summary."""
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),
             pending=self.pending,
@@ -124,7 +122,6 @@ class Controller:
     host: str | None = None
 
     def summary(self) -> ControllerSummary:
-        """Return its part of the summary."""
         at = self.registered
         return ControllerSummary(
             id=self.id,
@@ -204,7 +201,6 @@ class ClusterImage:
 
     @property
     def phase(self) -> Phase:
-        """The phase of the migration."""
         return phase_of(self.migration_state, self.brokers.values(), self.zk_controller)
 
     @property
@@ -219,7 +215,6 @@ class ClusterImage:
 
 
 def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
-    """Return the summary of one broker of the image."""
     replicas = dict.fromkeys(ReplicaState, 0)
     online = frozenset(broker.log_dirs)
     hosted = image.directories.get(broker.id, {})

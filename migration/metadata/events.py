@@ -76,7 +76,6 @@ class LogEvents:
     def add(
         self, at: Moment, kind: EventKind | str, broker: int | None = None, /, **fields: object
     ) -> None:
-        """Add an event."""
         self._events.append(
             Event(
                 offset=at.offset,
@@ -109,7 +108,6 @@ class EventCollector:
         self.events: tuple[Event, ...] = ()
 
     def add(self, kind: EventKind, broker: int | None = None, **fields: object) -> None:
-        """Add an event."""
         event = Event(
             offset=None,
             timestamp_ms=self.at_ms,

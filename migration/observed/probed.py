@@ -286,7 +286,6 @@ class Facts:
 
     @property
     def answering(self) -> tuple[Controller, ...]:
-        """The controllers that answer."""
         return tuple(one for one in self.controllers if one.unreachable is None)
 
     @property

@@ -44,7 +44,6 @@ def quarantined(fact: Observation, why: str) -> FactQuarantined:
 
 
 def events_of(fact: FactQuarantined) -> tuple[Event, ...]:
-    """Return the event of a quarantined fact."""
     collected = EventCollector(Source(fact.source), fact.seen_ms)
     collected.add(EventKind.FACT_QUARANTINED, fact=fact.fact, subject=fact.subject, reason=fact.why)
     return collected.events

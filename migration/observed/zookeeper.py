@@ -347,7 +347,6 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
 
 
 def _add_topic_events(fact: ZkTopicFact, collected: EventCollector) -> None:
-    """Add the events of a fact."""
     match fact:
         case ZkTopicsFound():
             collected.add(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)

@@ -97,7 +97,6 @@ class JournalSource(Source):
 
     @classmethod
     def file(cls, options: JournalOptions) -> Path:
-        """Return the file of the journal."""
         return options.state / f"{cls.format}.db"
 
     @classmethod

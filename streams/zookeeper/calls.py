@@ -110,7 +110,6 @@ class ZooKeeperCalls:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connected session now."""
         return self._connected.is_set()
 
     @property
@@ -126,7 +125,6 @@ class ZooKeeperCalls:
         return self._client.session_timeout_s
 
     def why_not(self) -> str:
-        """Return why there is no connection."""
         client = self._client
         return "there is no connection to ZooKeeper" if client is None else client.why_not()
 

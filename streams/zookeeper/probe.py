@@ -84,7 +84,6 @@ class BrokerAddresses:
 
 
 def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
-    """Return the addresses of the registered brokers."""
     calls = ZooKeeperCalls(ensemble)
     try:
         calls.connect(_CONNECT_S_MAX)

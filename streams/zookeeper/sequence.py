@@ -44,7 +44,6 @@ def notification_number(path: str) -> int | None:
 
 
 def notification_path(number: int) -> str:
-    """Return the path of the notification with a sequence number."""
     return f"{NOTIFICATIONS}/log_dir_event_{number:010d}"
 
 

@@ -39,7 +39,6 @@ class Alert:
 
     @property
     def severity(self) -> Severity:
-        """The urgency."""
         return Severity(self.labels["severity"])
 
     @property

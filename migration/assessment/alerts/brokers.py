@@ -18,7 +18,6 @@ _MINUTE_MS: Final = 60_000
 
 
 def _held(view: View) -> Iterator[BrokerSummary]:
-    """Yield the brokers that are held now."""
     if is_log_current(view) and knows_partitions(view):
         yield from (each for each in view.summary.brokers if each.held)
 

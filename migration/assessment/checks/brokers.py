@@ -61,7 +61,6 @@ SETTINGS: Final = (
 
 
 def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
-    """Yield the brokers whose settings are known."""
     for broker in facts.brokers:
         if not isinstance(broker.settings, Unknown):
             yield broker, broker.settings

@@ -90,7 +90,6 @@ class Kind:
 
     @property
     def doc(self) -> ConditionDoc:
-        """The documentation of this kind."""
         return ConditionDoc(
             name=self.name,
             signature=self.signature,

@@ -73,7 +73,6 @@ class Lab(LabData):
 
     @property
     def cluster_id(self) -> str:
-        """The cluster's id."""
         if self._cluster_id is None and self._zookeeper is not None:
             self._cluster_id = self._zookeeper.cluster_id()
         if self._cluster_id is None:

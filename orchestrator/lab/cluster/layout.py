@@ -101,7 +101,6 @@ class Layout:
 
     @property
     def broker_bootstrap(self) -> str:
-        """The brokers' addresses."""
         return _addresses(self.brokers)
 
     @property

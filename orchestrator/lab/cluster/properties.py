@@ -105,7 +105,6 @@ def render(properties: Mapping[str, str]) -> str:
 
 
 def write(path: Path, properties: Mapping[str, str]) -> Path:
-    """Write a properties file and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(properties), "utf-8")
     return path

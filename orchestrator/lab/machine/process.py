@@ -39,7 +39,6 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id."""
         return self._popen.pid
 
     @property

@@ -24,7 +24,6 @@ class Waiter:
 
     @property
     def closed(self) -> bool:
-        """Whether the lab was closed."""
         return self._closed.is_set()
 
     def until(
