@@ -26,8 +26,9 @@ from typing import Final
 from crc32c import crc32c
 
 from migration.values.secret_settings import is_sensitive
-from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
-from streams.wire.errors import DamagedBatch
+from streams.wire.batches import CRC_START, HEADER, Batch, read_batches, read_varlong
+from streams.wire.errors import DamagedBatch, DamagedValue
+from streams.wire.structure import read_uvarint
 
 HEAD_OFFSET: Final = 1
 """The batch with this offset is the mark of the log. A FETCH from offset 0 is no alternative: a
@@ -42,7 +43,6 @@ _NO_OP_BYTES: Final = HEADER.size + len(_NO_OP_RECORD)
 _CONFIG: Final = bytes((1, 4, 0))
 _SCRAM: Final = bytes((1, 11, 0))
 _CRC_BYTES: Final = 4
-_VARINT_BYTES_MAX: Final = 5
 _IN_TEXT: Final = b"*"
 _IN_BYTES: Final = b"\0"
 
@@ -236,13 +236,13 @@ def _values(content: bytes, batch: Batch) -> Iterator[tuple[int, int]]:
     at, end = batch.position + HEADER.size, batch.position + batch.size
     for _ in range(batch.count):
         try:
-            length, at = _varint(content, at)
+            length, at = read_varlong(content, at)
             following = at + length
-            _, at = _varint(content, at + 1)  # after the attributes: the timestamp delta
-            _, at = _varint(content, at)  # the offset delta
-            key, at = _varint(content, at)
-            size, at = _varint(content, at + max(key, 0))
-        except (IndexError, ValueError):
+            _, at = read_varlong(content, at + 1)  # after the attributes: the timestamp delta
+            _, at = read_varlong(content, at)  # the offset delta
+            key, at = read_varlong(content, at)
+            size, at = read_varlong(content, at + max(key, 0))
+        except (IndexError, ValueError, DamagedValue):
             return
         if not at <= at + size <= following <= end:
             return
@@ -253,7 +253,7 @@ def _values(content: bytes, batch: Batch) -> Iterator[tuple[int, int]]:
 def _secrets_of_value(content: bytes, at: int) -> list[tuple[int, int, bytes]]:
     try:
         return [each for each in _parts_of_value(content, at) if each[0] < each[1]]
-    except (IndexError, ValueError):
+    except (IndexError, ValueError, DamagedValue):
         return []
 
 
@@ -275,21 +275,5 @@ def _parts_of_value(content: bytes, at: int) -> Iterator[tuple[int, int, bytes]]
 
 def _sized(content: bytes, at: int) -> tuple[int, int]:
     """Return start and end of a compact string or compact bytes; null is empty."""
-    size, start = _unsigned(content, at)
+    size, start = read_uvarint(content, at)
     return start, start + max(size - 1, 0)
-
-
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Return a zigzag varint and the position after it."""
-    number, at = _unsigned(content, at)
-    return (number >> 1) ^ -(number & 1), at
-
-
-def _unsigned(content: bytes, at: int) -> tuple[int, int]:
-    number = 0
-    for index in range(2 * _VARINT_BYTES_MAX):
-        byte = content[at + index]
-        number |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return number, at + index + 1
-    raise ValueError("not a varint")

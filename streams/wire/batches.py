@@ -479,7 +479,7 @@ def _read_entry(
         end = position + size
         if size <= 0 or end > len(records):
             _damaged(f"a record of {size} bytes, {len(records) - position} are left in the batch")
-        timestamp, position = _varlong(records, position + _ATTRIBUTES_BYTES)
+        timestamp, position = read_varlong(records, position + _ATTRIBUTES_BYTES)
         offset, position = _varint(records, position)
         key, position = _read_bytes(records, position, end)
         value, position = _read_bytes(records, position, end)
@@ -511,7 +511,7 @@ def _varint(records: bytes, position: int) -> tuple[int, int]:
     return number >> 1 ^ -(number & 1), position
 
 
-def _varlong(records: bytes, position: int) -> tuple[int, int]:
+def read_varlong(records: bytes, position: int) -> tuple[int, int]:
     """Return a zigzag varint of 64 bits and the position after it (ByteUtils.readVarlong)."""
     number = 0
     for index in range(_VARLONG_BYTES_MAX):
