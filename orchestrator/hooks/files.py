@@ -40,7 +40,7 @@ class End(enum.StrEnum):
     SIGNALLED = "signalled"
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
-    """Kraftgate was asked to stop it."""
+    """Its supervisor was asked to stop it."""
     REFUSED = "refused"
     """The system did not start it: no such file, no permission."""
 

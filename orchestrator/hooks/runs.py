@@ -41,7 +41,6 @@ class Hook:
         pass_env: variables of Kraftgate's own environment that the command gets, in addition to
             those that every command gets; see `orchestrator.process.environment`.
         secrets: what must be redacted in its output.
-        directory: its working directory; None: that of Kraftgate.
         timeout_s: time until SIGTERM is sent.
         patience_s: time from SIGTERM to SIGKILL.
         begin_before_s: the command is refused from this time on, by `boot_clock_s`, because another
@@ -53,7 +52,6 @@ class Hook:
     environment: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     secrets: Secrets = field(default_factory=Secrets)
-    directory: Path | None = None
     patience_s: float = 10.0
     begin_before_s: float | None = None
 
@@ -147,7 +145,6 @@ class HookRuns:
                     "environment": redactor.body(dict(hook.environment)),
                     "pass_env": list(hook.pass_env),
                     "secrets": [*hook.secrets.variables, *map(str, hook.secrets.files)],
-                    "directory": None if hook.directory is None else str(hook.directory),
                     "timeout_s": hook.timeout_s,
                 }
                 files.write_json(directory / files.SPEC, spec)
@@ -192,29 +189,6 @@ class HookRuns:
             isinstance(found, Unknown) and bool(found.still_running)
         )
 
-    def stop(self, run_id: str) -> None:
-        """Ask the supervisor to end the command, as at its timeout; `state` shows its end.
-
-        Raises:
-            HookError: its files cannot be read.
-        """
-        directory = self._of(run_id)
-        started = files.read_json(directory / files.STARTED)
-        if started is None or self._ended(directory) is not None:
-            return
-        supervisor = _process(started)
-        try:
-            handle = os.pidfd_open(supervisor.pid)
-        except ProcessLookupError:
-            return
-        try:
-            if ProcessId.of(supervisor.pid) == supervisor:
-                signal.pidfd_send_signal(handle, signal.SIGTERM)
-        except ProcessLookupError:
-            return
-        finally:
-            os.close(handle)
-
     def _of(self, run_id: str) -> Path:
         if not _RUN_ID.fullmatch(run_id):
             raise HookError(f"{run_id!r} cannot name a run of a hook")
@@ -232,7 +206,6 @@ def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock
         environment=environment,
         variables=hook.secrets.variables,
         files=tuple(map(str, hook.secrets.files)),
-        directory=None if hook.directory is None else str(hook.directory),
         timeout_s=hook.timeout_s,
         patience_s=hook.patience_s,
         begin_before_s=hook.begin_before_s,

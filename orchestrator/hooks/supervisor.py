@@ -59,7 +59,6 @@ class Order:
 
     Attributes:
         environment: the whole environment of the command; the supervisor has Kraftgate's own.
-        directory: its working directory; None: that of Kraftgate.
         patience_s: time from SIGTERM to SIGKILL.
         begin_before_s: the command must not start at this time or later; None: no limit.
         umask: Kraftgate's own, from before it made its files private.
@@ -69,7 +68,6 @@ class Order:
     environment: Mapping[str, str]
     variables: Sequence[str]
     files: Sequence[str]
-    directory: str | None
     timeout_s: float
     patience_s: float
     begin_before_s: float | None
@@ -164,7 +162,6 @@ def _start(order: Order, writer: int) -> int:
     started = subprocess.Popen(
         order.argv,
         env=order.environment,
-        cwd=order.directory,
         stdin=subprocess.DEVNULL,
         stdout=writer,
         stderr=writer,

@@ -1,6 +1,7 @@
 """Real runs of hooks: small commands in Python, waited for, and nothing of them left behind."""
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import TypeVar
 
 import psutil
 
+from orchestrator.hooks.files import STARTED, read_json
 from orchestrator.hooks.runs import Ended, Hook, HookRuns
 from orchestrator.redaction.known_secrets import Secrets
 from tests.support.processes import kill_all
@@ -60,6 +62,13 @@ def ran(runs: HookRuns, what: Hook, run_id: str = "run-1") -> tuple[Ended, bytes
     runs.start(run_id, what)
     found = ended(runs, run_id)
     return found, found.output.read_bytes()
+
+
+def stop(state: Path, run_id: str) -> None:
+    """Ask the supervisor of a run to end its command, as an operator's `kill` does."""
+    started = read_json(state / "hooks" / run_id / STARTED)
+    assert started is not None
+    os.kill(started["pid"], signal.SIGTERM)
 
 
 def number_in(path: Path) -> int | None:

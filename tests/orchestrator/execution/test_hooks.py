@@ -26,6 +26,7 @@ from tests.orchestrator.execution.running import (
     number_in,
     python,
     ran,
+    stop,
     until,
 )
 
@@ -100,11 +101,11 @@ def test_a_command_without_permission_is_refused(runs: HookRuns, tmp_path: Path)
     assert found.outcome.words().startswith("could not be started: [Errno 13]")
 
 
-def test_the_command_runs_where_and_with_what_it_is_told(runs: HookRuns, tmp_path: Path) -> None:
-    code = "import os, sys; print(os.getcwd(), os.environ['BROKER'], sys.stdin.read() == '')"
-    what = Hook(argv=python(code), timeout_s=60.0, environment={"BROKER": "3"}, directory=tmp_path)
+def test_the_command_runs_with_what_it_is_told(runs: HookRuns) -> None:
+    code = "import os, sys; print(os.environ['BROKER'], sys.stdin.read() == '')"
+    what = Hook(argv=python(code), timeout_s=60.0, environment={"BROKER": "3"})
     _, output = ran(runs, what)
-    assert output.decode().split() == [str(tmp_path), "3", "True"]
+    assert output.decode().split() == ["3", "True"]
 
 
 def test_a_command_that_does_not_end_in_time_is_ended(runs: HookRuns) -> None:
@@ -126,17 +127,17 @@ while True:
 """
 
 
-def test_a_command_that_is_told_to_end_may_do_so_in_order(runs: HookRuns, tmp_path: Path) -> None:
+def test_a_command_that_is_told_to_end_may_do_so_in_order(
+    runs: HookRuns, state: Path, tmp_path: Path
+) -> None:
     mark = tmp_path / "pid"
     runs.start("run-1", hook(*python(_ORDERLY, str(mark))))
     until(lambda: number_in(mark))
     assert isinstance(runs.state("run-1"), Running)
-    runs.stop("run-1")
+    stop(state, "run-1")
     found = ended(runs, "run-1")
     assert (found.outcome.end, found.outcome.exit_code) == (End.STOPPED, 7)
     assert found.output.read_bytes() == b"told\n"
-    runs.stop("run-1")
-    runs.stop("never-started")
 
 
 _STUBBORN = """
@@ -155,13 +156,13 @@ while True:
 """
 
 
-def test_a_tree_that_ignores_sigterm_is_killed(runs: HookRuns, tmp_path: Path) -> None:
+def test_a_tree_that_ignores_sigterm_is_killed(runs: HookRuns, state: Path, tmp_path: Path) -> None:
     """Also a child in a session of its own, whose parent has ended."""
     mark = tmp_path / "pid"
     runs.start("run-1", hook(*python(_STUBBORN, str(mark), _STUBBORN), patience_s=0.2))
     pids = [until(lambda: number_in(mark)), until(lambda: number_in(tmp_path / "pid.child"))]
     assert os.getsid(pids[0]) != os.getsid(pids[1])
-    runs.stop("run-1")
+    stop(state, "run-1")
     found = ended(runs, "run-1")
     assert (found.outcome.end, found.outcome.signal) == (End.STOPPED, signal.SIGKILL)
     assert found.outcome.still_running == ()
@@ -170,13 +171,13 @@ def test_a_tree_that_ignores_sigterm_is_killed(runs: HookRuns, tmp_path: Path) -
 
 
 def test_children_of_a_command_that_ends_when_told_are_killed_too(
-    runs: HookRuns, tmp_path: Path
+    runs: HookRuns, state: Path, tmp_path: Path
 ) -> None:
     mark = tmp_path / "pid"
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
     runs.start("run-1", hook(*python(code, _STUBBORN, str(mark)), patience_s=0.2))
     pid = until(lambda: number_in(mark))
-    runs.stop("run-1")
+    stop(state, "run-1")
     assert ended(runs, "run-1").outcome.signal == signal.SIGTERM
     assert until(partial(is_gone, pid))
 

@@ -81,7 +81,6 @@ def test_with_its_supervisor_killed_the_outcome_is_unknown(
     assert isinstance(found, Unknown)
     assert found.still_running == (pid,)
     assert found.started_ms == started["at_ms"]
-    runs.stop("run-1")
     go.write_text("go\n")
     assert until(lambda: is_gone(pid))
     again = runs.state("run-1")
