@@ -21,10 +21,10 @@ def author(entry: Entry) -> str:
     return str(by or "kraftgate")
 
 
-def fields_text(entry: Entry, shown_max: int = _CHARACTERS_MAX) -> str:
-    """Return the fields in one line of at most `shown_max` characters, without digests."""
+def fields_text(entry: Entry) -> str:
+    """Return the fields in one line of at most `_CHARACTERS_MAX` characters, without digests."""
     text = pairs(for_people(dict(_fields(entry))))
-    return f"{text[:shown_max]}..." if len(text) > shown_max else text
+    return f"{text[:_CHARACTERS_MAX]}..." if len(text) > _CHARACTERS_MAX else text
 
 
 def _fields(entry: Entry) -> Iterator[tuple[str, object]]:

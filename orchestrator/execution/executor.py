@@ -65,7 +65,7 @@ class Executor:
 
     Args:
         steps: makes the steps, given the function that appends to the trail.
-        fence: the value that `ExecutionTrail.take_fence` returned.
+        fence: the value that `AuditLog.take_fence` returned.
         commands: for the cluster.
     """
 

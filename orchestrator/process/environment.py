@@ -6,7 +6,7 @@ names in `pass_env`.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from orchestrator.errors import KraftgateError
@@ -42,26 +42,19 @@ class VariableNotSet(KraftgateError):
         self.name = name
 
 
-def child_environment(
-    names: Iterable[str], environment: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def child_environment(names: Iterable[str]) -> dict[str, str]:
     """Return the environment of a command, including these variables.
 
-    Args:
-        names: each must be set.
-        environment: the source of the variables; None: this process's environment.
-
     Raises:
-        VariableNotSet: one is not set.
+        VariableNotSet: one of the names is not set.
     """
-    own = os.environ if environment is None else environment
     passed = {
         name: value
-        for name, value in own.items()
+        for name, value in os.environ.items()
         if name in PASSED or name.startswith(PASSED_PREFIX)
     }
     for name in names:
-        if name not in own:
+        if name not in os.environ:
             raise VariableNotSet(name)
-        passed[name] = own[name]
+        passed[name] = os.environ[name]
     return passed

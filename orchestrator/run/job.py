@@ -1,6 +1,5 @@
 """Starts the job of `streams` from the configuration, and translates its errors."""
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -15,8 +14,6 @@ from orchestrator.errors import FollowingError, KraftgateError, PathError
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
     from streams.spark.settings import ClusterSources
-
-_LOG = logging.getLogger(__name__)
 
 
 class Following(Protocol):

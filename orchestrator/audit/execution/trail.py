@@ -54,11 +54,3 @@ class ExecutionTrail:
                 f"the execution of {self.cluster} has moved just now: look at kraftgate status, and"
                 " retry"
             )
-
-    def take_fence(self, owner: str, now_ms: int) -> int:
-        """Take the fence: from now on, entries with an earlier fence are rejected.
-
-        Raises:
-            AuditError: it cannot be written.
-        """
-        return self._log.take_fence(self.cluster, owner, now_ms)

@@ -10,14 +10,11 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Final
 
 from orchestrator.audit import AuditLog
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.process.owner import Owner
 from streams.state.files import try_lock, write_all
-
-_AGAIN_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +52,8 @@ class StoreLock:
         self._file: FileIO | None = None
         self._token: int | None = None
 
-    def acquire(self, wait_s: float = 0.0) -> int:
-        """Take the lock; wait up to `wait_s` seconds while another process holds it.
+    def acquire(self) -> int:
+        """Take the lock.
 
         Returns:
             the token: the fence.
@@ -66,15 +63,9 @@ class StoreLock:
             LockError: the file cannot be written.
             AuditError: the audit trail cannot be written.
         """
-        deadline_s = time.monotonic() + wait_s
-        while self._file is None:
-            self._file = self._taken()
-            if self._file is None and time.monotonic() >= deadline_s:
-                raise LockHeld(self._who())
-            if self._file is None:
-                time.sleep(_AGAIN_S)
-        if self._token is not None and self._log.fence(self._cluster)[0] == self._token:
-            return self._token
+        self._file = self._taken()
+        if self._file is None:
+            raise LockHeld(self._who())
         words, now_ms = self._owner.words(), time.time_ns() // 1_000_000
         self._token = self._log.take_fence(self._cluster, words, now_ms)
         return self._token

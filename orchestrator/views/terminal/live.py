@@ -5,7 +5,6 @@
 """
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
@@ -180,6 +179,6 @@ def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick
         view.close()
 
 
-def is_terminal(out: IO[str] | None = None) -> bool:
-    """Whether a table can be drawn on this output (default: stdout)."""
-    return console(file=out or sys.stdout).is_terminal and not console().is_dumb_terminal
+def is_terminal() -> bool:
+    """Whether a table can be drawn on stdout."""
+    return console().is_terminal and not console().is_dumb_terminal

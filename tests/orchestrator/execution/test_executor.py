@@ -236,7 +236,7 @@ class Night:
 
     def take_up(self) -> Executor:
         """What a new orchestrator does."""
-        fence = self.trail.take_fence("test", self.now_ms)
+        fence = self.log.take_fence(self.trail.cluster, "test", self.now_ms)
         self.executor = Executor(
             loaded=self.loaded,
             trail=self.trail,

@@ -1,9 +1,11 @@
 """Secrets are named by where they are, and one that cannot be read is not written by accident."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from orchestrator.api.console.answers import Problem
 from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
 from orchestrator.errors import SecretUnknown
@@ -72,11 +74,12 @@ def test_audit_trail_and_console_know_a_rotated_secret(tmp_path: Path) -> None:
     config = parse_config(ROTATED, tmp_path / "kraftgate.yaml")
     clean = cleaner(config, Token(tmp_path / "token", "t" * 20))
     said = "login second-password"
-    assert clean.text(said) == said
+    model = Problem(code="c", message=said)
+    assert json.loads(clean.json(model))["message"] == said
     with open_verified(config) as log:
         (tmp_path / "pw").write_text("second-password\n")
         assert log.append("prod", "note", {"o": said}, 1).body == {"o": f"login {MARK}"}
-    assert clean.text(said) == f"login {MARK}"
+    assert json.loads(clean.json(model))["message"] == f"login {MARK}"
 
 
 def test_an_address_that_is_a_secret_is_one_without_its_host_too(tmp_path: Path) -> None:

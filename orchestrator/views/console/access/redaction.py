@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -23,20 +22,13 @@ class RedactedJson:
     def __init__(self, redactor: Redactor) -> None:
         self._use(redactor)
 
-    def text(self, text: str) -> str:
-        """Return a text without secrets."""
-        return self._current()(text)
-
     def json(self, model: BaseModel) -> bytes:
         """Return a model as JSON; its moments are in ms, as in the model."""
-        plain = redacted(model.model_dump(), self._current())
-        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode()
-
-    def _current(self) -> Callable[[str], str]:
         redactor = self._redactor.refreshed()
         if redactor is not self._redactor:
             self._use(redactor)
-        return self._text
+        plain = redacted(model.model_dump(), self._text)
+        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode()
 
     def _use(self, redactor: Redactor) -> None:
         self._redactor = redactor

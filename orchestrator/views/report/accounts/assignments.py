@@ -38,9 +38,7 @@ class Assigned:
         self._places = (found.logs[rows] << _OFFSET_BITS) | found.offsets[rows]
         self._at_ms = found.at_ms[rows]
 
-    def of(
-        self, broker: int, log: int, after: int, before: int | None, until_ms: int | None = None
-    ) -> Assignments | None:
+    def of(self, broker: int, log: int, after: int, before: int | None) -> Assignments | None:
         """Return a broker's assignments in one log, from record `after` until record `before`.
 
         `after` is included, `before` is not; None: until the end of the log. Returns None if there
@@ -51,8 +49,6 @@ class Assigned:
         end = log << _OFFSET_BITS | before if before is not None else (log + 1) << _OFFSET_BITS
         begin, until = np.searchsorted(places, [log << _OFFSET_BITS | max(after, 0), end])
         at_ms = self._at_ms[first + begin : first + until]
-        if until_ms is not None:
-            at_ms = at_ms[at_ms <= until_ms]
         return _measured(at_ms) if len(at_ms) else None
 
 
