@@ -23,6 +23,7 @@ from migration.assessment.currency import SourceCurrency, SourceState
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.shard.report import Step
 from migration.values.durations import duration_text
+from migration.values.evidence import count
 
 LEVEL: Final = 0.9
 _LOG_SILENT_MS: Final = 10_000
@@ -59,9 +60,8 @@ class Estimate:
         ...          over_ms=25_000).how
         'from 50 assignments in 8 steps over 25 s; 90 % interval'
         """
-        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
         over = duration_text(self.over_ms)
-        made = f"from {self.assigned} assignments in {steps} over {over}"
+        made = f"from {self.assigned} assignments in {count(self.steps, 'step')} over {over}"
         return f"{made}; {self.level * 100:.0f} % interval"
 
 

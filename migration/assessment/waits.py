@@ -19,6 +19,7 @@ from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.source_status import SourceStatus, behind, stale_ms
 from migration.observed.znodes import MIGRATION
 from migration.values.durations import duration_text
+from migration.values.evidence import count
 
 
 class WaitKind(enum.StrEnum):
@@ -91,9 +92,9 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
     if broker.held:
         yield _held(broker, now_ms, stalled)
     if gone := broker.replicas[ReplicaState.OFFLINE]:
-        text = f"{who} has {_replicas(gone)} in an offline log directory: restore it"
+        text = f"{who} has {count(gone, 'replica')} in an offline log directory: restore it"
         action = f"Restore the offline log directory of {who}"
-        cause = f"{_replicas(gone)} of {who} cannot be reached"
+        cause = f"{count(gone, 'replica')} of {who} cannot be reached"
         yield Wait(
             kind=WaitKind.REPLICAS_OFFLINE,
             text=text,
@@ -104,7 +105,8 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
         yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
     if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
-        text = f"{who} has {_replicas(broker.pending)} without a directory ({_by_state(broker)})"
+        pending = count(broker.pending, "replica")
+        text = f"{who} has {pending} without a directory ({_by_state(broker)})"
         yield Wait(kind=WaitKind.REPLICAS_PENDING, text=text, broker=broker.id)
 
 
@@ -149,10 +151,6 @@ def _fenced_text(broker: BrokerSummary) -> str:
     ):  # a directory that fails in this mode halts the broker (KAFKA-16431)
         return f"{who} to be unfenced: check its log directories before any restart"
     return f"{who} to be unfenced: it is down, or has not caught up with the metadata log"
-
-
-def _replicas(count: int) -> str:
-    return "1 replica" if count == 1 else f"{count} replicas"
 
 
 NEXT_STEPS: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Bounds the lines of evidence and the reasons that are shown. No other module does.
+"""Bounds the lines of evidence and the reasons that are shown, and counts. No other module does.
 
 A rule passes the lines that it has and the total number, so that a list that was shortened before
 is not counted again.
@@ -37,3 +37,8 @@ def joined(reasons: Sequence[str], at_most: int = _JOINED_MAX) -> str:
     """
     more = len(reasons) - at_most
     return "; ".join(reasons[:at_most]) + (f"; and {more} more" if more > 0 else "")
+
+
+def count(number: int, noun: str, nouns: str | None = None) -> str:
+    """Return `1 replica`, `2 replicas`; `nouns`: the plural, if it is irregular."""
+    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"

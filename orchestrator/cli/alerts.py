@@ -11,6 +11,7 @@ import click
 
 from migration.assessment.alerts import Alert, AlertState
 from migration.observed.source_status import STALE_AFTER_MS
+from migration.values.evidence import count
 from migration.values.severity import Severity
 from migration.values.timestamps import iso, utc_text
 from orchestrator.api.rows import alert_row
@@ -176,8 +177,7 @@ def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverS
     if not active:
         echo("no alert is active")
     for name, state in states.items():
-        open_ = len(_unresolved(state))
-        words = f"notified of {open_} active alert{'' if open_ == 1 else 's'}"
+        words = f"notified of {count(len(_unresolved(state)), 'active alert')}"
         if state.success_ms is not None:
             words += f", last at {moment_text(state.success_ms)}"
         if state.error is not None and state.failure_ms is not None:

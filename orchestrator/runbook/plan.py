@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from migration.assessment.conditions import call_of, parse
 from migration.values.durations import duration_text, parse_duration
+from migration.values.evidence import count
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
@@ -79,14 +80,14 @@ class Plan:
         approvals = [each.approval for each in steps if each.approval is not None]
         people = sum(each.people for each in approvals if each.given_at is None)
         counts = [
-            _counted(len({each.checkpoint.id for each in self.way}), "checkpoint"),
-            _counted(len(names), "step"),
+            count(len({each.checkpoint.id for each in self.way}), "checkpoint"),
+            count(len(names), "step"),
             *(
-                _counted(sum(each.checkpoint.for_each == kind for each in steps), f"{kind} restart")
+                count(sum(each.checkpoint.for_each == kind for each in steps), f"{kind} restart")
                 for kind in ("broker", "controller")
             ),
             f"{len(last)} irreversible",
-            _counted(people, "approval"),
+            count(people, "approval"),
         ]
         soaked = self.soak // timedelta(milliseconds=1)
         least = [f"at least {duration_text(soaked)}"] if soaked else []
@@ -98,10 +99,6 @@ def _soak(conditions: Iterable[str]) -> timedelta:
     calls = (call_of(each) for each in conditions)
     found = (parse_duration(e.arguments[0]) for e in calls if e is not None and e.name == "soak")
     return max(found, default=timedelta())
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:

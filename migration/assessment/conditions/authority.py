@@ -25,7 +25,7 @@ from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_undescrib
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.durations import duration_text
-from migration.values.evidence import bounded
+from migration.values.evidence import bounded, count
 
 COMPARED_MS_MAX: Final = 180_000
 """A comparison runs every 30 s, and may take longer in a large cluster."""
@@ -377,8 +377,3 @@ def ids(found: Collection[int]) -> str:
     """Return the ids as text: `broker 3`, `brokers 1, 2`."""
     listed = ", ".join(map(str, sorted(found)))
     return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"
-
-
-def count(number: int, noun: str, nouns: str | None = None) -> str:
-    """Return `1 replica`, `2 replicas`; `nouns`: the plural, if it is irregular."""
-    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"

@@ -6,7 +6,6 @@ from migration.assessment.conditions.authority import (
     authority_not_known,
     broker_of,
     brokers_not_known,
-    count,
     ids,
     in_use,
     not_known,
@@ -18,6 +17,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.versions import name_of
+from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER

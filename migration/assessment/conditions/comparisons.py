@@ -5,7 +5,6 @@ from typing import Final
 
 from migration.assessment.conditions.authority import (
     comparison_not_known,
-    count,
     ids,
     undescribed,
     unread,
@@ -18,6 +17,7 @@ from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
 from migration.image.known_ids import member_brokers
 from migration.observed.log_dirs import BrokerDisks, is_bad
+from migration.values.evidence import count
 
 _CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
 _LOG: Final = DataSource.METADATA_LOG

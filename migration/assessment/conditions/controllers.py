@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count
 from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
@@ -11,6 +10,7 @@ from migration.image.summary import ControllerSummary
 from migration.observed.probed import Voter
 from migration.observed.source_status import STALE_AFTER_MS, is_silent
 from migration.values.durations import duration_text
+from migration.values.evidence import count
 
 CAUGHT_UP_MS_MAX: Final = 10_000
 """A voter fetches at least every 500 ms; the leader resigns without a majority after 3 s."""

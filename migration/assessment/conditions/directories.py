@@ -7,7 +7,6 @@ from typing import Final
 from migration.assessment.conditions.authority import (
     broker_of,
     brokers_not_known,
-    count,
     ids,
     is_log_current,
     not_known,
@@ -20,6 +19,7 @@ from migration.assessment.finding import Finding, Verdict, satisfied, unknown, v
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.log_dirs import BrokerDisks, is_bad, name
+from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
 _DISKS: Final = DataSource.LOG_DIRS

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from migration.assessment.conditions.authority import count, hazards_not_known
+from migration.assessment.conditions.authority import hazards_not_known
 from migration.assessment.conditions.call import SOAK
 from migration.assessment.conditions.kind import BROKER, DURATION, Kind, one_of
 from migration.assessment.conditions.view import View
@@ -13,6 +13,7 @@ from migration.assessment.finding import Finding, satisfied, unknown, violated, 
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.durations import format_duration
+from migration.values.evidence import count
 from migration.values.timestamps import utc_text
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})

@@ -12,7 +12,6 @@ from migration.assessment.conditions.authority import (
     broker_of,
     brokers_alone_not_known,
     brokers_not_known,
-    count,
     is_zookeeper_authoritative,
     log_has_topics,
     not_known,
@@ -22,6 +21,7 @@ from migration.assessment.conditions.kind import BROKER, Kind
 from migration.assessment.conditions.view import TopicsSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
+from migration.values.evidence import count
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER

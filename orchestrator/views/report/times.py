@@ -4,19 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from migration.values.durations import duration_text
-from migration.values.timestamps import date_text, time_text, utc_text
+from migration.values.timestamps import date_text, time_text
 
 _NAMED_MAX: Final = 12
-
-
-def at(moment_ms: int) -> str:
-    """Return a moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
-    return utc_text(moment_ms)
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 broker`, `2 brokers`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listed(ids: Sequence[int]) -> str:

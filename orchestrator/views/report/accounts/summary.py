@@ -6,6 +6,8 @@ from typing import Final
 
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.image.summary import Phase
+from migration.values.evidence import count
+from migration.values.timestamps import utc_text as at
 from orchestrator.api.report.brokers import BrokerAccount, Exposure, Incarnation
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.report import (
@@ -19,7 +21,7 @@ from orchestrator.api.report.report import (
 )
 from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.run_spans import Periods
-from orchestrator.views.report.times import at, count, lasting, listed
+from orchestrator.views.report.times import lasting, listed
 
 _ENDINGS: Final = {
     Phase.FINALIZED: "went from ZooKeeper to finalized KRaft",

@@ -11,14 +11,15 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from migration.values.evidence import count
 from migration.values.timestamps import nearest_datetime
+from migration.values.timestamps import utc_text as at
 from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import CheckpointAccount
 from orchestrator.api.report.report import ClusterReport
 from orchestrator.api.report.shape import Span
 from orchestrator.output.visible import visible
 from orchestrator.views.report.formats.svg import SERIES, Colour, embedded, style
-from orchestrator.views.report.times import at, count
 
 _Range: TypeAlias = tuple[int, int]
 """The beginning and the end of a cluster's plots, in ms."""
