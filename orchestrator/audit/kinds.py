@@ -126,7 +126,7 @@ class EntryKind(enum.StrEnum):
     MOVE_ENDED = "move_ended", "notable", "`move {command}` ended: {done} done, {left} left{reason}"
 
 
-_KINDS: Final = frozenset(EntryKind)
+KINDS: Final[frozenset[str]] = frozenset(EntryKind)
 
 
 class EntryBody(BaseModel):
@@ -159,7 +159,7 @@ class EntryBody(BaseModel):
         for entry in entries:
             if entry.kind in cls.types:
                 yield entry, cls._of_entry(entry)
-            elif entry.kind not in _KINDS:
+            elif entry.kind not in KINDS:
                 raise _unreadable(entry, "its kind is not known")
 
     @classmethod

@@ -9,9 +9,8 @@ from orchestrator.audit import move_entries, run_entries
 from orchestrator.audit.description import fields_text
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.execution import entries
-from orchestrator.audit.kinds import EntryBody, EntryKind
+from orchestrator.audit.kinds import KINDS, EntryBody, EntryKind
 
-_KINDS: Final = frozenset(map(str, EntryKind))
 _FAMILIES: Final = (entries.Body, run_entries.Body, move_entries.Body)
 
 
@@ -32,7 +31,7 @@ def weight_of(entry: Entry) -> Weight:
     body = _body(entry)
     if body is not None:
         return body.weight
-    return EntryKind(entry.kind).weight if entry.kind in _KINDS else "notable"
+    return EntryKind(entry.kind).weight if entry.kind in KINDS else "notable"
 
 
 def _body(entry: Entry) -> EntryBody | None:

@@ -21,14 +21,13 @@ from orchestrator.config.values import Bootstrap, ClusterName, Zookeeper, parse_
 from orchestrator.errors import ConfigError, ExecutionError, NoDataError
 from orchestrator.output.printing import ask, echo
 from orchestrator.output.visible import visible_line
-from orchestrator.runbook.load import load
+from orchestrator.runbook.load import RUNBOOK, load
 from orchestrator.runbook.places import everywhere
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.controllers import ask_addresses as ask_controllers
 from streams.zookeeper.probe import BrokerAddresses, ask_addresses
 
-RUNBOOK: Final = "zk-to-kraft-jbod"
 _HOOKS: Final = "hooks.yaml"
 _PLAINTEXT: Final = "PLAINTEXT"
 _CONTROLLERS: Final = "c1:9093,c2:9093,c3:9093"

@@ -1,18 +1,15 @@
 """The commands of the group `runbook`: list, copy, show, check, schema."""
 
 from pathlib import Path
-from typing import Final
 
 import click
 
 from migration.values.nearest import did_you_mean
 from orchestrator.cli.framework import Group, cluster_option, json_option, one_cluster
 from orchestrator.output.printing import echo, echo_json, echo_text
-from orchestrator.runbook.load import load, shipped
+from orchestrator.runbook.load import RUNBOOK, load, shipped
 from orchestrator.runbook.markdown import page
 from orchestrator.runbook.schema import schema_text
-
-DEFAULT: Final = "zk-to-kraft-jbod"
 
 
 @click.group(cls=Group)
@@ -64,7 +61,7 @@ def copy(name: str, file: Path | None) -> None:
 
 
 @runbook.command()
-@click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
+@click.argument("which", metavar="[NAME|FILE]", default=RUNBOOK)
 @click.option(
     "--config",
     "config_path",

@@ -7,7 +7,7 @@ after that. A change of the result makes an entry in the audit trail.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from migration.assessment.conditions import (
     Condition,
@@ -16,12 +16,12 @@ from migration.assessment.conditions import (
     View,
     verdict_of,
 )
+from migration.assessment.finding import WORST_FIRST
 from orchestrator.audit.execution.entries import Evaluated, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState
 from orchestrator.execution.facts import FactFinder
 from orchestrator.run.conditions import JointConditions
-
-Part = Literal["already", "needs", "opens_when"]
+from orchestrator.runbook.model import Part
 
 _REASONS_EVERY_MS: Final = 10_000
 """Reasons change with every count in them. A changed verdict is recorded at once, a changed
@@ -49,12 +49,9 @@ class PartResult:
         return tuple(
             sorted(
                 (each for each in self.findings if each.verdict is not Verdict.SATISFIED),
-                key=lambda each: _MOST_SEVERE.index(each.verdict),
+                key=lambda each: WORST_FIRST.index(each.verdict),
             )
         )
-
-
-_MOST_SEVERE: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
 
 
 class PartEvaluator:

@@ -19,7 +19,7 @@ from orchestrator.errors import ExecutionError
 from orchestrator.execution.allowed import allowed
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
-from orchestrator.execution.evaluation import Part, PartEvaluator, PartResult
+from orchestrator.execution.evaluation import PartEvaluator, PartResult
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.route import (
     AllPassed,
@@ -35,7 +35,7 @@ from orchestrator.execution.route import (
 from orchestrator.execution.steps import Steps
 from orchestrator.run.execution_status import ExecutionStatus, Turn, status_of
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.runbook.model import Step
+from orchestrator.runbook.model import Part, Step
 
 _SAY_DONE: Final = (
     "an operator's decision that the step is done, since the gate held, or was unknown, before"

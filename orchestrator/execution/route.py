@@ -18,8 +18,8 @@ from migration.assessment.conditions.authority import brokers_not_known, not_kno
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
-from orchestrator.runbook.instance_order import Leaders, Member, in_order
-from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
+from orchestrator.runbook.instance_order import Leaders, Member, in_order, rules_of
+from orchestrator.runbook.model import Approval, Checkpoint, Runbook
 from orchestrator.runbook.places import forward, in_turn
 
 
@@ -233,19 +233,12 @@ def _of_each(
     done = [
         each.id for each in members if execution.checkpoint(f"{checkpoint.id}[{each.id}]").is_behind
     ]
-    rules = checkpoint.order if checkpoint.order is not None else _ALL_RULES[kind]
-    for each in in_order(members, rules, _leaders(view), done):
+    for each in in_order(members, rules_of(checkpoint), _leaders(view), done):
         if each.id not in done:
             id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
             begun = another_begun(execution, id_)
             return CheckpointInstance(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
     return AllPassed(id=checkpoint.id)
-
-
-_ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
-    "broker": ("rack", "zookeeper_controller_last"),
-    "controller": ("active_controller_last",),
-}
 
 
 def members_not_known(kind: str | None, view: View, *more: DataSource) -> Finding | None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from migration.values.durations import format_duration
 from orchestrator.cli.run import CONFIG_EXAMPLE
 from orchestrator.config import alerts, jmx, models, spark, values
 from orchestrator.reference.markdown import attributes, code, page, table
@@ -145,16 +146,7 @@ def _default(field: FieldInfo) -> str:
     if value is None or value == ():
         return ""
     if isinstance(value, timedelta):
-        return code(_duration(value))
+        return code(format_duration(value))
     if isinstance(value, bool):
         return code(str(value).lower())
     return code(value.value if isinstance(value, enum.Enum) else str(value))
-
-
-def _duration(value: timedelta) -> str:
-    """Write a duration as the configuration does: `5m`, `4h`."""
-    seconds = value // timedelta(seconds=1)
-    for size, unit in ((3600, "h"), (60, "m")):
-        if seconds % size == 0:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"

@@ -13,6 +13,8 @@ from orchestrator.runbook.checks.check import check
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Runbook
 
+RUNBOOK: Final = "zk-to-kraft-jbod"
+"""The bundled runbook of the whole migration."""
 _SUFFIX: Final = ".yaml"
 _DOCUMENTED: Final = "see `kraftgate runbook schema`"
 

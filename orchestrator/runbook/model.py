@@ -26,6 +26,8 @@ NO_ROLLBACK: Final = "none"
 """The value of `rollback` where there is nothing to undo; it requires a reason."""
 
 Each: TypeAlias = Literal["broker", "controller"]
+Part: TypeAlias = Literal["already", "needs", "opens_when"]
+"""A list of conditions of a checkpoint: is its step needed, may it begin, is it done?"""
 OrderRule: TypeAlias = Literal["rack", "zookeeper_controller_last", "active_controller_last"]
 OrderRules: TypeAlias = Annotated[tuple[OrderRule, ...], Field(strict=False)]
 

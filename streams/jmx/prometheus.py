@@ -140,10 +140,10 @@ def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
     at_s, value = series.values[-1]
     if not _is_moment(at_s):
         return None
-    return _Sample(node, labels.get("instance", server.url), at_s, name, _number(value))
+    return _Sample(node, labels.get("instance", server.url), at_s, name, number(value))
 
 
-def _number(value: str) -> float:
+def number(value: str) -> float:
     """Return a sample's number; NaN, which no bean has, if it is not a number."""
     try:
         return float(value)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
@@ -13,6 +13,7 @@ from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.console.state import Change, Lane, State, TimelineEvent
 from orchestrator.api.shape import Moment, Row
 from orchestrator.audit.execution.entries import RecordedFinding
+from orchestrator.runbook.model import Part
 
 
 class Beat(Row):
@@ -106,7 +107,7 @@ class GateVerdict(Row):
     id: str
     at_ms: Moment
     checkpoint: str
-    part: Literal["already", "needs", "opens_when"]
+    part: Part
     verdict: Verdict
     findings: tuple[RecordedFinding, ...]
     facts: Mapping[str, object]

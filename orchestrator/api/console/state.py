@@ -70,6 +70,7 @@ from orchestrator.api.rows import (
     WaitRow,
 )
 from orchestrator.api.shape import Moment, Row
+from orchestrator.execution.allowed import Action
 
 Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "decisions"]
 SourceName: TypeAlias = Literal["metadata_log", "zookeeper", "log_dirs", "jmx"]
@@ -77,9 +78,6 @@ Currency: TypeAlias = Literal[
     "current", "reading", "stale", "no_data", "source_error", "over", "finished"
 ]
 CellState: TypeAlias = Literal["online", "offline", "unknown"]
-Action: TypeAlias = Literal[
-    "approve", "done", "repeat", "execute", "pause", "resume", "skip", "rollback", "abort", "begin"
-]
 
 
 class EtaState(EtaRow):

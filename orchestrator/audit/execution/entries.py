@@ -15,6 +15,7 @@ from migration.assessment.conditions import Finding, Verdict
 from migration.metadata.event_kinds import Weight
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.audit.kinds import EntryBody, EntryKind
+from orchestrator.runbook.model import Part
 
 JsonFacts: TypeAlias = Mapping[str, object]
 Decision: TypeAlias = Literal["done", "repeat", "execute"]
@@ -180,7 +181,7 @@ class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):
         facts: the basis of the result: metadata offset, znodes, when the disks were polled.
     """
 
-    part: Literal["already", "needs", "opens_when"]
+    part: Part
     verdict: Verdict
     findings: tuple[RecordedFinding, ...]
     facts: JsonFacts

@@ -15,13 +15,11 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from migration.values.timestamps import utc_text
+from migration.values.timestamps import LATEST_MS, utc_text
 from orchestrator.output.visible import visible_line
 from streams.state.files import replace_file, sync_directory
 
 _ID_FILE: Final = "home.id"
-_MS_MAX: Final = 253_402_300_799_000
-"""The last second of year 9999."""
 _UNKNOWN: Final = "unknown"
 
 _Name = Annotated[str, Field(min_length=1, max_length=255)]
@@ -46,8 +44,8 @@ class RunningStep(BaseModel):
     run: _Id
     host: _Name
     home: _Name
-    since_ms: Annotated[int, Field(ge=0, le=_MS_MAX)]
-    ends_ms: Annotated[int, Field(ge=0, le=_MS_MAX)]
+    since_ms: Annotated[int, Field(ge=0, le=LATEST_MS)]
+    ends_ms: Annotated[int, Field(ge=0, le=LATEST_MS)]
 
     @classmethod
     def from_json(cls, text: str) -> "RunningStep":

@@ -15,7 +15,7 @@ from orchestrator.runbook.model import PromqlCondition
 from streams.jmx.config import Access
 from streams.jmx.errors import JmxError
 from streams.jmx.http import Http
-from streams.jmx.prometheus import answer
+from streams.jmx.prometheus import answer, number
 
 
 class _Sample(BaseModel):
@@ -78,7 +78,7 @@ def _labels(metric: dict[str, str]) -> str:
 def _verdict(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
     if not samples:
         return Verdict.WAITING, "the query gives nothing"
-    numbers = [_number(value) for _, value in samples]
+    numbers = [number(value) for _, value in samples]
     odd = sum(math.isnan(each) for each in numbers)
     if odd:
         return Verdict.UNKNOWN, f"{odd} of {len(numbers)} values are no numbers"
@@ -86,10 +86,3 @@ def _verdict(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
     if zeros:
         return Verdict.WAITING, f"{zeros} of {len(numbers)} values are zero"
     return Verdict.SATISFIED, f"none of {len(numbers)} values is zero"
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

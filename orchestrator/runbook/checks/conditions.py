@@ -1,23 +1,22 @@
 """Checks that conditions are known, have valid arguments, and can be evaluated at their place."""
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, get_args
 
 from migration.assessment.conditions import SOAK, Call, ConditionError, call_of, known, parse
 from migration.assessment.data_source import DataSource
 from migration.image.summary import Phase
-from orchestrator.runbook.model import Each, Runbook
+from orchestrator.runbook.model import Each, Part, Runbook
 from orchestrator.runbook.places import Place, Wrong, everywhere
 
-Role: TypeAlias = Literal["already", "needs", "opens_when"]
-_ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")
+_PARTS: Final[tuple[Part, ...]] = get_args(Part)
 _EACH: Final[frozenset[str]] = frozenset(get_args(Each))
 _ANY_ID: Final = "1"
 
 
-def listed(place: Place) -> Iterator[tuple[Role, list[tuple[int, str]]]]:
+def listed(place: Place) -> Iterator[tuple[Part, list[tuple[int, str]]]]:
     """Yield each list of conditions of a checkpoint: its key; the texts with their positions."""
-    for role in _ROLES:
+    for role in _PARTS:
         yield role, list(enumerate(getattr(place.checkpoint, role)))
 
 
@@ -37,7 +36,7 @@ def conditions(book: Runbook) -> Iterator[Wrong]:
     yield from _own(book, used)
 
 
-def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str]) -> str | None:
+def _wrong(text: str, call: Call | None, place: Place, role: Part, own: list[str]) -> str | None:
     """Return the problem of one condition; None: there is none."""
     each = place.checkpoint.for_each
     if call is not None:
@@ -58,7 +57,7 @@ def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str
     return None
 
 
-def _soak(text: str, place: Place, role: Role) -> str | None:
+def _soak(text: str, place: Place, role: Part) -> str | None:
     if role == "already":
         return f"{text} counts how long guards or a gate hold: write it in `needs` or `opens_when`"
     others = [call_of(other) for other in getattr(place.checkpoint, role)]

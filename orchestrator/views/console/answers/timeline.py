@@ -17,7 +17,7 @@ from orchestrator.api.console.answers import Bucket, EventPage, Timeline
 from orchestrator.api.console.state import Lane, TimelineEvent
 from orchestrator.audit import AUDIT_FILE, Entry, sentences
 from orchestrator.audit.description import author
-from orchestrator.audit.kinds import EntryKind
+from orchestrator.audit.kinds import KINDS, EntryKind
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.errors import NoDataError
 from orchestrator.output.event_text import sentence, weight_of
@@ -224,11 +224,8 @@ def decision_row(entry: Entry) -> TimelineEvent:
 
 def _is_bad(kind: str) -> bool:
     """Return whether a kind of event or entry is bad, whatever its fields are."""
-    weight = EntryKind(kind).weight if kind in _ENTRY_KINDS else weight_of(kind)
+    weight = EntryKind(kind).weight if kind in KINDS else weight_of(kind)
     return weight == "bad"
-
-
-_ENTRY_KINDS: Final = frozenset(map(str, EntryKind))
 
 
 def cursor(place: EventPosition) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.api.console.answers import ActionRequest, ActionResult
-from orchestrator.api.console.state import Action
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError
+from orchestrator.execution.allowed import Action
 from orchestrator.execution.operator import control
 from orchestrator.execution.operator.approve import approve
 from orchestrator.execution.operator.decide import decide

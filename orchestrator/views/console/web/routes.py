@@ -17,8 +17,8 @@ from orchestrator.api.console.answers import (
     Session,
     schema_text,
 )
-from orchestrator.api.console.state import Action
 from orchestrator.config.load import Config
+from orchestrator.execution.allowed import Action
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.permissions import Access

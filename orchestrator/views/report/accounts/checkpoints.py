@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from migration.assessment.conditions import Verdict
+from migration.assessment.finding import WORST_FIRST, Verdict
 from orchestrator.api.report.execution import CheckpointAccount, Hold, HoldKind, Result, StepRun
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
@@ -27,7 +27,6 @@ _STEP: Final[dict[str, Any]] = {
     "decided": None,
 }
 Key: TypeAlias = tuple[HoldKind, str]
-_GRAVEST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
 _PARTS: Final[Mapping[str, HoldKind]] = {"needs": "guard", "opens_when": "gate"}
 
 
@@ -55,7 +54,7 @@ class Held:
         """Record that it holds, for this reason from now on."""
         self.last_reason = reason.text
         known = [each for each in (self.verdict, reason.verdict) if each is not None]
-        self.verdict = min(known, key=_GRAVEST.index, default=None)
+        self.verdict = min(known, key=WORST_FIRST.index, default=None)
         if self.open_ms is None:
             self.open_ms, self.times = at_ms, self.times + 1
 
