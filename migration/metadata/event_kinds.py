@@ -1,29 +1,33 @@
 """The kinds of events: stored names, and the words of reports and of the manual."""
 
 import enum
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 Weight: TypeAlias = Literal["bad", "notable", "plain"]
 """How much an event matters to a reader of the report."""
 
 
-class EventKind(enum.StrEnum):
-    """What can happen: the name that is stored, how much it matters, and a sentence.
-
-    Words in braces are fields of the event, or derived from them
-    (`orchestrator.output.event_text`).
-    """
+class WeightedKind(enum.StrEnum):
+    """A kind of event or entry: the name that is stored, how much it matters, and a sentence."""
 
     weight: Weight
     sentence: str
 
-    def __new__(cls, value: str, weight: Weight = "notable", sentence: str = "") -> "EventKind":
+    def __new__(cls, value: str, weight: Weight = "notable", sentence: str = "") -> Self:
         """Make a member whose value is `value`."""
         kind = str.__new__(cls, value)
         kind._value_ = value
         kind.weight = weight
         kind.sentence = sentence
         return kind
+
+
+class EventKind(WeightedKind):
+    """What can happen.
+
+    Words in braces are fields of the event, or derived from them
+    (`orchestrator.output.event_text`).
+    """
 
     # The metadata log
     PHASE_CHANGED = "phase_changed", "notable", "the phase is {now}, after {was}"

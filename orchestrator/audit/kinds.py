@@ -1,32 +1,21 @@
 """The kinds of audit entries: stored names and words; the base class of their bodies."""
 
-import enum
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from migration.metadata.event_kinds import Weight
+from migration.metadata.event_kinds import Weight, WeightedKind
 from orchestrator.audit.entry import Entry
 from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 
 
-class EntryKind(enum.StrEnum):
-    """What an entry records: the stored name, how much it matters, and a sentence.
+class EntryKind(WeightedKind):
+    """What an entry records.
 
     Words in braces are fields of the entry's body, as `EntryBody.words` returns them.
     """
-
-    weight: Weight
-    sentence: str
-
-    def __new__(cls, value: str, weight: Weight = "notable", sentence: str = "") -> "EntryKind":
-        kind = str.__new__(cls, value)
-        kind._value_ = value
-        kind.weight = weight
-        kind.sentence = sentence
-        return kind
 
     FENCE = "fence", "plain"
     WRONG_CONSOLE_TOKEN = (

@@ -15,6 +15,7 @@ from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
 from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.redactor import redacted
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import gather
@@ -91,18 +92,7 @@ def _redacted(report: Report, config: Config) -> Report:
     """
     redactor = Secrets(files=configured_files(config)).redactor(os.environ)
     text = lru_cache(_TEXTS_KEPT)(redactor.text)
-
-    def clean(value: object) -> object:
-        if isinstance(value, str):
-            return text(value)
-        if isinstance(value, Mapping):
-            return {key: clean(each) for key, each in value.items()}
-        if isinstance(value, tuple | list):
-            return tuple(clean(each) for each in value)
-        return value
-
-    fields = {name: clean(value) for name, value in report.model_dump().items()}
-    return Report.model_validate(fields)
+    return Report.model_validate(redacted(report.model_dump(), text))
 
 
 def _write(text: str, out: Path | None) -> None:
