@@ -39,6 +39,7 @@ from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.closing import closing
 from orchestrator.views.terminal.live import picture
 from orchestrator.views.terminal.table import save_svg
+from streams.process.clocks import wall_clock_ms
 
 SPEC: Final = LabSpec(brokers=3, directories=2, controllers=1)
 # Name, partitions, replication factor.
@@ -137,7 +138,7 @@ class Follower:
             raise DemoFailed(f"kraftgate run ended with {code}")
 
     def summary(self) -> ClusterSummary:
-        (one,) = self._assessor.tick(time.time_ns() // 1_000_000).clusters
+        (one,) = self._assessor.tick(wall_clock_ms()).clusters
         if self._picture is None or _pending(one.summary) > _pending(self._picture.summary):
             self._picture = one
         return one.summary

@@ -1,7 +1,6 @@
 """The click group `alerts`: list active alerts and deliveries, and send a test alert."""
 
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from orchestrator.notify.receivers.heartbeat import HeartbeatChannel
 from orchestrator.output.formatting import local_times, moment_text
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run import alert_file
+from streams.process.clocks import wall_clock_ms
 
 TEST_ALERT: Final = "KraftgateTest"
 _WRITTEN_MS_MAX: Final = alert_file.WRITE_EVERY_MS + STALE_AFTER_MS
@@ -78,7 +78,7 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     if not list(config.alerts.destinations()):
         raise ConfigError([f"{config_path}: `alerts` has no receiver: add one"])
     found = []
-    for each in send_test_alert(config, Severity(severity), _now_ms(), resolve=resolve):
+    for each in send_test_alert(config, Severity(severity), wall_clock_ms(), resolve=resolve):
         found.append(each)
         if not as_json:
             result = "accepted" if each.accepted else "not accepted"
@@ -123,7 +123,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
         echo_json(printed)
     else:
         _print(config, active, states)
-    now_ms = _now_ms()
+    now_ms = wall_clock_ms()
     old = [name for name, now in found.items() if abs(now_ms - (now.at_ms or 0)) > _WRITTEN_MS_MAX]
     if old:
         raise NoDataError(f"{', '.join(old)}: no `kraftgate run` assesses alerts now")
@@ -212,7 +212,3 @@ def _receiver_json(name: str, state: ReceiverState) -> dict[str, object]:
         "last_failure_at": None if state.failure_ms is None else iso(state.failure_ms),
         "why": state.error,
     }
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

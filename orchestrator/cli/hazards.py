@@ -1,6 +1,5 @@
 """`kraftgate hazards`: what would lose data now, and whether it blocks a step."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
+from streams.process.clocks import wall_clock_ms
 
 POLL_S: Final = 15.0
 
@@ -83,7 +83,7 @@ def hazards(
 
 def _views(config: Config, entries: Sequence[ClusterEntry]) -> Mapping[str, View]:
     assessor = Assessor(config, Reader(config, newest=1))
-    tick = assessor.tick(time.time_ns() // 1_000_000)
+    tick = assessor.tick(wall_clock_ms())
     chosen = {each.name for each in entries}
     return {
         one.entry.name: one.assessment.view for one in tick.clusters if one.entry.name in chosen

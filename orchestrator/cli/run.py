@@ -1,7 +1,6 @@
 """`kraftgate run`: the loop that follows the clusters, shows them and executes their runbook."""
 
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -45,6 +44,7 @@ from orchestrator.runbook.plan_text import plan_text
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from streams.probe.gather import gather
+from streams.process.clocks import wall_clock_ms
 
 if TYPE_CHECKING:
     from orchestrator.views.console.web import serving
@@ -224,7 +224,7 @@ def follow_and_show(
             check(job)
             publisher.check()
             conductor.store_answers()  # before the read, so that the read cannot be older
-            now = assessor.tick(time.time_ns() // 1_000_000)
+            now = assessor.tick(wall_clock_ms())
             require_one_cluster(config, now)
             conductor.tick(now)
             last = now

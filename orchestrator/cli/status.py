@@ -1,6 +1,5 @@
 """`kraftgate status`: what was last observed, while `run` runs or after it."""
 
-import time
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,7 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed, Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.live import picture
+from streams.process.clocks import wall_clock_ms
 
 _EVENTS_JSON: Final = 1000
 _EVENTS_SHOWN: Final = 12
@@ -40,7 +40,7 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)
-    tick = Assessor(config, reader).tick(time.time_ns() // 1_000_000)
+    tick = Assessor(config, reader).tick(wall_clock_ms())
     chosen = {each.name for each in config.clusters_named(cluster)}
     clusters = [one for one in tick.clusters if one.entry.name in chosen]
     if as_json:

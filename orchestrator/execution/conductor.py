@@ -35,8 +35,8 @@ from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
+from streams.process.clocks import wall_clock_ms
 from streams.state.files import replace_file
-from streams.state.source_status import now_ms
 
 _WRITE_EVERY_MS: Final = 2_000
 
@@ -120,7 +120,7 @@ class _ClusterExecution:
         if execute and runbook.hooks is not None:
             hooks = load_hooks(runbook.hooks, self._loaded.runbook)
             hooks.check_passed(os.environ)
-        self._owner = Owner.myself(now_ms())
+        self._owner = Owner.myself(wall_clock_ms())
         self._trail = ExecutionTrail(log, entry.name)
         self.status = execution_status.read_for(config.state_dir, entry.name)
         self._written = False
@@ -217,7 +217,7 @@ class _ClusterExecution:
         self._record(ended)
 
     def _record(self, body: Body) -> None:
-        self._trail.append(body, now_ms(), self._fence)
+        self._trail.append(body, wall_clock_ms(), self._fence)
 
     def close(self) -> None:
         """Record that this orchestrator ends, and release the locks."""

@@ -60,7 +60,7 @@ from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel
 from streams.probe.brokers import alter_log_dirs, broker_log_dirs, with_absent
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 
 _POLL_S: Final = 1.0
 _SILENT_S_MAX: Final = 300.0
@@ -142,7 +142,7 @@ class Orchestrating:
     has_zookeeper: bool
 
     def record(self, body: Body) -> None:
-        self.log.append(self.cluster, body.kind, body.as_json(), now_ms(), fence=self.fence)
+        self.log.append(self.cluster, body.kind, body.as_json(), wall_clock_ms(), fence=self.fence)
 
     def require_lock(self) -> None:
         """Raise LockError unless this process still holds the lock."""
@@ -160,7 +160,7 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
         LockError: it cannot be taken.
         AuditError: the audit trail cannot be written.
     """
-    owner = Owner.myself(now_ms())
+    owner = Owner.myself(wall_clock_ms())
     with closing(ClusterLock.of(config, entry, log, owner)) as lock:
         try:
             fence = lock.acquire()

@@ -6,7 +6,6 @@ outcome. An orchestrator with another state directory, or with a copy of that on
 step, does not have it, so there an operator decides: `kraftgate decide CHECKPOINT --ended`.
 """
 
-import time
 from collections.abc import Callable
 
 from orchestrator.audit.execution import entries
@@ -16,6 +15,7 @@ from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, RunState, Unknown
+from streams.process.clocks import wall_clock_ms
 
 
 class StepFence:
@@ -42,7 +42,7 @@ class StepFence:
         Raises:
             HookError: the run cannot be prepared; nothing was recorded.
         """
-        since_ms = time.time_ns() // 1_000_000
+        since_ms = wall_clock_ms()
         step = RunningStep(
             checkpoint=checkpoint,
             run=run,

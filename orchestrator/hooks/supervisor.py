@@ -38,8 +38,8 @@ from orchestrator.hooks.files import (
 )
 from orchestrator.hooks.output import HookOutput
 from orchestrator.hooks.processes import Signals, descendants, send
-from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.redaction.known_secrets import Secrets
+from streams.process.clocks import boot_clock_s, wall_clock_ms
 
 _log: Final = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def main(directory: Path) -> None:
     output = HookOutput(directory / OUTPUT, redactor)
     signals = Signals()
     reader, writer = os.pipe()
-    started_ms = _now_ms()
+    started_ms = wall_clock_ms()
     _keep_process(directory / STARTED, os.getpid(), at_ms=started_ms)
     _say_started()
     try:
@@ -177,7 +177,7 @@ def _refused(why: str, started_ms: int) -> Outcome:
         end=End.REFUSED,
         why=why,
         started_ms=started_ms,
-        ended_ms=_now_ms(),
+        ended_ms=wall_clock_ms(),
         output_bytes=0,
         left_out_bytes=0,
     )
@@ -224,7 +224,7 @@ class _Run:
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             started_ms=started_ms,
-            ended_ms=_now_ms(),
+            ended_ms=wall_clock_ms(),
             output_bytes=self._output.total,
             left_out_bytes=self._output.left_out,
             why=self._output.failed and f"its output was not kept: {self._output.failed}",
@@ -311,10 +311,6 @@ def _swallow(reader: int) -> None:
     os.set_blocking(reader, True)
     while os.read(reader, _READ_BYTES):
         pass
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

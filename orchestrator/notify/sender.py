@@ -21,6 +21,7 @@ from orchestrator.notify.delivery import ActiveAlerts, Policy
 from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
 from orchestrator.notify.http_post import Undelivered
 from orchestrator.notify.notification import Notification
+from streams.process.clocks import wall_clock_ms
 
 _FIRST_S: Final = 1.0
 _LONGEST_S: Final = 60.0
@@ -64,7 +65,7 @@ class Sender:
         state_dir: Path,
         repeat_ms: int,
         *,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_ms: Callable[[], int] = wall_clock_ms,
         jitter: Callable[[], float] = _JITTER,
     ) -> None:
         self.name = channel.name

@@ -14,6 +14,7 @@ from orchestrator.errors import FollowingError
 from orchestrator.run.assessed import Assessed, Assessor
 from orchestrator.run.reader import STORE_FILE, Reader
 from streams.probe.assignments import assignments
+from streams.process.clocks import wall_clock_ms
 
 _CATCH_UP_S_MAX: Final = 15.0
 """Much longer than a batch of the job takes."""
@@ -48,7 +49,7 @@ def caught_up(config: Config, cluster: str) -> Assessed:
     assessor = Assessor(config, Reader(config, newest=1))
     deadline_s = time.monotonic() + _CATCH_UP_S_MAX
     while True:
-        one = assessor.tick(time.time_ns() // 1_000_000).cluster(cluster)
+        one = assessor.tick(wall_clock_ms()).cluster(cluster)
         log = one.assessment.log
         behind = log.answers and log.state is not SourceState.CURRENT
         if not behind or one.summary.metadata_offset is None or time.monotonic() > deadline_s:

@@ -22,7 +22,7 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.process.owner import Owner
 from orchestrator.run.assessed import Assessed, Tick
-from streams.state.source_status import now_ms as wall_clock_ms
+from streams.process.clocks import wall_clock_ms
 
 SETTLE_MS: Final = 60_000
 """The store's first data is that of the previous process. It is evaluated once every source that

@@ -19,6 +19,7 @@ from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.conditions import JointConditions, refuse_absent
 from orchestrator.run.probes.probes import needs_of
 from orchestrator.run.reader import ClusterRead
+from streams.process.clocks import wall_clock_ms
 
 EVERY_S: Final = 0.5
 POLL_S: Final = 12.0
@@ -64,7 +65,7 @@ class WaitSources:
     report: Callable[[Findings], None]
     not_followed: Callable[[], str | None] = lambda: None
     clock_s: Callable[[], float] = time.monotonic
-    now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    now_ms: Callable[[], int] = wall_clock_ms
     sleep: Callable[[float], None] = time.sleep
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.log_dirs.errors import RequestsUnusable
+from streams.process.clocks import wall_clock_ms
 from streams.state.journal import JournalError, last_sequence
 from streams.state.sqlite import Connection, connect, errors_as
 from streams.state.store import Store, StoreError
@@ -53,9 +54,7 @@ class PollRequests:
     Every method raises RequestsUnusable if the file cannot be read or written.
     """
 
-    def __init__(
-        self, path: Path, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
-    ) -> None:
+    def __init__(self, path: Path, clock: Callable[[], int] = wall_clock_ms) -> None:
         """Open the file; create it if it does not exist. `clock`: wall clock, ms since the epoch.
 
         Raises:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from migration.observed.source_status import SourceStatus
+from streams.process.clocks import wall_clock_ms
 from streams.process.feed import Feed, Offset
-from streams.state.source_status import STATUS_FILE, now_ms, write_status
+from streams.state.source_status import STATUS_FILE, write_status
 
 
 class Reach(NamedTuple):
@@ -29,10 +30,10 @@ class FileFeed(Feed):
     def __init__(self, state: Path) -> None:
         self._file = state / STATUS_FILE
         self._damage: str | None = None
-        write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
+        write_status(self._file, SourceStatus(observed_ms=wall_clock_ms(), finished=True))
 
     def note_damage(self, damage: str) -> None:
         if self._damage is None:
             self._damage = damage
-            status = SourceStatus(observed_ms=now_ms(), error=self._damage, finished=True)
+            status = SourceStatus(observed_ms=wall_clock_ms(), error=self._damage, finished=True)
             write_status(self._file, status)

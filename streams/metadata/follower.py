@@ -30,7 +30,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.process.background import BackgroundThread
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
@@ -110,7 +110,7 @@ class Follower(BackgroundThread):
             jitter=random.Random().random,  # noqa: S311 no secret; no shared state either
         )
         self._status = SourceStatus(
-            observed_ms=now_ms(),
+            observed_ms=wall_clock_ms(),
             log=spool.position.log,
             next_offset=spool.position.next_offset,
         )
@@ -140,7 +140,7 @@ class Follower(BackgroundThread):
         current.
         """
         with self._reporting:
-            return replace(self._status, observed_ms=now_ms())
+            return replace(self._status, observed_ms=wall_clock_ms())
 
     # The thread
 
@@ -350,7 +350,7 @@ class Follower(BackgroundThread):
         self, *, answered: bool = False, waiting: str | None = None, error: str | None = None
     ) -> None:
         """Rebuild the status. A good reply clears `waiting` and `error`; otherwise they stay."""
-        now, position, cursor = now_ms(), self._spool.position, self._cursor
+        now, position, cursor = wall_clock_ms(), self._spool.position, self._cursor
         with self._reporting:
             was = self._status
             self._status = SourceStatus(

@@ -179,7 +179,7 @@ class ZooKeeperSource(JournalSource):
         options: JournalOptions, journal: "Journal", held: ExitStack
     ) -> Callable[[], SourceStatus]:
         """Watch and read the content, from the end of the journal's facts."""
-        from streams.state.source_status import now_ms
+        from streams.process.clocks import wall_clock_ms
         from streams.zookeeper.content.reader import ContentReader, is_written_by_kraft
         from streams.zookeeper.dirty_topics import DirtyTopics
         from streams.zookeeper.ensemble import parse_ensemble
@@ -192,15 +192,15 @@ class ZooKeeperSource(JournalSource):
             config,
             Known(journal.kept()),
             journal.append,
-            now_ms,
+            wall_clock_ms,
             touched=lambda names: dirty.touch(names, time.monotonic()),
         )
         content = ContentReader(
             config,
             options.cluster,
             journal.append,
-            now_ms,
-            should_read=lambda: is_written_by_kraft(watcher.known, now_ms()),
+            wall_clock_ms,
+            should_read=lambda: is_written_by_kraft(watcher.known, wall_clock_ms()),
             dirty=dirty,
         )
         held.enter_context(watcher)
@@ -238,7 +238,7 @@ class LogDirsSource(JournalSource):
         from streams.log_dirs.poll import LogDirsConfig
         from streams.log_dirs.poller import LogDirsPoller
         from streams.net.listener import parse_listener
-        from streams.state.source_status import now_ms
+        from streams.process.clocks import wall_clock_ms
 
         listener = parse_listener(options.watched)
         config = LogDirsConfig(
@@ -248,7 +248,8 @@ class LogDirsSource(JournalSource):
             cluster=options.cluster,
         )
         memory = held.enter_context(closing(Memory(options.state / MEMORY_FILE)))
-        return held.enter_context(LogDirsPoller(config, memory, journal.append, now_ms)).status
+        poller = LogDirsPoller(config, memory, journal.append, wall_clock_ms)
+        return held.enter_context(poller).status
 
 
 class JmxSource(JournalSource):
@@ -265,7 +266,7 @@ class JmxSource(JournalSource):
         """Poll the nodes, or the Prometheus that scrapes them."""
         from streams.jmx.config import parse_jmx
         from streams.jmx.poller import JmxPoller
-        from streams.state.source_status import now_ms
+        from streams.process.clocks import wall_clock_ms
 
-        poller = JmxPoller(parse_jmx(options.watched), journal.append, now_ms)
+        poller = JmxPoller(parse_jmx(options.watched), journal.append, wall_clock_ms)
         return held.enter_context(poller).status

@@ -27,6 +27,7 @@ from migration.values.foreign import load
 from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
 from streams.net.secret_file import SecretFileRefused
+from streams.process.clocks import wall_clock_ms
 from streams.spark.checkpoint import (
     DamagedCheckpoint,
     ForeignCheckpoint,
@@ -41,7 +42,7 @@ from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
 from streams.spark.sink import RequestPoll, StoreSink
 from streams.state.recovery import NEW_STORE
-from streams.state.source_status import STATUS_FILE, now_ms
+from streams.state.source_status import STATUS_FILE
 from streams.state.store import Store, StoreError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -261,7 +262,7 @@ def _start(
     writer = (
         tracked.writeStream.outputMode("update")
         .option("checkpointLocation", str(checkpoint))
-        .foreachBatch(StoreSink(store, now_ms, request_poll))
+        .foreachBatch(StoreSink(store, wall_clock_ms, request_poll))
     )
     try:
         check_store(store, checkpoint)

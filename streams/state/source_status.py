@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -16,11 +15,6 @@ STATUS_FILE: Final = "source.json"
 _EVERY_S: Final = 1.0
 
 _log: Final = logging.getLogger(__name__)
-
-
-def now_ms() -> int:
-    """Return the wall clock, in ms since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def write_status(file: Path, status: SourceStatus) -> None:

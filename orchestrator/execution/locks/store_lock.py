@@ -6,7 +6,6 @@ that was decided before must be evaluated again.
 """
 
 import math
-import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from orchestrator.audit import AuditLog
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.process.owner import Owner
+from streams.process.clocks import wall_clock_ms
 from streams.state.files import try_lock, write_all
 
 
@@ -66,7 +66,7 @@ class StoreLock:
         self._file = self._taken()
         if self._file is None:
             raise LockHeld(self._who())
-        words, now_ms = self._owner.words(), time.time_ns() // 1_000_000
+        words, now_ms = self._owner.words(), wall_clock_ms()
         self._token = self._log.take_fence(self._cluster, words, now_ms)
         return self._token
 

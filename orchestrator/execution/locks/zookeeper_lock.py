@@ -32,8 +32,8 @@ from migration.values.foreign import Unreadable, load_object
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
+from streams.process.clocks import boot_clock_s
 from streams.zookeeper.calls import Pending, Transaction, Znode, ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import InvalidAcl, NoAnswer, NoAuth, NoNode, ZooKeeperError

@@ -1,6 +1,5 @@
 """What every command that controls an execution needs: its cluster, audit trail and operator."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
+from streams.process.clocks import wall_clock_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
             entry=entry,
             trail=ExecutionTrail(log, entry.name),
             by=request.by or this_person(request.who),
-            now_ms=time.time_ns() // 1_000_000,
+            now_ms=wall_clock_ms(),
             output=request.output,
         )
 

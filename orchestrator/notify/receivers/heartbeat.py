@@ -17,6 +17,7 @@ from orchestrator.notify.channel import Channel, as_json, header_values, secret_
 from orchestrator.notify.http_post import Request, Undelivered
 from orchestrator.notify.notification import Notification
 from orchestrator.notify.sender import SenderStats
+from streams.process.clocks import wall_clock_ms
 
 _POLLED_S_MAX: Final = 60.0
 """Polling is stuck after this time without a poll; usually there are several a second."""
@@ -73,7 +74,7 @@ class HeartbeatSender:
 
     def _send(self) -> None:
         before = self.stats
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = wall_clock_ms()
         try:
             self._channel.notify((), now_ms)
         except Undelivered as error:

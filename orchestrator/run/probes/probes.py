@@ -3,7 +3,6 @@
 They include the users' own conditions: commands, and queries of their Prometheus.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from orchestrator.run.probes.poller import Poll, Poller
 from orchestrator.run.probes.promql import ask_promql
 from orchestrator.run.probes.shell import ask_shell
 from orchestrator.runbook.model import OwnCondition
+from streams.process.clocks import wall_clock_ms
 
 _DISKS_S: Final = 15.0
 
@@ -54,7 +54,9 @@ def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[Data
     }
     target = target_of(entry)
     return {
-        source: partial(ask, target, _now_ms) for source, ask in polls.items() if source in needs
+        source: partial(ask, target, wall_clock_ms)
+        for source, ask in polls.items()
+        if source in needs
     }
 
 
@@ -93,7 +95,3 @@ def ask_own(own: OwnCondition, cluster: str) -> Finding:
     if own.promql is not None:
         return ask_promql(own.name, own.promql)
     raise ValueError(f"the condition {own.name} is neither `shell` nor `promql`")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

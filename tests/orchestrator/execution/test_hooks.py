@@ -15,9 +15,9 @@ from orchestrator.hooks import runs as hooks
 from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.output import PART_BYTES
 from orchestrator.hooks.runs import Hook, HookRuns, NotStarted, Running
-from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.environment import PASSED, VariableNotSet
 from orchestrator.redaction.known_secrets import Secrets
+from streams.process.clocks import boot_clock_s
 from tests.orchestrator.execution.running import (
     MARK,
     ended,

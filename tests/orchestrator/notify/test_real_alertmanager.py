@@ -16,7 +16,7 @@ from orchestrator.notify import sender
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery import RESOLVE_AFTER_MS
 from orchestrator.notify.sender import Sender
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 from tests.orchestrator.notify import receivers
 from tests.orchestrator.notify.told import alert, wanted
 from tests.support.alertmanager import active, running
@@ -48,7 +48,7 @@ class Clock:
         self.ahead_ms = -600_000
 
     def __call__(self) -> int:
-        return now_ms() + self.ahead_ms
+        return wall_clock_ms() + self.ahead_ms
 
 
 def telling(folder: Path, address: str, clock: Clock) -> Sender:

@@ -16,9 +16,9 @@ from orchestrator.execution.locks import zookeeper_lock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.locks.zookeeper_lock import FENCE, HOME, LOCK, STEP, ZooKeeperLock
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
 from streams.net.security import Security
+from streams.process.clocks import boot_clock_s
 from streams.zookeeper.calls import Transaction, Znode
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble

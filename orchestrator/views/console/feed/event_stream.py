@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from orchestrator.api.console.answers import Beat
 from orchestrator.views.console.access.refusals import Refused
 from orchestrator.views.console.feed.hub import Hub
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 
 BEAT_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
@@ -75,7 +75,7 @@ async def _frames(hub: Hub) -> AsyncIterator[bytes]:
 
 
 def _beat(hub: Hub) -> bytes:
-    return json.dumps(Beat(at_ms=now_ms(), looked_ms=hub.looked_ms).model_dump()).encode()
+    return json.dumps(Beat(at_ms=wall_clock_ms(), looked_ms=hub.looked_ms).model_dump()).encode()
 
 
 def _frame(event: str, data: bytes, id_: str | None = None) -> bytes:

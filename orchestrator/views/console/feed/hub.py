@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from orchestrator.views.console.state.cluster import ClusterParts
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 
 EVENTS_KEPT: Final = 200
 
@@ -184,7 +184,7 @@ class Hub:
         It is made once for all readers.
         """
         if not self.version:
-            return self._object(now_ms(), self._stays, ())
+            return self._object(wall_clock_ms(), self._stays, ())
         if version not in self._made:
             changed = (each.since(version) for each in self._clusters.values())
             clusters = (each for each in changed if each is not None)

@@ -18,7 +18,7 @@ from orchestrator.execution.operator.approve import approve
 from orchestrator.execution.operator.decide import decide
 from orchestrator.execution.operator.request import OperatorRequest
 from orchestrator.views.console.access.refusals import Refused
-from streams.state.source_status import now_ms
+from streams.process.clocks import wall_clock_ms
 
 _LOG = logging.getLogger(__name__)
 _OF_EXECUTION: Final[Mapping[Action, Callable[[OperatorRequest], None]]] = {
@@ -89,7 +89,7 @@ def record_wrong_token(config: Config, host: str, count: int) -> None:
                     each.name,
                     EntryKind.WRONG_CONSOLE_TOKEN,
                     {"host": host, "count": count},
-                    now_ms(),
+                    wall_clock_ms(),
                 )
     except KraftgateError as error:
         _LOG.error("the console: the wrong token is not in the audit trail: %s", error)

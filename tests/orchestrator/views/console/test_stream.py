@@ -121,7 +121,7 @@ class Ending(Hub):
 def test_the_present_time_follows_the_first_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state has the time of its last change, which a page must not show as the present."""
     at_ms = 1_795_311_000_000
-    monkeypatch.setattr(event_stream, "now_ms", lambda: at_ms)
+    monkeypatch.setattr(event_stream, "wall_clock_ms", lambda: at_ms)
     hub = Ending({"prod": True}, {}, 1, 0)
     hub.take(at_ms - 600_000, [])
 

@@ -1,6 +1,11 @@
-"""A clock that all processes of a machine share."""
+"""The clocks that all processes of a machine share."""
 
 import time
+
+
+def wall_clock_ms() -> int:
+    """Return the wall clock, in ms since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def boot_clock_s() -> float:
