@@ -23,7 +23,6 @@ from orchestrator.output.printing import ask, echo
 from orchestrator.output.visible import visible_line
 from orchestrator.runbook.load import RUNBOOK, load
 from orchestrator.runbook.places import everywhere
-from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.controllers import ask_addresses as ask_controllers
 from streams.zookeeper.probe import BrokerAddresses, ask_addresses
@@ -182,7 +181,7 @@ def _require_config(text: str, path: Path) -> None:
 def _controllers(found: BrokerAddresses) -> tuple[str, ...]:
     """Return the controllers that the brokers' settings name; empty: none, or it is unknown."""
     try:
-        brokers = [Endpoint(*parse_host_port(each)) for each in found.listeners.get(_PLAINTEXT, ())]
+        brokers = [parse_host_port(each) for each in found.listeners.get(_PLAINTEXT, ())]
         named = ask_controllers(brokers, Security(key="brokers.security"))
         return () if isinstance(named, Unknown) else tuple(str(parse_host_port(e)) for e in named)
     except ValueError:  # an address that the configuration could not have, either

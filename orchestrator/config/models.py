@@ -16,12 +16,12 @@ from orchestrator.config.values import (
     Duration,
     File,
     HostName,
-    HostPort,
     Listen,
     ShippedOrFile,
     Strict,
     Zookeeper,
 )
+from streams.net.endpoint import Endpoint
 
 
 class _Tls(Strict):
@@ -185,7 +185,7 @@ class MetricsAddress(Strict):
         listen: The address. Default: this host only.
     """
 
-    listen: Listen = HostPort("127.0.0.1", 9464)
+    listen: Listen = Endpoint("127.0.0.1", 9464)
 
 
 class ConsoleTls(Strict):
@@ -212,7 +212,7 @@ class ConsoleAddress(Strict):
         hosts: Further names by which browsers reach the console, such as that of a proxy.
     """
 
-    listen: Listen = HostPort("127.0.0.1", 8464)
+    listen: Listen = Endpoint("127.0.0.1", 8464)
     tls: ConsoleTls | None = None
     insecure: bool = False
     token_file: File | None = None

@@ -28,7 +28,7 @@ def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
 
 def endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
     """Return the addresses of a listener; none: it is not configured."""
-    return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
+    return () if listener is None else listener.bootstrap
 
 
 def security_of(listener: Listener | None, key: str) -> Security:

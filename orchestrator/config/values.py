@@ -12,6 +12,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
 from migration.values.durations import parse_duration
+from streams.net.endpoint import Endpoint
 
 # A resolver raises a UnicodeError, which is no OSError, for an empty label and a longer one.
 _LABEL: Final = "[A-Za-z0-9_-]{1,63}"
@@ -26,21 +27,10 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class HostPort(NamedTuple):
-    """An address; an IPv6 host is stored without its brackets."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        """Return the address as it was read, with an IPv6 host in brackets."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
 class ZookeeperConnect(NamedTuple):
     """The addresses of the ZooKeeper ensemble, and Kafka's chroot (or "")."""
 
-    hosts: tuple[HostPort, ...]
+    hosts: tuple[Endpoint, ...]
     chroot: str
 
     def __str__(self) -> str:
@@ -48,7 +38,7 @@ class ZookeeperConnect(NamedTuple):
         return ",".join(map(str, self.hosts)) + self.chroot
 
 
-def parse_host_port(text: str, *, port_min: int = 1, default_port: int | None = None) -> HostPort:
+def parse_host_port(text: str, *, port_min: int = 1, default_port: int | None = None) -> Endpoint:
     """Parse `host:port`, with an IPv6 host in brackets.
 
     Raises:
@@ -62,7 +52,7 @@ def parse_host_port(text: str, *, port_min: int = 1, default_port: int | None = 
         raise ValueError(f"{text!r} has no port: write host:port")
     if not re.fullmatch(r"[0-9]{1,5}", port_text) or not port_min <= int(port_text) <= 65535:
         raise ValueError(f"{text!r} has no port from {port_min} to 65535 after its last colon")
-    return HostPort(host, int(port_text))
+    return Endpoint(host, int(port_text))
 
 
 def _split(text: str) -> tuple[str, str | None]:
@@ -125,7 +115,7 @@ def at_least(shortest: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _bootstrap(value: object) -> tuple[HostPort, ...]:
+def _bootstrap(value: object) -> tuple[Endpoint, ...]:
     found = _addresses(text_like(value, "c1:9093,c2:9093"))
     twice = next((str(address) for address in found if found.count(address) > 1), None)
     if twice is not None:
@@ -141,14 +131,14 @@ def _zookeeper(value: object) -> ZookeeperConnect:
     return ZookeeperConnect(_addresses(hosts, default_port=2181), slash + chroot)
 
 
-def _addresses(text: str, default_port: int | None = None) -> tuple[HostPort, ...]:
+def _addresses(text: str, default_port: int | None = None) -> tuple[Endpoint, ...]:
     parts = text.split(",")
     if any(not part.strip() for part in parts):
         raise ValueError("has an empty entry: write host:port, separated by single commas")
     return tuple(parse_host_port(part, default_port=default_port) for part in parts)
 
 
-def _listen(value: object) -> HostPort:
+def _listen(value: object) -> Endpoint:
     return parse_host_port(text_like(value, "127.0.0.1:9464"), port_min=0)
 
 
@@ -211,9 +201,9 @@ _name: Final = text_matching(
 )
 
 HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name), AfterValidator(str.lower)]
-Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstrap)]
+Bootstrap: TypeAlias = Annotated[tuple[Endpoint, ...], BeforeValidator(_bootstrap)]
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
-Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]
+Listen: TypeAlias = Annotated[Endpoint, BeforeValidator(_listen)]
 ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Directory: TypeAlias = Annotated[Path, BeforeValidator(_directory)]
 File: TypeAlias = Annotated[Path, BeforeValidator(_file)]

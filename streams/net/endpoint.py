@@ -1,16 +1,16 @@
-"""The host and port of a listener of a controller or broker."""
+"""The host and port of a listener."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Endpoint:
-    """The host and port of a listener of a controller or broker."""
+class Endpoint(NamedTuple):
+    """The host and port of a listener; an IPv6 host is stored without its brackets."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
+        """Return the address as it was read, with an IPv6 host in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @staticmethod

@@ -15,13 +15,13 @@ from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
 from orchestrator.config.load import Config
-from orchestrator.config.values import HostPort
 from orchestrator.errors import ConfigError
 from orchestrator.notify.sender import SenderStats
 from orchestrator.output.printing import echo
 from orchestrator.process.admission import Crowd, Door, Rank
 from orchestrator.run.assessed import Tick
 from orchestrator.views.metrics.collector import LastTick
+from streams.net.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -42,7 +42,7 @@ class Served:
         at: its address.
     """
 
-    def __init__(self, at: HostPort, last: Callable[[], Tick | None], scrapes: "_Scrapes") -> None:
+    def __init__(self, at: Endpoint, last: Callable[[], Tick | None], scrapes: "_Scrapes") -> None:
         self.at = at
         self._last = last
         self._scrapes = scrapes
@@ -95,7 +95,7 @@ def served(
         fix = "choose another address, or stop what listens there"
         where = f"{config.path}: `metrics.listen` {wanted}"
         raise ConfigError([f"{where}: {error.strerror}: {fix}"]) from error
-    at = HostPort(wanted.host, server.server_port)
+    at = Endpoint(wanted.host, server.server_port)
     thread = threading.Thread(
         target=server.serve_forever, args=(_POLL_S,), name="metrics", daemon=True
     )
@@ -167,7 +167,7 @@ class _Server(ThreadingWSGIServer):
         _LOG.info("metrics: %s: %s", client_address, sys.exception())
 
 
-def _server(at: HostPort, application: "WSGIApplication") -> WSGIServer:
+def _server(at: Endpoint, application: "WSGIApplication") -> WSGIServer:
     """Return a listening server; its address family is that of the address (IPv4 or IPv6)."""
     family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from orchestrator.config.load import Config, load_config, parse_config
 from orchestrator.config.models import ConfigFile
-from orchestrator.config.values import HostPort, parse_host_port
+from orchestrator.config.values import parse_host_port
 from orchestrator.errors import ConfigError, ExitCode
+from streams.net.endpoint import Endpoint
 
 HERE = Path("kraftgate.yaml")
 WHOLE = """\
@@ -42,7 +43,7 @@ def test_the_whole_file_is_read() -> None:
     assert cluster.zookeeper is not None
     assert str(cluster.zookeeper.connect) == "zk1:2181,zk2:2181/kafka"
     assert cluster.controllers is not None
-    assert cluster.controllers.bootstrap == (HostPort("c1", 9093), HostPort("::1", 9093))
+    assert cluster.controllers.bootstrap == (Endpoint("c1", 9093), Endpoint("::1", 9093))
     assert config.stall_after_ms == 5_400_000
     assert config.metrics is not None
     assert str(config.metrics.listen) == "127.0.0.1:9464"

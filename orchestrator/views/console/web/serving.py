@@ -18,7 +18,6 @@ from starlette.staticfiles import StaticFiles
 
 from orchestrator.config.load import Config
 from orchestrator.config.models import ConsoleAddress
-from orchestrator.config.values import HostPort
 from orchestrator.errors import ConfigError, KraftgateError
 from orchestrator.output.printing import echo
 from orchestrator.process.admission import Crowd, Door
@@ -38,6 +37,7 @@ from orchestrator.views.console.web import manual
 from orchestrator.views.console.web.guard import Guard
 from orchestrator.views.console.web.routes import Routes
 from orchestrator.views.console.web.server import Server
+from streams.net.endpoint import Endpoint
 
 READERS_MAX: Final = 64
 READERS_RESERVED: Final = 16
@@ -78,7 +78,7 @@ class Console:
         token: the token of this console.
     """
 
-    at: HostPort
+    at: Endpoint
     url: str
     insecure: bool
     token: Token
@@ -166,7 +166,7 @@ def _running(
         crowd,
         None if certificate is None else certificate.context,
     )
-    at = HostPort(wanted.listen.host, port)
+    at = Endpoint(wanted.listen.host, port)
     server.start()
     publisher.start()
     try:

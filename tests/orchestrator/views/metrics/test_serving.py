@@ -16,13 +16,13 @@ from prometheus_client.parser import text_string_to_metric_families as plain_fam
 from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import Config, load_config, parse_config
-from orchestrator.config.values import HostPort
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Tick
 from orchestrator.views.metrics import serving
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import Stop
+from streams.net.endpoint import Endpoint
 from tests.orchestrator.run.test_run import gate
 from tests.orchestrator.views.metrics.scraping import samples, seen, text_format
 from tests.scenes.night import HYBRID, NOW_MS
@@ -33,7 +33,7 @@ from tests.support.prometheus import promtool
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
-def get(at: HostPort, **headers: str) -> tuple[str, bytes]:
+def get(at: Endpoint, **headers: str) -> tuple[str, bytes]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(f"http://{at}/metrics", headers=named)
     with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310  # http, see above
@@ -48,7 +48,7 @@ class Loop:
 
 
 @contextmanager
-def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Loop]]:
+def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[Endpoint, Loop]]:
     config = parse_config(
         f"cluster: {{name: prod}}\nmetrics: {{listen: '{listen}'}}\n", Path("kraftgate.yaml")
     )
@@ -59,7 +59,7 @@ def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Loop]]:
 
 
 @contextmanager
-def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iterator[HostPort]:
+def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iterator[Endpoint]:
     """With receivers of alerts."""
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
@@ -144,12 +144,12 @@ def test_it_ends_with_the_block() -> None:
 
 
 @pytest.fixture
-def taken() -> Iterator[HostPort]:
+def taken() -> Iterator[Endpoint]:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        yield HostPort("127.0.0.1", other.getsockname()[1])
+        yield Endpoint("127.0.0.1", other.getsockname()[1])
 
 
-def test_a_port_in_use_is_one_clear_error(taken: HostPort, config_file: Path) -> None:
+def test_a_port_in_use_is_one_clear_error(taken: Endpoint, config_file: Path) -> None:
     config_file.write_text(f"{config_file.read_text()}metrics: {{listen: '{taken}'}}\n")
     done = CliRunner().invoke(main, ["run", "--config", str(config_file)])
     assert done.exit_code == ExitCode.USAGE
@@ -168,7 +168,7 @@ def test_an_address_of_another_host_is_the_same(where: str) -> None:
 def test_a_scrape_has_every_tick_of_run(config_file: Path, store: FakeStore) -> None:
     """Scraped while it runs: its own loop, a fake query and store."""
     with socket.create_server(("127.0.0.1", 0)) as other:
-        at = HostPort("127.0.0.1", other.getsockname()[1])
+        at = Endpoint("127.0.0.1", other.getsockname()[1])
     config_file.write_text(f"{config_file.read_text()}metrics: {{listen: '{at}'}}\n")
     found: list[float] = []
 
