@@ -98,6 +98,13 @@ def short_bytes(size: int) -> str:
     return f"{scaled:.1f} PiB"
 
 
+def bytes_or_unknown(size: int | None) -> str:
+    """Return a size, which may be negative; `?` for None."""
+    if size is None:
+        return "?"
+    return short_bytes(size) if size >= 0 else f"-{short_bytes(-size)}"
+
+
 def short_rate(rate: float | None) -> str:
     """Return a rate per second in at most six characters; `-` for None."""
     if rate is None:

@@ -4,7 +4,7 @@ A text wraps over as many lines as it needs: a cut could hide the part that the 
 A block ends early only if there is no room, and then shows an ellipsis.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -116,6 +116,30 @@ def bare_table(*, heads: bool = True, gap: int = 1) -> Table:
     """Return an empty table without lines; `gap`: the spaces between its columns."""
     padding = (0, gap, 0, 0)
     return Table(box=None, show_header=heads, padding=padding, pad_edge=False, header_style="dim")
+
+
+SHOWN_MAX: Final = 50
+"""The most rows of a listing; the output with `--json` has all of them."""
+
+
+def listing(*names: str, right: Sequence[str] = ()) -> Table:
+    """Return an empty table of foldable columns; `right`: the last ones, aligned to the right."""
+    table = bare_table(gap=2)
+    for name in (*names, *right):
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return table
+
+
+def left_out(found: Sized) -> list[Text]:
+    """Return the line about the rows that are not shown, if there are such rows."""
+    count = len(found) - SHOWN_MAX
+    return [Text(f"and {count} more: see --json", style="bold")] if count > 0 else []
+
+
+def notes_of(notes: Iterable[str]) -> list[Text]:
+    """Return an empty line and the notes, if there are any."""
+    lines = [Text(f"note: {each}", overflow="fold") for each in notes]
+    return [Text(""), *lines] if lines else []
 
 
 def blank(rank: int) -> Block:

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from migration.observed.log_dirs import LogDirState
 from orchestrator.api.log_dirs import BrokerLogDirsRow, LogDirRow, LogDirsRow, ReplicaRow
-from orchestrator.output.formatting import short_bytes
-from orchestrator.views.terminal.blocks import bare_table
+from orchestrator.output.formatting import bytes_or_unknown, short_bytes
+from orchestrator.views.terminal.blocks import SHOWN_MAX, left_out, listing, notes_of
 
-SHOWN_MAX: Final = 50
 _STYLE: Final = {
     LogDirState.ONLINE: "green",
     LogDirState.OFFLINE: "bold red",
@@ -29,12 +28,7 @@ def picture(row: LogDirsRow) -> RenderableType:
     parts += [Text(""), *missing] if missing else []
     if replicas:
         parts += [Text(""), _replica_table(replicas[:SHOWN_MAX])]
-    if len(replicas) > SHOWN_MAX:
-        parts.append(Text(f"and {len(replicas) - SHOWN_MAX} more: see --json", style="bold"))
-    if row.notes:
-        parts.append(Text(""))
-        parts += [Text(f"note: {each}", overflow="fold") for each in row.notes]
-    return Group(*parts)
+    return Group(*parts, *left_out(replicas), *notes_of(row.notes))
 
 
 def _head(row: LogDirsRow) -> Text:
@@ -53,11 +47,8 @@ def _head(row: LogDirsRow) -> Text:
 
 
 def _contents(row: LogDirsRow) -> Table:
-    table = bare_table(gap=2)
-    for name in ("broker", "directory", "state"):
-        table.add_column(name, overflow="fold")
-    for name in ("replicas", "size", "future", "free", "volume"):
-        table.add_column(name, justify="right", overflow="fold")
+    numbers = ("replicas", "size", "future", "free", "volume")
+    table = listing("broker", "directory", "state", right=numbers)
     for broker, each in _log_dirs(row):
         counts = ("?", "?", "?")
         if each.partitions is not None:
@@ -68,16 +59,14 @@ def _contents(row: LogDirsRow) -> Table:
             Text(each.path),
             Text(each.state, style=_STYLE[each.state]),
             *counts,
-            _size(each.usable_bytes),
-            _size(each.total_bytes),
+            bytes_or_unknown(each.usable_bytes),
+            bytes_or_unknown(each.total_bytes),
         )
     return table
 
 
 def _ids(row: LogDirsRow) -> Table:
-    table = bare_table(gap=2)
-    for name in ("broker", "directory", "id", "known by"):
-        table.add_column(name, overflow="fold")
+    table = listing("broker", "directory", "id", "known by")
     for broker, each in _log_dirs(row):
         known_by = each.directory_known_by
         id_ = each.directory or ("unknown" if known_by is None else "none")
@@ -97,10 +86,6 @@ def _futures(row: LogDirRow) -> str:
     return f"{len(row.futures)}, {short_bytes(sum(each.bytes for each in row.futures))}"
 
 
-def _size(size: int | None) -> str:
-    return "?" if size is None else short_bytes(size)
-
-
 def _replicas(row: LogDirsRow) -> Iterator[_Placed]:
     for broker, each in _log_dirs(row):
         for replica in each.partitions or ():
@@ -108,13 +93,7 @@ def _replicas(row: LogDirsRow) -> Iterator[_Placed]:
 
 
 def _replica_table(replicas: Iterable[_Placed]) -> Table:
-    table = bare_table(gap=2)
-    table.add_column("partition", overflow="fold")
-    table.add_column("broker", overflow="fold")
-    table.add_column("directory", overflow="fold")
-    table.add_column("replica", overflow="fold")
-    table.add_column("size", justify="right", overflow="fold")
-    table.add_column("lag", justify="right", overflow="fold")
+    table = listing("partition", "broker", "directory", "replica", right=("size", "lag"))
     for broker, log_dir, each in replicas:
         table.add_row(
             Text(f"{each.topic}-{each.partition}"),

@@ -14,11 +14,10 @@ from migration.moves.planner import Move
 from migration.moves.steps import Measured, Step
 from migration.moves.verify import Progress, Verified
 from orchestrator.api.moves import Planned
-from orchestrator.output.formatting import short_age, short_bytes
+from orchestrator.output.formatting import bytes_or_unknown, short_age, short_bytes
 from orchestrator.output.printing import echo
-from orchestrator.views.terminal.blocks import bare_table
+from orchestrator.views.terminal.blocks import SHOWN_MAX, left_out, listing, notes_of
 
-SHOWN_MAX: Final = 50
 _BAR: Final = 30
 _RATED_S: Final = 30.0
 _LINE_EVERY_S: Final = 10.0
@@ -45,8 +44,7 @@ def plan_picture(found: Planned) -> RenderableType:
         parts += [Text(""), _moves(found.moves[:SHOWN_MAX])]
     elif not found.unknown:
         parts.append(Text("nothing to move"))
-    if len(found.moves) > SHOWN_MAX:
-        parts.append(Text(f"and {len(found.moves) - SHOWN_MAX} more: see --json", style="bold"))
+    parts += left_out(found.moves)
     lines = [
         *((f"forbidden: {each}", "bold red") for each in found.forbidden),
         *((f"not known: {each}", "bold magenta") for each in found.not_known),
@@ -65,7 +63,7 @@ def verified_picture(cluster: str, found: Sequence[Verified]) -> RenderableType:
         count = sum(each.progress is progress for each in found)
         if count:
             head.append(f"  {_words(progress)}: {count}", style=style)
-    table = _table("partition", "broker", "progress", "directory", "target", "lag")
+    table = listing("partition", "broker", "progress", "directory", "target", "lag")
     ordered = sorted(found, key=lambda each: each.progress is Progress.COMPLETED)
     for each in ordered[:SHOWN_MAX]:
         table.add_row(
@@ -76,14 +74,8 @@ def verified_picture(cluster: str, found: Sequence[Verified]) -> RenderableType:
             Text(each.target),
             "" if each.future is None else "?" if each.lag is None else str(each.lag),
         )
-    parts: list[RenderableType] = [head, Text(""), table]
-    if len(found) > SHOWN_MAX:
-        parts.append(Text(f"and {len(found) - SHOWN_MAX} more: see --json", style="bold"))
     why = dict.fromkeys(f"{each.at}: {each.why}" for each in ordered[:SHOWN_MAX] if each.why)
-    if why:
-        parts.append(Text(""))
-        parts += [Text(f"note: {each}", overflow="fold") for each in why]
-    return Group(*parts)
+    return Group(head, Text(""), table, *left_out(found), *notes_of(why))
 
 
 class MovesView:
@@ -153,7 +145,7 @@ def _bar(done: Measured) -> str:
 
 
 def _brokers(found: Planned) -> Table:
-    table = _table("broker", "moves", "bytes", "throttle", "time")
+    table = listing("broker", "moves", "bytes", "throttle", "time")
     for id_, duration in sorted(found.seconds.items()):
         moves, rate = found.moves_of(id_), found.rates.get(id_)
         table.add_row(
@@ -167,20 +159,20 @@ def _brokers(found: Planned) -> Table:
 
 
 def _destinations(found: Planned) -> Table:
-    table = _table("broker", "destination", "free before", "free after")
+    table = listing("broker", "destination", "free before", "free after")
     for each in found.space:
         style = "bold red" if each.after is not None and each.after < 0 else ""
         table.add_row(
             str(each.broker),
             Text(each.path),
-            _size(each.before),
-            Text(_size(each.after), style=style),
+            bytes_or_unknown(each.before),
+            Text(bytes_or_unknown(each.after), style=style),
         )
     return table
 
 
 def _moves(moves: Sequence[Move]) -> Table:
-    table = _table("partition", "broker", "from", "to", "size")
+    table = listing("partition", "broker", "from", "to", "size")
     for each in moves:
         table.add_row(
             Text(str(each.at)),
@@ -190,19 +182,6 @@ def _moves(moves: Sequence[Move]) -> Table:
             short_bytes(each.bytes),
         )
     return table
-
-
-def _table(*names: str) -> Table:
-    table = bare_table(gap=2)
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
-
-
-def _size(size: int | None) -> str:
-    if size is None:
-        return "?"
-    return short_bytes(size) if size >= 0 else f"-{short_bytes(-size)}"
 
 
 def _words(progress: Progress) -> str:

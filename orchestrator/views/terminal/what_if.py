@@ -8,9 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from migration.what_if import HARMLESS, SERIOUS, Basis, Fate, Line, Prediction
-from orchestrator.views.terminal.blocks import bare_table
+from orchestrator.views.terminal.blocks import SHOWN_MAX, bare_table, left_out, listing, notes_of
 
-SHOWN_MAX: Final = 50
 _STYLE: Final = {
     Fate.LOST: "bold red",
     Fate.UNAVAILABLE: "bold red",
@@ -44,16 +43,11 @@ def picture(
     parts: list[RenderableType] = [_head(cluster, asked), Text(""), _counts(asked)]
     minded = [each for each in asked.lines if each.fate not in HARMLESS]
     parts += _groups(minded[:SHOWN_MAX])
-    if len(minded) > SHOWN_MAX:
-        parts.append(Text(f"and {len(minded) - SHOWN_MAX} more: see --json", style="bold"))
+    parts += left_out(minded)
     if directories:
         parts += [Text(""), Text("if only one of its directories failed:", style="bold")]
         parts += [_directory(each) for each in directories]
-    every_note = [*notes, *asked.notes]
-    if every_note:
-        parts.append(Text(""))
-        parts += [Text(f"note: {each}", overflow="fold") for each in every_note]
-    return Group(*parts)
+    return Group(*parts, *notes_of([*notes, *asked.notes]))
 
 
 def _head(cluster: str, asked: Prediction) -> Text:
@@ -100,9 +94,7 @@ def _groups(lines: Sequence[Line]) -> Iterator[RenderableType]:
 
 
 def _table(lines: Sequence[Line]) -> Table:
-    table = bare_table(gap=2)
-    for name in ("  partition", "directory", "replicas", "isr", "min isr"):
-        table.add_column(name, overflow="fold")
+    table = listing("  partition", "directory", "replicas", "isr", "min isr")
     for each in lines:
         table.add_row(
             Text(f"  {each.at}"),

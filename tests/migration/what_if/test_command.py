@@ -24,7 +24,8 @@ from orchestrator.cli import what_if as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.run import followed
-from orchestrator.views.terminal.what_if import SHOWN_MAX, picture
+from orchestrator.views.terminal.blocks import SHOWN_MAX
+from orchestrator.views.terminal.what_if import picture
 from streams.probe.what_if import Gathered
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile

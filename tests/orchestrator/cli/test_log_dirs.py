@@ -20,7 +20,8 @@ from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.log_dirs import log_dirs_row
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.views.terminal.log_dirs import SHOWN_MAX, picture
+from orchestrator.views.terminal.blocks import SHOWN_MAX
+from orchestrator.views.terminal.log_dirs import picture
 from streams.kafka.broker_values import (
     ClusterView,
     LogDirAnswer,

@@ -32,8 +32,8 @@ from orchestrator.execution.locks.store_lock import StoreLock
 from orchestrator.execution.moves import Requests
 from orchestrator.process.owner import Owner
 from orchestrator.run.followed import caught_up
+from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.moves import (
-    SHOWN_MAX,
     MovesView,
     moving_line,
     plan_picture,
