@@ -5,22 +5,25 @@ one that also starts before that checkpoint would undo what cannot be undone.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint, Runbook
 from orchestrator.runbook.places import Place, Wrong, all_before, forward
 
+_After: TypeAlias = Mapping[str, str | None]
+"""The path that continues each rollback path, by their ids; None: the rollback ends there."""
+
 
 def rollbacks(book: Runbook) -> Iterator[Wrong]:
     """Yield checkpoints without a rollback path, and paths that are unknown, cyclic or unused."""
-    ids = [way.id for way in book.rollbacks]
     by_id = {place.checkpoint.id: place for place in forward(book)}
     after = {way.id: way.then for way in book.rollbacks}
     for place in by_id.values():
-        yield from _from(place, ids, _ended_by(place, by_id))
+        yield from _from(place, after, _ended_by(place, by_id))
         yield from _across(place, by_id, after)
-    yield from _ways(book, ids)
-    yield from _unused(book)
+    yield from _ways(book, after)
+    yield from _unused(book, after)
 
 
 def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
@@ -30,9 +33,7 @@ def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
     return found[-1] if found else None
 
 
-def _across(
-    place: Place, by_id: dict[str, Place], after: Mapping[str, str | None]
-) -> Iterator[Wrong]:
+def _across(place: Place, by_id: dict[str, Place], after: _After) -> Iterator[Wrong]:
     """Yield a rollback that starts both before and after an irreversible checkpoint."""
     ended_by = _ended_by(place, by_id)
     if ended_by is None:
@@ -50,17 +51,22 @@ def _across(
             return
 
 
-def _paths(place: Place, after: Mapping[str, str | None]) -> frozenset[str]:
+def _paths(place: Place, after: _After) -> frozenset[str]:
     """Return the rollback path of a checkpoint and those that continue it."""
-    checkpoint, found = place.checkpoint, list[str]()
-    following = checkpoint.rollback if isinstance(checkpoint, ForwardCheckpoint) else None
-    while following is not None and following in after and following not in found:
-        found.append(following)
-        following = after[following]
+    checkpoint = place.checkpoint
+    return _chain(checkpoint.rollback if isinstance(checkpoint, ForwardCheckpoint) else None, after)
+
+
+def _chain(first: str | None, after: _After) -> frozenset[str]:
+    """Return a rollback path and those that continue it; the paths may form a cycle."""
+    found = set[str]()
+    while first is not None and first in after and first not in found:
+        found.add(first)
+        first = after[first]
     return frozenset(found)
 
 
-def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]:
+def _from(place: Place, after: _After, ended_by: str | None) -> Iterator[Wrong]:
     checkpoint = place.checkpoint
     if not isinstance(checkpoint, ForwardCheckpoint):
         return
@@ -73,8 +79,9 @@ def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]
         )
     elif rollback == NO_ROLLBACK and reason is None:
         what = f"`{checkpoint.id}` has rollback: {NO_ROLLBACK} without a `rollback_reason`: say why"
-    elif rollback not in (None, NO_ROLLBACK, *ids):
-        near = did_you_mean(str(rollback), ids) if ids else "the file has none: write `rollbacks`"
+    elif rollback not in (None, NO_ROLLBACK, *after):
+        fix = "the file has none: write `rollbacks`"
+        near = did_you_mean(str(rollback), after) if after else fix
         what = f"there is no rollback `{rollback}`; {near}"
     if what is not None:
         yield (*place.path, "rollback"), what
@@ -83,8 +90,7 @@ def _from(place: Place, ids: list[str], ended_by: str | None) -> Iterator[Wrong]
         yield (*place.path, "rollback_reason"), what
 
 
-def _ways(book: Runbook, ids: list[str]) -> Iterator[Wrong]:
-    after = {way.id: way.then for way in book.rollbacks}
+def _ways(book: Runbook, after: _After) -> Iterator[Wrong]:
     for position, way in enumerate(book.rollbacks):
         path = ("rollbacks", position)
         if way.id == NO_ROLLBACK:
@@ -92,29 +98,16 @@ def _ways(book: Runbook, ids: list[str]) -> Iterator[Wrong]:
             yield (*path, "id"), what
         if way.then is None:
             continue
-        if way.then not in ids:
-            what = f"there is no rollback `{way.then}`; {did_you_mean(way.then, ids)}"
+        if way.then not in after:
+            what = f"there is no rollback `{way.then}`; {did_you_mean(way.then, after)}"
             yield (*path, "then"), what
-        elif _comes_back(way.id, after):
+        elif way.id in _chain(way.then, after):
             what = f"`{way.id}` leads back to itself: `then` must not form a cycle"
             yield (*path, "then"), what
 
 
-def _comes_back(id_: str, after: dict[str, str | None]) -> bool:
-    following, steps = after[id_], 0
-    while following is not None and following != id_ and steps <= len(after):
-        following, steps = after.get(following), steps + 1
-    return following == id_
-
-
-def _unused(book: Runbook) -> Iterator[Wrong]:
-    after = {way.id: way.then for way in book.rollbacks}
-    used: set[str] = set()
-    for checkpoint in book.checkpoints:
-        following = checkpoint.rollback
-        while following in after and following not in used:
-            used.add(following)
-            following = after[following]
+def _unused(book: Runbook, after: _After) -> Iterator[Wrong]:
+    used = {way for each in book.checkpoints for way in _chain(each.rollback, after)}
     for position, way in enumerate(book.rollbacks):
         if way.id not in used:
             what = (
