@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -39,6 +38,7 @@ from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.closing import closing
 from orchestrator.views.terminal.live import picture
 from orchestrator.views.terminal.table import save_svg
+from streams.process.background import BackgroundThread
 from streams.process.clocks import wall_clock_ms
 
 SPEC: Final = LabSpec(brokers=3, directories=2, controllers=1)
@@ -178,7 +178,7 @@ def _pending(summary: ClusterSummary) -> tuple[int, int]:
     return sum(b.pending for b in brokers if b.held), sum(b.pending for b in brokers)
 
 
-class PeakMemory:
+class PeakMemory(BackgroundThread):
     """Measures the memory of this process and its descendants while the context is entered.
 
     A process counts with its proportional set size, in which a page that several processes share
@@ -189,20 +189,11 @@ class PeakMemory:
     """
 
     def __init__(self) -> None:
+        super().__init__("demo-memory", stop_s=_STOP_S_MAX)
         self.peak_bytes = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="demo-memory", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(_MEASURE_S):
+    def _run(self) -> None:
+        while not self._stopping.wait(_MEASURE_S):
             self.peak_bytes = max(self.peak_bytes, family_bytes())
 
 

@@ -19,6 +19,7 @@ from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.answers.timeline import decision_row, event_row
 from orchestrator.views.console.feed.hub import ClusterUpdate
 from orchestrator.views.console.state.cluster import StateBuilder
+from streams.process.background import BackgroundThread
 from streams.state.store import Store, StoreError
 
 NEW_MAX: Final = 200
@@ -85,7 +86,7 @@ _PACE_S: Final = 0.1
 _AGAIN_S: Final = 5.0
 
 
-class Publisher:
+class Publisher(BackgroundThread):
     """Publishes the changes of the last tick, at most ten times a second.
 
     Attributes:
@@ -100,6 +101,7 @@ class Publisher:
         show: Callable[[int, Sequence[ClusterUpdate]], None],
     ) -> None:
         """Keep the arguments; `show` receives each tick's time and clusters, in this thread."""
+        super().__init__("console-publisher", stop_s=threading.TIMEOUT_MAX)
         self._state_dir = config.state_dir
         self._cleaner = cleaner
         self._builders = {
@@ -107,47 +109,38 @@ class Publisher:
             for each in config.clusters
         }
         self._show = show
-        self._wake = threading.Event()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="console-publisher", daemon=True)
+        self._taken = threading.Event()
         self.last: Tick | None = None
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread and wait for its end."""
-        self._stop.set()
-        self._wake.set()
-        self._thread.join()
 
     def take(self, tick: Tick) -> None:
         """Pass a tick on without blocking; it replaces one that was not published yet."""
         self.last = tick
-        self._wake.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._taken.set()
 
     def _run(self) -> None:
-        while not self._stop.is_set():
+        while not self._stopping.is_set():
             try:
                 with closing(Tail(self._state_dir)) as tail:
                     self._publish(tail)
             except (KraftgateError, StoreError, OSError) as error:
                 _LOG.warning("the console cannot read what it shows: %s", error)
-                self._stop.wait(_AGAIN_S)
+                self._stopping.wait(_AGAIN_S)
             except Exception as error:  # noqa: BLE001 else the page would be old for ever
                 _LOG.exception("the console cannot show the state: %s", in_a_line(error))
-                self._stop.wait(_AGAIN_S)
+                self._stopping.wait(_AGAIN_S)
 
     def _publish(self, tail: Tail) -> None:
-        while not self._stop.is_set():
-            self._wake.wait()
-            self._wake.clear()
+        while not self._stopping.is_set():
+            self._taken.wait()
+            self._taken.clear()
             tick = self.last
-            if tick is None or self._stop.is_set():
+            if tick is None or self._stopping.is_set():
                 continue
             self._show(tick.at_ms, [self._update(one, tail) for one in tick.clusters])
-            self._stop.wait(_PACE_S)
+            self._stopping.wait(_PACE_S)
 
     def _update(self, one: Assessed, tail: Tail) -> ClusterUpdate:
         events, missed = tail.new(one.name)
