@@ -6,7 +6,7 @@ command is entered.
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ import click
 
 if TYPE_CHECKING:
     from migration.assessment.conditions import Condition
+    from migration.observed.probed import LogDir
     from orchestrator.config.load import Config
     from orchestrator.config.models import ClusterEntry
 
@@ -85,33 +86,16 @@ def log_options(function: _Command) -> _Command:
     return function
 
 
-def one_cluster(config: "Config", name: str | None) -> "ClusterEntry":
-    """Return the named cluster, or the only one.
-
-    Raises:
-        click.UsageError: several are configured, and none is named.
-        UnknownIdError: no cluster has this name.
-    """
-    names = ", ".join(each.name for each in config.clusters)
-    if name is None and len(config.clusters) > 1:
-        raise click.UsageError(
-            f"more than one cluster is configured; pass --cluster with one of: {names}"
-        )
-    (found,) = config.clusters_named(name)
-    return found
-
-
 def polled_cluster(config: "Config", name: str | None, command: str) -> "ClusterEntry":
     """Return the cluster that a command asks directly, by its `brokers`.
 
     Raises:
-        click.UsageError: several are configured, and none is named.
-        UnknownIdError: no cluster has this name.
+        UnknownIdError: no cluster has this name, or several are configured and none is named.
         ConfigError: it has no `brokers`.
     """
     from orchestrator.errors import ConfigError
 
-    found = one_cluster(config, name)
+    found = config.one_cluster(name)
     if found.brokers is None:
         what = f"{config.path}: cluster `{found.name}` has no `brokers`, which {command} polls"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
@@ -124,6 +108,24 @@ def require_cluster_id(config: "Config", entry: "ClusterEntry", found: str | Non
 
     if entry.id is not None and found != entry.id:
         raise ConfigError([f"{config.path}: the brokers belong to cluster {found}, not {entry.id}"])
+
+
+def named_directory(
+    entry: "ClusterEntry", broker: int, described: Iterable["LogDir"], asked: str
+) -> str:
+    """Return the path of a log directory as its broker names it: without a slash at the end.
+
+    Raises:
+        UnknownIdError: the broker has no such directory.
+    """
+    from orchestrator.errors import UnknownIdError
+
+    paths = [each.path for each in described]
+    path = asked.rstrip("/") or "/"
+    if path not in paths:
+        what = f"{entry.name}: broker {broker} has no log directory {asked}"
+        raise UnknownIdError(f"{what}, but: {', '.join(paths)}")
+    return path
 
 
 _WHOLE = 1000

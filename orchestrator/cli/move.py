@@ -51,6 +51,7 @@ from orchestrator.cli.framework import (
     config_option,
     json_option,
     log_options,
+    named_directory,
     polled_cluster,
     require_cluster_id,
 )
@@ -554,10 +555,7 @@ def _planned(asked: _Asked, broker: int, how: str | Measure) -> tuple[Move, ...]
         if isinstance(how, Measure):
             return even_out(one, how)
         if not isinstance(one.log_dirs, Unknown):
-            paths = [each.path for each in one.log_dirs]
-            if how not in paths:
-                text = f"broker {broker} has no log directory {how}, but: {', '.join(paths)}"
-                raise UnknownIdError(f"{name}: {text}")
+            how = named_directory(asked.entry, broker, one.log_dirs, how)
         return drain(one, how)
     except Unusable as error:
         _unusable(name, error)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from migration.values.nearest import did_you_mean
-from orchestrator.cli.framework import Group, cluster_option, json_option, one_cluster
+from orchestrator.cli.framework import Group, cluster_option, json_option
 from orchestrator.output.printing import echo, echo_json, echo_text
 from orchestrator.runbook.load import RUNBOOK, load, shipped
 from orchestrator.runbook.markdown import page
@@ -93,7 +93,7 @@ def _values(config_path: Path, cluster: str | None) -> dict[str, str]:
     from orchestrator.runbook.cluster_facts import facts_of
     from streams.probe.gather import gather
 
-    entry = one_cluster(load_config(config_path), cluster)
+    entry = load_config(config_path).one_cluster(cluster)
     facts = facts_of(entry, gather(target_of(entry)))
     for line in facts.not_known:
         echo(f"not known: {line}", err=True)

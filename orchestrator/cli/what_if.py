@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from migration.image.known_ids import no_such
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Unknown
 from migration.what_if import (
@@ -23,13 +24,14 @@ from orchestrator.cli.framework import (
     config_option,
     json_option,
     log_options,
+    named_directory,
     polled_cluster,
     require_cluster_id,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
-from orchestrator.errors import HazardError, NoDataError
+from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import followed
@@ -72,7 +74,11 @@ def what_if(
         reported = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
         directories = [if_directory_fails(now, each.path) for each in reported]
     else:
-        prediction, directories = if_directory_fails(now, _path(now, log_dir)), []
+        if isinstance(now.log_dirs, Unknown):
+            why = now.log_dirs.why
+            raise NoDataError(f"the directories of broker {broker} are unknown: {why}")
+        path = named_directory(entry, broker, now.log_dirs, log_dir)
+        prediction, directories = if_directory_fails(now, path), []
     if as_json:
         echo_json(_json(entry.name, prediction, directories, notes))
     else:
@@ -89,7 +95,7 @@ def _situation(
     Raises:
         NoDataError: no broker answers.
         ConfigError: they belong to another cluster than configured.
-        click.UsageError: the cluster has no such broker.
+        UnknownIdError: the cluster has no such broker.
     """
     topics = gathered.topics
     if isinstance(topics, Unknown):
@@ -97,8 +103,7 @@ def _situation(
     require_cluster_id(config, entry, topics.cluster_id)
     known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
     if broker not in known:
-        ids = ", ".join(map(str, sorted(known)))
-        raise click.UsageError(f"{entry.name} has no broker {broker}. Its brokers: {ids}")
+        raise UnknownIdError(no_such("broker", broker, entry.name, known))
     settings = gathered.settings
     reported = None if isinstance(settings, Unknown) else mode_of(settings)
     summary, assigned = (
@@ -128,24 +133,6 @@ def _situation(
 def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
     brokers = () if summary is None else summary.brokers
     return next((each.mode for each in brokers if each.id == broker), None)
-
-
-def _path(now: Situation, log_dir: str) -> str:
-    """Return the directory as its broker names it.
-
-    Raises:
-        NoDataError: the broker does not describe its directories.
-        click.UsageError: it has no such directory.
-    """
-    if isinstance(now.log_dirs, Unknown):
-        raise NoDataError(f"the directories of broker {now.broker} are unknown: {now.log_dirs.why}")
-    paths = [each.path for each in now.log_dirs]
-    wanted = log_dir.rstrip("/") or "/"
-    if wanted not in paths:
-        raise click.UsageError(
-            f"broker {now.broker} has no log directory {log_dir}, but: {', '.join(paths)}"
-        )
-    return wanted
 
 
 def _serious(prediction: Prediction) -> str:

@@ -69,6 +69,20 @@ class Config:
             raise UnknownIdError(f"{self.path} has no cluster {name}. Configured clusters: {names}")
         return found
 
+    def one_cluster(self, name: str | None) -> ClusterEntry:
+        """Return the named cluster, or the only one.
+
+        Raises:
+            UnknownIdError: no cluster has this name, or several are configured and none is named.
+        """
+        found = self.clusters_named(name)
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            raise UnknownIdError(
+                f"more than one cluster is configured; pass --cluster with one of: {names}"
+            )
+        return found[0]
+
 
 def load_config(path: Path) -> Config:
     """Read and check a configuration file.

@@ -122,11 +122,12 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
     """Open the audit trail of the requested cluster.
 
     Raises:
-        ExecutionError: the cluster is ambiguous, or the reason is missing.
+        UnknownIdError: the cluster is ambiguous, or there is none of this name.
+        ExecutionError: the reason is missing.
         AuditError: the audit trail cannot be opened.
     """
     config = load_config(request.config_path)
-    entry = _entry(config, request.cluster)
+    entry = config.one_cluster(request.cluster)
     if not request.reason.strip():
         raise ExecutionError("a reason is required for the audit trail: pass --reason '...'")
     with open_for_entry(config) as log:
@@ -138,14 +139,6 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
             now_ms=wall_clock_ms(),
             output=request.output,
         )
-
-
-def _entry(config: Config, name: str | None) -> ClusterEntry:
-    found = config.clusters_named(name)
-    if len(found) != 1:
-        names = ", ".join(each.name for each in config.clusters)
-        raise ExecutionError(f"more than one cluster is configured; pass --cluster: {names}")
-    return found[0]
 
 
 def runbook_of(entry: ClusterEntry, execution: ExecutionState | None) -> Loaded:

@@ -136,7 +136,7 @@ def test_the_list_for_people_is_bounded(file: Path, gives: Gives) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--broker", "9"], "prod has no broker 9. Its brokers: 1, 2, 3"),
+        (["--broker", "9"], "prod has no broker 9. Known brokers: 1, 2, 3"),
         (["--broker", "1", "--log-dir", "/nope"], "has no log directory /nope, but: /d0, /d1"),
         (["--broker", "1", "--cluster", "b"], "has no cluster b. Configured clusters: prod"),
         ([], "Missing option '--broker'"),

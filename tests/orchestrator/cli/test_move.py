@@ -400,6 +400,11 @@ def test_a_plan_that_cannot_be_written_ends_with_1(run: Callable[..., Result]) -
     assert "/nonexistent/plan.json: No such file or directory" in result.stderr
 
 
+def test_a_slash_at_the_end_of_a_directory_is_left_out(run: Callable[..., Result]) -> None:
+    result = run("plan", "--broker", 1, "--drain", f"{D0}/", "--json")
+    assert result.stdout == run("plan", *DRAIN, "--json").stdout
+
+
 @pytest.fixture
 def plan(run: Callable[..., Result], tmp_path: Path) -> Path:
     run("plan", *DRAIN, "--out", (out := tmp_path / "plan.json"))
