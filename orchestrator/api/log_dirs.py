@@ -68,7 +68,6 @@ class LogDirRow(Row):
 
     @property
     def futures(self) -> tuple[ReplicaRow, ...]:
-        """Its future replicas."""
         return tuple(each for each in self.partitions or () if each.future)
 
 

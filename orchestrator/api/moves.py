@@ -59,7 +59,6 @@ class Planned:
         return seconds(self.moves, self.rates)
 
     def moves_of(self, broker: int) -> tuple[Move, ...]:
-        """Return the moves of a broker."""
         return tuple(each for each in self.moves if each.broker == broker)
 
 

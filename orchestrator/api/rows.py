@@ -280,7 +280,6 @@ class JmxRow(Row):
 def broker_row(
     broker: BrokerSummary, *, replicas_known: bool, replicas_on_disk: int | None
 ) -> BrokerRow:
-    """Return the row of one broker."""
     rate, progress = rate_per_second(broker), broker.progress
     rate = None if rate is None else round(rate, 3)
     return BrokerRow.from_facts(
@@ -312,7 +311,6 @@ def finding_row(finding: Finding) -> FindingRow:
 
 
 def hazard_row(hazard: Hazard) -> HazardRow:
-    """Return one hazard."""
     return HazardRow.from_facts(hazard, id=hazard.kind)
 
 
@@ -330,7 +328,6 @@ def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
 
 
 def execution_row(execution: ExecutionStatus) -> ExecutionRow:
-    """Return the execution."""
     return ExecutionRow.from_facts(execution, unexpected=unexpected_rows(execution))
 
 

@@ -395,7 +395,6 @@ class Executor:
         )
 
     def _bound(self, instance: CheckpointInstance, part: Part) -> Sequence[Condition]:
-        """Return the conditions of a part for an instance."""
         key = (instance.id, part)
         if key not in self._conditions:  # the runbook was checked: all can be parsed
             texts: Sequence[str] = getattr(instance.checkpoint, part)

@@ -104,7 +104,6 @@ class Requests:
         return alter_log_dirs(self._brokers[broker], self._security, targets)
 
     def throttle(self, broker: int) -> Throttle:
-        """Return the throttle of a broker."""
         return self._throttles.read(broker)
 
     def set_throttle(self, broker: int, value: str | None) -> None:

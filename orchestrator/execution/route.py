@@ -73,7 +73,6 @@ def checkpoints(runbook: Runbook, path: str | None) -> Sequence[Checkpoint]:
 
 
 def checkpoint_of(runbook: Runbook, path: str | None, id_: str) -> Checkpoint:
-    """Return the checkpoint of an instance."""
     name = id_.partition("[")[0]
     return next(each for each in checkpoints(runbook, path) if each.id == name)
 

@@ -32,7 +32,6 @@ class Owner:
 
     @classmethod
     def myself(cls, since_ms: int) -> "Owner":
-        """Return the owner for this process."""
         try:
             user = getpass.getuser()
         except (KeyError, OSError):  # a container's user without a name

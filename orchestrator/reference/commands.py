@@ -25,7 +25,6 @@ commands.
 
 
 def commands() -> str:
-    """Return the page."""
     parts = ["\n\n".join(_formatted(each)) for each in sections(main, "kraftgate")]
     return page("Commands", _INTRODUCTION, *(_paragraph(each) for each in COMPLETION), *parts)
 

@@ -43,7 +43,6 @@ _TYPES: Final = (
 
 
 def configuration() -> str:
-    """Return the page."""
     lines = [line[2:] for line in CONFIG_EXAMPLE.splitlines() if line.startswith("  ")]
     example = "\n".join(["```yaml", *lines, "```"])
     return page("Configuration", _INTRODUCTION, example, *_sections())

@@ -134,7 +134,6 @@ column says why a hazard forbids [moves between log directories](../moves.md) of
 
 
 def hazards() -> str:
-    """Return the page."""
     rows = [
         (
             code(kind),

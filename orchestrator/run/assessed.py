@@ -38,7 +38,6 @@ class Assessed:
 
     @property
     def name(self) -> str:
-        """The cluster's name."""
         return self.summary.cluster
 
     @property

@@ -121,7 +121,6 @@ def status_of(
     turn: Turn | None = None,
     can: tuple[str, ...] = (),
 ) -> ExecutionStatus:
-    """Return the status of an execution."""
     at = None if checkpoint is None else execution.checkpoint(checkpoint)
     paused = execution.paused
     return ExecutionStatus(

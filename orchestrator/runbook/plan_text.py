@@ -19,7 +19,6 @@ _INDENT: Final = "    "
 
 
 def plan_text(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> str:
-    """Return the whole plan as text."""
     return "\n".join(_lines(loaded, facts, hooks, plan)) + "\n"
 
 

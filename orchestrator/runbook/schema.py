@@ -43,7 +43,6 @@ _MORE: Final = re.compile(r"\[, ([^\[\]]*)\]")
 
 
 def schema() -> Schema:
-    """Return the schema."""
     refs, made = models_json_schema([(Runbook, "validation")], schema_generator=Plain)
     root: Schema = refs[(Runbook, "validation")]
     definitions: Schema = _settled(made["$defs"])
@@ -60,7 +59,6 @@ def schema() -> Schema:
 
 
 def hooks_schema() -> Schema:
-    """Return the schema of a file of hooks."""
     refs, made = models_json_schema([(HooksFile, "validation")], schema_generator=Plain)
     definitions: Schema = _settled(made["$defs"])
     steps = definitions["HooksFile"]["properties"]["steps"]

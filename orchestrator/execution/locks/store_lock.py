@@ -80,7 +80,6 @@ class StoreLock:
         return Held(token=self._token, until_s=math.inf)
 
     def release(self) -> None:
-        """Release the lock."""
         if self._file is not None:
             self._file.close()
         self._file = self._token = None

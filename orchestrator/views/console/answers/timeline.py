@@ -188,7 +188,6 @@ def history(state_dir: Path) -> Iterator[History]:
 
 
 def event_row(sequence: int, event: Event) -> TimelineEvent:
-    """Return an event of the store as a row of the timeline."""
     return TimelineEvent(
         id=f"s{sequence}",
         at_ms=event.moment_ms or 0,

@@ -57,7 +57,6 @@ class Tail:
         return found[-NEW_MAX:], is_first or left_out
 
     def close(self) -> None:
-        """Close the files."""
         self._opened.close()
 
     def _open(self) -> None:

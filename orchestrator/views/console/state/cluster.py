@@ -84,7 +84,6 @@ class StateBuilder:
         self._disks = _Rows(disks_row, cleaner)
 
     def state(self, one: Assessed) -> ClusterParts:
-        """Return the state at a tick."""
         self._estimates.take(one.summary, one.assessment.etas, one.now_ms)
         return ClusterParts(
             parts=dict(self._parts(one)),

@@ -164,7 +164,6 @@ def alerts(found: AlertStates, runbook_url: str) -> Iterator[AlertRow]:
 
 
 def execution_state(walk: ExecutionStatus) -> ExecutionState:
-    """Return the state of the execution."""
     return ExecutionState.from_facts(
         walk,
         unexpected=unexpected_rows(walk),

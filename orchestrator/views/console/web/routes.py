@@ -68,7 +68,6 @@ class Routes:
     )
 
     def routes(self) -> list[Route]:
-        """Return all routes."""
         cluster = "/api/clusters/{cluster}"
         get, post = ["GET"], ["POST"]
         return [
@@ -130,7 +129,6 @@ class Routes:
         return await self._history(request, History.timeline)
 
     async def events(self, request: Request) -> Response:
-        """Return a page of events."""
         return await self._history(request, History.page)
 
     async def _history(
