@@ -59,6 +59,7 @@ _OFF_THE_WAY: Final = {
     "streams/metadata/rounds.py",
     "streams/metadata/spool_info.py",
     "streams/net/endpoint.py",
+    "streams/process/clocks.py",
     "streams/spark/data_source.py",
     "streams/spark/feeds.py",
     "streams/spark/settings.py",

@@ -47,7 +47,6 @@ ALLOWED = {
     ("streams/spark/warm.py", "sys.stderr"),
     # Whether it is a terminal, and where the live view's lines go.
     ("orchestrator/cli/run.py", "sys.stdout"),
-    ("orchestrator/views/terminal/live.py", "sys.stdout"),
     ("orchestrator/demo.py", "sys.stdout"),
     ("orchestrator/process/logs.py", "sys.stderr"),
     ("orchestrator/process/logs.py", "logging.StreamHandler"),

@@ -160,7 +160,7 @@ def test_prometheus_has_the_time_of_each_of_its_requests(monkeypatch: pytest.Mon
     def slow(server: PrometheusServer, http: Http) -> list[Reading]:
         del server, http
         threading.Event().wait(0.5)
-        return [Reading(1, "b1:7071", 0, ())]
+        return [Reading(1, "b1:7071", 0, {})]
 
     monkeypatch.setattr("streams.jmx.poller.read_prometheus", slow)
     monkeypatch.setattr("streams.jmx.poller._GRACE_S", 0.0)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) ->
     A broker may still make the folders of a topic that was just created: then the next poll is.
     """
     for broker in (1, 2):
-        until(lambda broker=broker: _is_what_lies(followed, broker))
+        until(partial(_is_what_lies, followed, broker))
         seen = by_path(followed.last_seen(broker))
         assert seen.keys() == log_dirs(lab, broker).keys()
         for each in seen.values():

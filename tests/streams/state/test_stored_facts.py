@@ -32,13 +32,13 @@ from streams.spark.sink import StoreSink
 from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
 from streams.state.store import Store, StoreError
-from streams.wire.values import write_value
 from streams.zookeeper.known import Known
 from tests.streams.log_dirs.test_memory import FAILED, WELL, Killed, keep
 from tests.streams.spark.test_directories_gone import WITHOUT_LOG_DIRS
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE
 from tests.support.examples import examples
+from tests.support.wire_writing import write_value
 
 _BY_AN_EARLIER_VERSION: Sequence[Observation] = [
     *(ZnodeSeen(1, path, data, 0, 1, 1, 0) for path, (data, _) in HOSTILE.items()),
