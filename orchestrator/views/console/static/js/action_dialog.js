@@ -85,6 +85,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
         setToken(null);
         setAsksToken(true);
       }
+      setSent((was) => was && ["no_answer", "no_message"].includes(problem.code)); // the others refuse it
       setError(problem);
       setBusy(false);
     }

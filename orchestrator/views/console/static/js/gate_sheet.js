@@ -1,9 +1,9 @@
 /** The evidence of one checkpoint: every verdict and decision about it in the audit trail. */
-import { html, useEffect, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { of, read } from "./api.js";
 import { now } from "./clock.js";
 import { baseOf, gateText } from "./now.js";
-import { Findings, Trouble, Verdict } from "./parts.js";
+import { Findings, Trouble, Verdict, useLive } from "./parts.js";
 import { Sheet } from "./sheet.js";
 import { time, spaced } from "./format.js";
 
@@ -21,23 +21,23 @@ export function GateSheet({ cluster, id, currency, onClose }) {
   const [evidence, setEvidence] = useState(null);
   const [error, setError] = useState(null);
   const here = cluster.walk?.checkpoint === id ? cluster.walk : null;
-  const { turn } = cluster;
   const explain = evidence?.explain ?? cluster.checkpoints.find((each) => each.id === baseOf(id))?.explain;
+  const stop = useRef(null);
+  const load = () => {
+    stop.current?.abort();
+    stop.current = new AbortController();
+    return read(of(cluster.name, "checkpoints", id), {}, stop.current.signal)
+      .then((got) => {
+        setEvidence(got);
+        setError(null);
+      })
+      .catch((problem) => problem.name !== "AbortError" && setError(problem));
+  };
   useEffect(() => {
-    const stop = new AbortController();
-    const load = () =>
-      read(of(cluster.name, "checkpoints", id), {}, stop.signal)
-        .then((got) => {
-          setEvidence(got);
-          setError(null);
-        })
-        .catch((problem) => problem.name !== "AbortError" && setError(problem));
-    const wait = setTimeout(load, evidence ? 500 : 0);
-    return () => {
-      clearTimeout(wait);
-      stop.abort();
-    };
-  }, [cluster.name, id, turn]);
+    load();
+    return () => stop.current.abort();
+  }, [cluster.name, id]);
+  useLive(cluster.turn, load);
   return html`<${Sheet} title=${html`Checkpoint <code>${id}</code>`} currency=${currency} onClose=${onClose}>
     <${Trouble} error=${error} />
     ${evidence?.title && html`<p><b>${evidence.title}</b></p>`}

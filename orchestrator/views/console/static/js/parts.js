@@ -1,7 +1,9 @@
 /** Small components that several views share. */
-import { html, memo, useState } from "./html.js";
+import { html, memo, useEffect, useRef, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { count } from "./format.js";
+
+const LIVE_MS = 1500;
 
 /** In the order of the bar: from the left, the replicas that have a directory. */
 export const REPLICA_STATES = /** @type {const} */ ([
@@ -189,4 +191,21 @@ function isContinued(before, line) {
 function unindented(lines) {
   const margin = Math.min(...lines.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   return lines.map((each) => each.slice(margin)).join("\n").trimEnd();
+}
+
+/** On new events, request the data again, but not more often than an operator can read. */
+export function useLive(turn, load) {
+  const latest = useRef(load);
+  latest.current = load;
+  const known = useRef(turn);
+  const timer = useRef(0);
+  useEffect(() => {
+    if (known.current === turn || timer.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = 0;
+      latest.current();
+    }, LIVE_MS);
+    known.current = turn;
+  }, [turn]);
+  useEffect(() => () => clearTimeout(timer.current), []);
 }

@@ -5,7 +5,7 @@ import { panned, within, zoomed } from "./axis.js";
 import { now } from "./clock.js";
 import { EventList, LANES, LANE_WORDS } from "./events.js";
 import { Icon } from "./icons.js";
-import { Panel, Trouble } from "./parts.js";
+import { Panel, Trouble, useLive } from "./parts.js";
 import { note, route } from "./route.js";
 import { Chart } from "./timeline_chart.js";
 import { count, counted, duration, time, spaced, zoneName } from "./format.js";
@@ -13,7 +13,6 @@ import { count, counted, duration, time, spaced, zoneName } from "./format.js";
 const BUCKETS = 240;
 const PAGE = 200;
 const SETTLE_MS = 120;
-const LIVE_MS = 1500;
 
 /**
  * @param {{cluster: import("./store.js").Cluster, eventsOf: string|null}} properties
@@ -158,23 +157,6 @@ function Strip({ window: whole, visible, onMove }) {
     <svg viewBox="0 0 1000 20" preserveAspectRatio="none"><path d=${d} /></svg>
     <span class="strip-range" style=${{ left: `${left}%`, width: `${width}%` }} />
   </div>`;
-}
-
-/** On new events, request the data again, but not more often than an operator can read. */
-function useLive(turn, load) {
-  const latest = useRef(load);
-  latest.current = load;
-  const known = useRef(turn);
-  const timer = useRef(0);
-  useEffect(() => {
-    if (known.current === turn || timer.current) return;
-    timer.current = setTimeout(() => {
-      timer.current = 0;
-      latest.current();
-    }, LIVE_MS);
-    known.current = turn;
-  }, [turn]);
-  useEffect(() => () => clearTimeout(timer.current), []);
 }
 
 function fromAddress() {
