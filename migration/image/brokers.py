@@ -253,12 +253,10 @@ class BrokerSteps:
         for record in registrations:
             broker = self._from_snapshot(at, record, known.get(record.broker_id))
             self.brokers[broker.id] = broker
-        gone = known.keys() - self.brokers.keys()
-        self.left = (self.left | gone) - self.brokers.keys()
-        self.departed |= {each: known[each] for each in gone}
-        for each in self.brokers:
-            self.departed.pop(each, None)
-        return sorted(gone)
+        self.left = (self.left | known.keys()) - self.brokers.keys()
+        last = self.departed | known
+        self.departed = {id_: last[id_] for id_ in last.keys() - self.brokers.keys()}
+        return sorted(known.keys() - self.brokers.keys())
 
     def _registered(self, at: Moment, record: RegisterBroker) -> None:
         pending = self._pending.get(record.broker_id, 0)

@@ -458,7 +458,7 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
 
 
 def _left_throttle(asked: _Asked, file: Path) -> str | None:
-    """Return that a run, which goes on or was killed, has its throttle in force; None: none has."""
+    """Return a message if a run, active or killed, still has its throttle set; else None."""
     try:
         with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
             left = left_throttled(log.entries(asked.entry.name))

@@ -169,8 +169,8 @@ class JmxPoller(BackgroundThread):
         before = self._status
         self._status = SourceStatus(
             observed_ms=now_ms,
-            # A node that hangs delays the end of the round, not the others: each fact has the time
-            # of its own reading.
+            # A node that hangs delays the end of the round. The other nodes' numbers are not older
+            # for that: each fact has the time of its own reading.
             last_reply_ms=now_ms if readings else before.last_reply_ms,
             endpoint=readings[0].endpoint if readings else before.endpoint,
             waiting=joined(waits) or None,

@@ -23,7 +23,7 @@ from streams.jmx.http import BODY_BYTES_MAX, Http
 LOOK_BACK_S: Final = 120
 """A node whose last scrape is older is unknown."""
 REQUESTS: Final = 3
-"""How many follow each other in one reading."""
+"""The requests of one reading; each is sent after the answer to the one before."""
 _METRIC: Final = "__name__"
 
 

@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
@@ -218,14 +219,14 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
 
 def _first_to_answer(addresses: Sequence[tuple[Any, ...]], deadline: float) -> socket.socket:
     """Connect to the first of a host's addresses that answers; each has its share of the time."""
-    for left in range(len(addresses), 0, -1):
-        share = max(0.001, deadline - time.monotonic()) / left
-        try:
-            return socket.create_connection(addresses[-left][:2], timeout=share)
-        except OSError:
-            if left == 1:
-                raise
-    raise OSError("it has no address")
+    for left in range(len(addresses), 1, -1):
+        with suppress(OSError):  # the next one may answer
+            return _connected(addresses[-left], (deadline - time.monotonic()) / left)
+    return _connected(addresses[-1], deadline - time.monotonic())
+
+
+def _connected(address: tuple[Any, ...], timeout_s: float) -> socket.socket:
+    return socket.create_connection(address[:2], timeout=max(0.001, timeout_s))
 
 
 class _BoundedReads:

@@ -137,7 +137,7 @@ class StoreSink:
     def _result(self, cluster: str, collected: _Collected) -> BatchResult:
         known = self._images.get(cluster)
         image = known[0] if known else self._store.image(cluster)
-        # What an earlier release stored may differ from what this one makes of the same image.
+        # An earlier release may have stored another summary of the same image.
         before = known[1] if known else self._store.summary(cluster)
         self._check_follows(cluster, collected)
         batch = collected.batch()

@@ -15,8 +15,8 @@ from streams.net.security import Security
 from streams.net.tls import client_context
 
 _SERVER_S_MAX: Final = 2.0
-"""To connect to one server: kazoo's own limit, the session's timeout, is longer than some waits for
-the whole ensemble."""
+"""To connect to one server. kazoo's own limit, the session timeout, may exceed the time that the
+caller has for the whole ensemble."""
 NO_SESSION: Final = "it accepts connections, but gives no session"
 
 

@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from migration.metadata.event_kinds import EventKind
@@ -27,6 +26,7 @@ from tests.bench.live import CLUSTER, controller_log, following, wait_until
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import Figure, say
 from tests.bench.stub_broker import StubBroker
+from tests.support.lab_steps import zookeeper_client
 
 LIFE_S: Final = 0.020
 """From the answer to the creation until the deletion is sent; Kafka's controller takes 18 to 20."""
@@ -54,7 +54,7 @@ def run(home: Path, kraftgate: Path, runs: int, number: int) -> list[Figure]:
         lab.start_zookeeper()
         lab.start_kraft()
         connect = lab.zookeeper_connect
-        with _zookeeper(connect) as client:
+        with zookeeper_client(connect) as client:
             client.ensure_path(NOTIFICATIONS)
             content = {"version": "1", "id": lab.cluster_id}
             client.create(CLUSTER_ID, json.dumps(content).encode(), makepath=True)
@@ -158,7 +158,7 @@ def _notify(connect: str, number: int) -> int:
 
 def controller_of_20_ms(connect: str, number: int) -> None:
     """Create notifications as a broker does, and delete each as the controller does."""
-    with _zookeeper(connect) as client:
+    with zookeeper_client(connect) as client:
         for _ in range(number):
             path = client.create(
                 f"{NOTIFICATIONS}/log_dir_event_",
@@ -173,7 +173,7 @@ def controller_of_20_ms(connect: str, number: int) -> None:
 def plain_watch(connect: str, parent: Connection) -> None:
     """Read each child that a ChildrenWatch shows; report their number on request."""
     read: set[str] = set()
-    with _zookeeper(connect) as client:
+    with zookeeper_client(connect) as client:
 
         def children(names: list[str]) -> None:
             for name in names:
@@ -185,17 +185,6 @@ def plain_watch(connect: str, parent: Connection) -> None:
         parent.send("watching")
         parent.recv()
         parent.send(len(read))
-
-
-@contextlib.contextmanager
-def _zookeeper(connect: str) -> Iterator[Any]:
-    client = KazooClient(connect)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()
 
 
 def _accounted(state_dir: Path, before: tuple[int, int], number: int) -> tuple[int, int]:

@@ -183,9 +183,9 @@ def _reassignment(moves: Mapping[tuple[str, int], Sequence[int]]) -> object:
 
 
 @contextmanager
-def zookeeper_client(lab: Lab) -> Iterator[KazooClient]:
-    """Connect to the lab's ZooKeeper as an operator's shell does, below Kafka's chroot."""
-    client = KazooClient(hosts=lab.zookeeper_connect)
+def zookeeper_client(connect: str) -> Iterator[KazooClient]:
+    """Connect to ZooKeeper as an operator's shell does; a lab's: below Kafka's chroot."""
+    client = KazooClient(hosts=connect)
     client.start()
     try:
         yield client
@@ -196,7 +196,7 @@ def zookeeper_client(lab: Lab) -> Iterator[KazooClient]:
 
 def put_znode(lab: Lab, path: str, data: bytes) -> None:
     """Write a znode, and create it if it does not exist."""
-    with zookeeper_client(lab) as client:
+    with zookeeper_client(lab.zookeeper_connect) as client:
         if client.exists(path):
             client.set(path, data)
         else:
@@ -205,5 +205,5 @@ def put_znode(lab: Lab, path: str, data: bytes) -> None:
 
 def child_znodes(lab: Lab, path: str) -> list[str]:
     """Return the names of a znode's children; the znode must exist."""
-    with zookeeper_client(lab) as client:
+    with zookeeper_client(lab.zookeeper_connect) as client:
         return sorted(client.get_children(path))

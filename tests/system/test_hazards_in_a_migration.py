@@ -156,7 +156,7 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
         "kraft_metadata_epoch": 1,
         "kraft_controller_epoch": 1,
     }
-    with zookeeper_client(lab) as client:
+    with zookeeper_client(lab.zookeeper_connect) as client:
         client.create("/migration", json.dumps(left).encode())
         run.wait_for_event(of("migration_znode_found", metadata_offset=283))
         blocked(run, "migrate", HazardKind.STALE_MIGRATION_ZNODE)
@@ -196,7 +196,7 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
     compared = run.wait_for(lambda now: now.content.at_ms is not None).content
     assert compared.compared >= len(OF_EACH) + 6 + 3
     assert compared.unreadable == 0
-    with zookeeper_client(lab) as client:
+    with zookeeper_client(lab.zookeeper_connect) as client:
         state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
         topic, default = "/brokers/topics/old", "/config/brokers/<default>"
         user = "/config/users/al%20ice%2B"

@@ -25,7 +25,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
 from migration.values.foreign import Unreadable, load_object
@@ -45,14 +44,6 @@ LOCK: Final = f"{HOME}/lock"
 STEP: Final = f"{HOME}/step"
 _ATTEMPTS_MAX: Final = 20
 _CONNECT_S_MAX: Final = 15.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Grant:
-    """One acquisition of the lock: the fence's version, and its zxid."""
-
-    version: int
-    token: int
 
 
 @contextmanager
@@ -91,7 +82,9 @@ class ZooKeeperLock:
         self._instance = uuid.uuid4().hex
         text = json.dumps({**json.loads(owner.to_json()), "instance": self._instance})
         self._data = text.encode()
-        self._grant: _Grant | None = None
+        self._token: int | None = None
+        """The zxid of the fence at the last acquisition. Its version begins again if the fence is
+        deleted."""
         self._running: RunningStep | None = None
         self._reading: Pending[Znode] | None = None
 
@@ -196,7 +189,8 @@ class ZooKeeperLock:
 
     def _checked(self, change: Callable[[Transaction], None]) -> Held | NotHeld:
         """Check that the lock is held, and make a change in the same transaction."""
-        if self._grant is None:
+        token = self._token
+        if token is None:
             return NotHeld(why="it was not taken")
         if not self._zookeeper.connected:
             return NotHeld(why=self._zookeeper.why_not())
@@ -204,44 +198,44 @@ class ZooKeeperLock:
         try:
             with _lock_errors():
                 fence = self._zookeeper.get(FENCE)
-                if fence is None or fence.zxid != self._grant.token:
-                    # Another one's fence may have the same version, if somebody deleted this one.
-                    return NotHeld(why=self._why_lost(self._grant))
+                if fence is None or fence.zxid != token:
+                    return NotHeld(why=_why_lost(fence, token))
                 transaction = self._zookeeper.transaction()
-                transaction.check(FENCE, self._grant.version)
+                transaction.check(FENCE, fence.version)
                 transaction.check(LOCK, 0)
                 change(transaction)
                 if self._zookeeper.commit(transaction) is None:
-                    return NotHeld(why=self._why_lost(self._grant))
+                    return NotHeld(why=_why_lost(self._zookeeper.get(FENCE), token))
         except LockError as error:
             return NotHeld(why=str(error))
         # ZooKeeper received a request of the session after `asked_s`, so the session lives for the
         # timeout that ZooKeeper granted. Half of it is used.
         until_s = asked_s + self._zookeeper.session_timeout_s / 2
-        return Held(token=self._grant.token, until_s=until_s)
+        return Held(token=token, until_s=until_s)
 
     def release(self) -> None:
         """Release the lock: the session ends, and with it the lock; the fence stays."""
-        self._grant = None
+        self._token = None
         self._zookeeper.close()
 
     def _take(self) -> int | None:
         """Take a free lock; None: something changed in the meantime."""
         fence = self._fence()
         taking = self._zookeeper.transaction()
-        if self._grant is not None and fence.zxid == self._grant.token:
+        if fence.zxid == self._token:
             taking.check(FENCE, fence.version)
             taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
             if self._zookeeper.commit(taking) is None:
                 return None
-            return self._grant.token
+            return fence.zxid
         taking.set_data(FENCE, self._data, fence.version)
         taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
         done = self._zookeeper.commit(taking)
         if done is None:
             return None
-        self._grant = _Grant(version=done[0].version, token=done[0].mzxid)
-        return self._grant.token
+        token: int = done[0].mzxid
+        self._token = token
+        return token
 
     def _take_back(self, lock: Znode) -> int | None:
         """Take over the own lock: the answer was lost, or it belongs to an own, older session."""
@@ -255,7 +249,7 @@ class ZooKeeperLock:
             again.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
             if self._zookeeper.commit(again) is None:
                 return None
-        self._grant = _Grant(version=fence.version, token=fence.zxid)
+        self._token = fence.zxid
         return fence.zxid
 
     def _fence(self) -> Znode:
@@ -283,14 +277,14 @@ class ZooKeeperLock:
         except Unreadable:
             return False
 
-    def _why_lost(self, grant: _Grant) -> str:
-        fence = self._zookeeper.get(FENCE)
-        if fence is None:
-            return f"another client deleted {FENCE} of ZooKeeper"
-        if fence.zxid != grant.token:
-            owner = Owner.from_json(fence.text)
-            return f"{'another client' if owner is None else owner.words()} took over"
-        return f"{LOCK} of ZooKeeper is gone: its session has expired, or another client deleted it"
+
+def _why_lost(fence: Znode | None, token: int) -> str:
+    if fence is None:
+        return f"another client deleted {FENCE} of ZooKeeper"
+    if fence.zxid != token:
+        owner = Owner.from_json(fence.text)
+        return f"{'another client' if owner is None else owner.words()} took over"
+    return f"{LOCK} of ZooKeeper is gone: its session has expired, or another client deleted it"
 
 
 def _who(found: Znode) -> str:

@@ -93,7 +93,7 @@ def test_one_that_registers_again_is() -> None:
 
 @pytest.mark.parametrize("snapshot", [False, True])
 def test_that_it_was_unregistered_does_not_hide_the_directory_that_it_lost(snapshot: bool) -> None:
-    """To unregister a broker reassigns none of its replicas."""
+    """Unregistering a broker reassigns none of its replicas."""
     one, two = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
     image = after(HYBRID, registration(1)._replace(log_dirs=(one, two)))
     image = replace(image, directories={1: {UNASSIGNED: 5}}, pending_shards={1: frozenset({0})})

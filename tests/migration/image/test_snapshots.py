@@ -89,7 +89,7 @@ def test_an_unfencing_that_was_missed_is_not_reported_as_the_next_one(
 
 
 def test_a_registration_in_a_snapshot_says_what_one_in_the_log_says() -> None:
-    """A leader that has a snapshot sends it to a reader that begins: the usual start."""
+    """A leader that has a snapshot sends it to a new reader; this is the usual start."""
     record = RegisterBroker(
         1, False, bytes([7]) * 16, 50, "r1", False, False, (A,), host="b1", supports=21
     )

@@ -197,7 +197,7 @@ def test_a_controller_is_provisioned_finalized_and_put_aside(here: Host) -> None
 
 
 def test_a_dynamic_quorum_is_formatted_with_all_its_controllers(here: Host) -> None:
-    """Kafka's own advice for its refusal, --standalone, would make a quorum of each controller."""
+    """Kafka's error suggests --standalone, which makes each controller a quorum of its own."""
     controller(here, quorum="controller_quorum_bootstrap_servers")
     for words in (("check", "provision"), ("provision",)):
         done = here.node(*words, "controller")

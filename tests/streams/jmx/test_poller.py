@@ -93,7 +93,7 @@ def test_a_node_that_is_down_or_hangs_does_not_hold_the_others_up() -> None:
 
 
 def test_the_round_of_a_node_that_hangs_does_not_make_the_others_old() -> None:
-    """Its clock has another time at each look: what was read is older than the end of the round."""
+    """The clock advances at each call, so a reading is older than the end of its round."""
     facts, ticks = Facts(), count(1)
     with node() as (hanging, slow), node() as (_, url):
         hanging.state = None
@@ -155,7 +155,7 @@ def test_prometheus_that_is_away_leaves_its_named_nodes_unknown() -> None:
 
 
 def test_prometheus_has_the_time_of_each_of_its_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of the three took half of the time that one may take."""
+    """All three together may take longer than one of them may."""
 
     def slow(server: PrometheusServer, http: Http) -> list[Reading]:
         del server, http

@@ -177,7 +177,7 @@ def test_a_store_that_is_older_than_the_checkpoint_is_refused(
 
 
 def test_what_an_earlier_release_stored_of_a_broker_is_stored_again(tmp_path: Path) -> None:
-    """Its summary may lack what this release knows, and a broker that has left may have a row."""
+    """A stored summary may lack fields, and a broker that has left may have a row."""
     known = write_value(replace(WITHOUT_LOG_DIRS, rack="r1"))
     with Store.open(tmp_path / "s.db") as store:
         StoreSink(store, lambda: 5)(_batch(_log_row(0, 9, (7, 1_000, known, "NOW"))), 0)

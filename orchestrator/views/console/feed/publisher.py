@@ -126,10 +126,9 @@ class Publisher(BackgroundThread):
                     self._publish(tail)
             except (KraftgateError, StoreError, OSError) as error:
                 _LOG.warning("the console cannot read what it shows: %s", error)
-                self._stopping.wait(_AGAIN_S)
             except Exception as error:  # noqa: BLE001 else the page would be old for ever
                 _LOG.exception("the console cannot show the state: %s", in_a_line(error))
-                self._stopping.wait(_AGAIN_S)
+            self._stopping.wait(_AGAIN_S)
 
     def _publish(self, tail: Tail) -> None:
         while not self._stopping.is_set():

@@ -24,8 +24,7 @@ import { Timeline } from "./js/timeline.js";
 let known = {
   model: null,
   link: { state: "connecting", why: null, retry_ms: null, received_ms: null },
-  locked: false,
-  why_locked: null,
+  locked: null,
 };
 let draw = () => {};
 
@@ -35,11 +34,11 @@ function put(part) {
 }
 
 const feed = new Feed({
-  state: (state) => put({ model: whole(state, known.model), locked: false }),
+  state: (state) => put({ model: whole(state, known.model), locked: null }),
   change: (change) => known.model && put({ model: changed(known.model, change) }),
   beat: (beat) => known.model && put({ model: { ...known.model, looked_ms: beat.looked_ms ?? 0 } }),
   link: (one) => put({ link: one }),
-  locked: (why) => put({ locked: true, why_locked: why }),
+  locked: (why) => put({ locked: { why } }),
 });
 
 function App() {
@@ -65,7 +64,7 @@ function App() {
   useKeys(cluster, !!action);
   useTitle(cluster, currency);
   useReasons(place);
-  if (known.locked) return html`<${Locked} why=${known.why_locked} onOpen=${() => feed.connect()} />`;
+  if (known.locked) return html`<${Locked} why=${known.locked.why} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
   const broker = query.get("broker");

@@ -58,18 +58,25 @@ def test_a_hidden_tab_says_in_its_title_that_it_is_old(desk: Desk) -> None:
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", "static/icon-old.svg")
 
 
+def _page_of_a_dead_line(desk: Desk, line: Line) -> Page:
+    """Open a page, freeze its connection, and move the page's clock on until it says so."""
+    page = desk.open(url=line.url)
+    _is_present(page)
+    page.clock.install()
+    page.reload()
+    _is_present(page)
+    line.freeze()
+    page.clock.fast_forward(14_000)
+    page.clock.run_for(2_000)
+    _is_old(page, "This page receives nothing")
+    return page
+
+
 def test_a_slow_connection_has_the_time_for_its_first_message(desk: Desk) -> None:
-    """It was closed after a second, and the next one, and so on."""
+    """Each new connection used to be closed after a second."""
     desk.expected = ["Failed to load resource"]
     with Line(desk.served.console.at.port) as line:
-        page = desk.open(url=line.url)
-        page.clock.install()
-        page.reload()
-        _is_present(page)
-        line.freeze()
-        page.clock.fast_forward(14_000)
-        page.clock.run_for(2_000)
-        _is_old(page, "This page receives nothing")
+        page = _page_of_a_dead_line(desk, line)
         begun: list[str] = []
         page.on("request", lambda one: begun.append(one.url))
         page.clock.run_for(14_000)
@@ -83,15 +90,7 @@ def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk)
     """The page's own clock is moved on: nobody says anything for a quarter of a minute."""
     desk.expected = ["Failed to load resource"]
     with Line(desk.served.console.at.port) as line:
-        page = desk.open(url=line.url)
-        _is_present(page)
-        page.clock.install()
-        page.reload()
-        _is_present(page)
-        line.freeze()
-        page.clock.fast_forward(14_000)
-        page.clock.run_for(2_000)
-        _is_old(page, "This page receives nothing")
+        page = _page_of_a_dead_line(desk, line)
         expect(page.locator(".old-band")).to_contain_text("The data below is from")
         shown = page.locator(".old-age time").inner_text()
         page.clock.run_for(60_000)

@@ -320,7 +320,7 @@ def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) 
 
 
 def test_an_execution_by_another_runbook_has_no_checkpoints() -> None:
-    """It ended, and its rollback path is not in the runbook of the next attempt."""
+    """The execution ended; the runbook of the next attempt has no such rollback path."""
     read = replace(HYBRID, execution=walk(path="from-nowhere"))
     assert state_of(read)["checkpoints"] == []
 

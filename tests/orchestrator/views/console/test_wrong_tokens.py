@@ -53,7 +53,7 @@ def test_after_too_many_no_token_of_that_address_is_looked_at(
 
 
 def test_the_addresses_of_loopback_are_one(wrong: WrongTokens) -> None:
-    """A local user has all of them, and each first wrong token is recorded."""
+    """A local user can use all of them, and each first wrong token is recorded."""
     exhaust(wrong, "127.0.0.1")
     for host in ("127.7.0.1", "::1"):
         with pytest.raises(Refused):
