@@ -260,6 +260,10 @@ def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
     lab.restart(f"controller-{CONTROLLER}")
     run.wait_for(lambda now: not found(now, HazardKind.DUAL_WRITE_STUCK))
     until(lambda: {"unseen", "unseen-too"} <= set(child_znodes(lab, "/brokers/topics")))
+    # The topics come in the middle of the copy; the second write of /migration is of dual write.
+    for write in ("first", "second"):
+        offset = lab.zookeeper.copied_offset()
+        until(lambda at=offset: lab.zookeeper.copied_offset() > at, f"the {write} write")
 
 
 def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:

@@ -42,7 +42,8 @@ def test_the_whole_window_stands_on_five_lanes(desk: Desk) -> None:
     for lane in ("metadata", "zookeeper", "disks", "jmx", "decisions"):
         bars = page.locator(f".lane-bars[data-lane={lane}] path").first
         assert len(bars.get_attribute("d") or "") > 20, lane
-    expect(page.locator(".phase-mark")).to_have_text("hybrid")
+    # Tests before it may have brought the cluster to dual write.
+    expect(page.locator(".phase-mark").first).to_have_text("hybrid")
     drawn = page.locator(".chart svg *").count()
     assert drawn < 200, "however many events there are"
 
