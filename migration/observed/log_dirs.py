@@ -86,6 +86,7 @@ class Loss:
     was_end: int
     now_end: int
     seen_ms: int
+    broker: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +330,7 @@ def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> Di
         was_end=fact.was_end,
         now_end=fact.now_end,
         seen_ms=fact.seen_ms,
+        broker=fact.broker,
     )
     if loss in image.losses:  # a kill while the fact was appended repeats it
         return image

@@ -112,14 +112,17 @@ def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
     return after
 
 
-def expired(deliveries: Deliveries, now_ms: int) -> tuple[str, ...]:
-    """Return the fingerprints whose resolution could not be delivered within GIVE_UP_MS."""
+def expired(deliveries: Deliveries, now_ms: int, began_ms: int) -> tuple[str, ...]:
+    """Return the fingerprints whose resolution could not be delivered within GIVE_UP_MS.
+
+    `began_ms`: when this process began: before that nothing was tried.
+    """
     return tuple(
         fingerprint
         for fingerprint, one in deliveries.items()
         if one.resolution_sent_ms is None
         and one.resolved_ms is not None
-        and now_ms - one.resolved_ms > GIVE_UP_MS
+        and now_ms - max(one.resolved_ms, began_ms) > GIVE_UP_MS
     )
 
 

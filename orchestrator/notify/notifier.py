@@ -1,11 +1,14 @@
 """The notifier of one `kraftgate run`, with each configured receiver and heartbeat."""
 
 import logging
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
+from migration.assessment.alerts import AlertState
 from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.config.load import Config
 from orchestrator.notify.configured import channels
@@ -14,6 +17,8 @@ from orchestrator.notify.notification import subject
 from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.sender import Sender, SenderStats
 from orchestrator.output.printing import echo
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.run.assessed import Tick
 
 _END_S: Final = 10.0
@@ -36,11 +41,13 @@ class Notifier:
             for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()
+        self._redactor = Secrets(files=configured_files(config)).redactor(os.environ)
 
     def submit(self, tick: Tick) -> None:
         """Pass the active alerts of a tick to each receiver's thread; returns at once."""
+        self._redactor = self._redactor.refreshed()
         active = {
-            each.alert.fingerprint: each
+            each.alert.fingerprint: self._redacted(each)
             for one in tick.clusters
             for each in one.assessment.alerts.active()
         }
@@ -50,6 +57,12 @@ class Notifier:
             if not sender.is_alive() and sender.name not in self._dead:
                 self._dead.add(sender.name)
                 _log.error("%s gets no more notifications: its thread has ended", sender.name)
+
+    def _redacted(self, one: AlertState) -> AlertState:
+        """Return an alert without secrets: a detail may be the output of a command."""
+        text, alert = self._redactor.text, one.alert
+        description, details = text(alert.description), tuple(map(text, alert.details))
+        return replace(one, alert=replace(alert, description=description, details=details))
 
     def polled(self) -> None:
         for heartbeat in self._heartbeats:

@@ -77,6 +77,7 @@ class Sender:
         )
         self._file = DeliveryFile(state_dir, channel.name, channel.config)
         self._clock_ms = clock_ms
+        self._began_ms = clock_ms()
         self._jitter = jitter
         self._state: ReceiverState = self._file.read()
         self._changed = threading.Condition()
@@ -139,7 +140,7 @@ class Sender:
         """Send every notification that is due, until the receiver is unreachable."""
         before = self._state.deliveries
         after = delivery.update(before, active)
-        for fingerprint in delivery.expired(after, self._clock_ms()):
+        for fingerprint in delivery.expired(after, self._clock_ms(), self._began_ms):
             alert = after[fingerprint].alert
             _log.error(
                 "%s: the resolution of %s could not be delivered for a day", self.name, alert.name
@@ -147,10 +148,8 @@ class Sender:
             after = {key: each for key, each in after.items() if key != fingerprint}
         self._save({"deliveries": after}, write=delivery.outline(after) != delivery.outline(before))
         while notifications := self._due(active, closing=closing):
-            self.stats = replace(self.stats, waiting=len(notifications))
             if not self._attempt(notifications[: self._channel.batch_size]):
                 return
-        self.stats = replace(self.stats, waiting=0)
 
     def _due(self, active: ActiveAlerts, *, closing: bool) -> Sequence[Notification]:
         now_s = time.monotonic()
@@ -158,6 +157,7 @@ class Sender:
         found = delivery.due(
             self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
         )
+        self.stats = replace(self.stats, waiting=len(found))
         return [each for each in found if each.idempotency_key not in self._rejected]
 
     def _attempt(self, notifications: Sequence[Notification]) -> bool:
@@ -194,8 +194,10 @@ class Sender:
             wait_s *= 0.5 + self._jitter() / 2
             asked_s = min(error.retry_after_s or 0.0, _RETRY_AFTER_S_MAX)
             self._not_before_s = now_s + max(wait_s, asked_s)
-        elif len(notifications) == 1:
-            self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
+        else:
+            self._failures = 0
+            if len(notifications) == 1:
+                self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
         self.stats = replace(self.stats, failed=self.stats.failed + 1, error=why)
 
     def _save(self, changed: dict[str, object], *, write: bool = True) -> None:

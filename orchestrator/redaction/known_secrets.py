@@ -1,6 +1,7 @@
 """The locations of the secrets that must not be written: names and paths, never values."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from orchestrator.redaction.redactor import Redactor
 from streams.net import secret_file
 from streams.net.secret_file import SecretFileRefused, Stamp, stamp
 
+_TOKEN_MIN: Final = 12
+_SEPARATORS: Final = re.compile(r"[\s/?&=#]+")
 _GUESSED_MIN: Final = 6
 """A variable whose name only resembles a secret's counts as one if its value has at least this
 many characters."""
@@ -101,14 +104,26 @@ def _in_file(path: Path) -> Iterator[str]:
 
 
 def known_by(secret: str) -> Iterator[str]:
-    """Yield a secret and, if it is a URL, the part after its host."""
+    """Yield a secret, its password and the part after its host if it is a URL, and its tokens.
+
+    A receiver that rejects `Bearer TOKEN`, or a URL with a token, may quote the token alone.
+    """
     yield secret
     try:
-        host = urlsplit(secret).netloc if "://" in secret else ""
+        url = urlsplit(secret if "://" in secret else "")
     except ValueError:  # such as a bracket that is not closed
-        host = ""
-    if host:
-        yield secret.partition(host)[2].strip("/")
+        url = urlsplit("")
+    rest = secret.partition(url.netloc)[2] if url.netloc else secret
+    if url.netloc:
+        yield rest.strip("/")
+    if url.password:
+        yield url.password
+    yield from (each for each in _SEPARATORS.split(rest) if _is_token(each))
+
+
+def _is_token(text: str) -> bool:
+    """Return whether a part of a secret cannot be a word that other texts have."""
+    return len(text) >= _TOKEN_MIN and any(map(str.isdigit, text))
 
 
 def _guessed(environment: Mapping[str, str]) -> Iterator[str]:

@@ -41,9 +41,15 @@ class _Matrix(BaseModel):
 class _Sample(NamedTuple):
     node: int
     instance: str
+    job: str
     at_s: float
     name: JmxName
     value: float
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """Identifies one exporter in one job of Prometheus."""
+        return self.job, self.instance
 
 
 def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
@@ -69,18 +75,24 @@ def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
 
 
 def _readings(found: Iterable[_Sample], now_s: float) -> Iterator[Reading]:
-    """Yield each node's reading: all samples of one scrape have the same time."""
+    """Yield each node's reading; its age is that of its oldest number.
+
+    All samples of one scrape have the same time. Several jobs may scrape a node, each for some
+    beans: a bean exists if the last scrape of its own job has it.
+    """
     by_node: dict[int, list[_Sample]] = {}
     for each in found:
         by_node.setdefault(each.node, []).append(each)
     for node, samples in sorted(by_node.items()):
-        newest = max(samples, key=lambda sample: sample.at_s)
-        # A bean without a sample of the latest time no longer exists.
-        latest = [each for each in samples if each.at_s == newest.at_s]
+        ordered = sorted(samples, key=lambda sample: sample.at_s)
+        scraped_s = {each.target: each.at_s for each in ordered}
+        current = [each for each in ordered if each.at_s == scraped_s[each.target]]
+        bean_s = {each.name: each.at_s for each in current}
+        latest = [each for each in current if each.at_s == bean_s[each.name]]
         yield Reading(
             node=node,
-            endpoint=newest.instance,
-            age_ms=max(0, round((now_s - newest.at_s) * 1000)),
+            endpoint=current[-1].instance,
+            age_ms=max(0, round((now_s - latest[0].at_s) * 1000)),
             numbers=settled((each.name, each.value) for each in latest),
         )
 
@@ -140,7 +152,8 @@ def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
     at_s, value = series.values[-1]
     if not _is_moment(at_s):
         return None
-    return _Sample(node, labels.get("instance", server.url), at_s, name, number(value))
+    instance, job = labels.get("instance", server.url), labels.get("job", "")
+    return _Sample(node, instance, job, at_s, name, number(value))
 
 
 def number(value: str) -> float:

@@ -53,9 +53,10 @@ def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
 def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
     for broker in _held(view):
         since_ms = broker.registered_ms
-        if since_ms is None or view.now_ms - since_ms <= HELD_MS:
+        if since_ms is not None and view.now_ms - since_ms <= HELD_MS:
             continue
-        age = counted_text(view.now_ms - since_ms)
+        # Known only from a metadata snapshot: it counts from when Kraftgate first saw it held.
+        age = counted_text(HELD_MS if since_ms is None else view.now_ms - since_ms)
         yield rule.alert(
             view,
             labels=_labels(broker),
@@ -65,6 +66,7 @@ def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
             ),
             details=_details(broker, view),
             since_ms=since_ms,
+            for_ms=HELD_MS if since_ms is None else None,
         )
 
 

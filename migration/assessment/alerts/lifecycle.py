@@ -47,8 +47,16 @@ def _violated(rule: Rule, view: View) -> Iterator[Alert]:
 
 
 def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    """Return whether the execution, if there is one, was recorded recently."""
-    return view.execution is None or view.now_ms - view.execution.at_ms <= STALE_AFTER_MS
+    """Return whether it is known where the execution is, if there is one, from a recent record.
+
+    An execution that has no checkpoint and has not ended cannot tell whether its step still asks:
+    its runbook was changed, or a hook of an aborted execution still runs.
+    """
+    execution = view.execution
+    if execution is None:
+        return True
+    is_somewhere = execution.checkpoint is not None or execution.outcome is not None
+    return is_somewhere and view.now_ms - execution.at_ms <= STALE_AFTER_MS
 
 
 def _is_judged(view: View, labels: Mapping[str, str]) -> bool:

@@ -25,7 +25,16 @@ def _answered_once(view: View, source: DataSource) -> bool:
     """
     status = view.status(source)
     answered = (status.last_reply_ms or 0) > 0 or was_read(view, source)
-    return answered or status.error is not None
+    return answered or status.error is not None or _has_quorum(view, source)
+
+
+def _has_quorum(view: View, source: DataSource) -> bool:
+    """Return whether the metadata log is known to exist: KRaft controllers lead the cluster."""
+    if source is not DataSource.METADATA_LOG:
+        return False
+    zookeeper = view.summary.zookeeper
+    holder = None if zookeeper is None else zookeeper.controller
+    return DataSource.ZOOKEEPER not in view.configured or (holder is not None and holder.is_kraft)
 
 
 def _stale(view: View) -> Iterator[DataSource]:

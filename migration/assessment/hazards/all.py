@@ -74,9 +74,13 @@ def _all(
     yield from contents.content_differs(summary, stuck)
 
 
-def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
-    if not losses:
-        return
+def _records_lost(every: tuple[Loss, ...]) -> Iterator[Hazard]:
+    """Yield one for each leader that reported losses: each is an alert, and a page, of its own."""
+    for broker in dict.fromkeys(each.broker for each in every):
+        yield from _lost_on(broker, tuple(each for each in every if each.broker == broker))
+
+
+def _lost_on(broker: int | None, losses: tuple[Loss, ...]) -> Iterator[Hazard]:
     lines = [
         f"{each.topic}-{each.partition}: offsets {each.now_end} to {each.was_end - 1}"
         for each in reversed(losses)
@@ -85,6 +89,7 @@ def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
         kind=HazardKind.RECORDS_LOST,
         severity=Severity.CRITICAL,
         blocks=None,
+        broker=broker,
         text=f"acknowledged records of {_partitions(losses)} are lost",
         evidence=tuple(lines),
         way_out=(

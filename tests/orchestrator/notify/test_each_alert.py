@@ -93,6 +93,9 @@ def alerts(one: View) -> Mapping[tuple[str, str], Alert]:
 
 NEVER = SourceStatus(observed_ms=NOW)
 """It has not answered this process."""
+WITHOUT_ZOOKEEPER = replace(
+    source(LOG, NEVER, of(metadata_offset=None, zookeeper=None)), configured=frozenset({LOG})
+)
 SILENT = disks(3, answered_ms=None, unreachable="no answer")
 REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
 NOTIFIED = of(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
@@ -147,6 +150,8 @@ HOLDS = [
     ("StreamStale", "warning", source(ZOOKEEPER, ANSWERED)),
     ("StreamStale", "warning", source(LOG_DIRS, REFUSED)),
     ("StreamStale", "critical", source(LOG, NEVER)),
+    ("StreamStale", "critical", source(LOG, NEVER, of(metadata_offset=None))),  # KRaft leads
+    ("StreamStale", "critical", WITHOUT_ZOOKEEPER),
     ("StreamStale", "warning", source(ZOOKEEPER, NEVER)),
     ("StreamStale", "warning", source(LOG_DIRS, NEVER)),
     ("StreamStale", "warning", source(JMX, NEVER, of(jmx=jmx(NOW)))),
@@ -204,7 +209,11 @@ DOES_NOT_HOLD = [
     ("StepNeedsDecision", "critical", walk(None, asks="the hook ended with 1")),
     ("CheckpointViolated", "warning", walk()),
     ("CheckpointViolated", "warning", walk(None, violated=("nothing_held: broker 3 is held",))),
-    ("StreamStale", "critical", source(LOG, NEVER, of(metadata_offset=None))),
+    (
+        "StreamStale",
+        "critical",
+        source(LOG, NEVER, of(metadata_offset=None, zookeeper=zookeeper(kraft=False))),
+    ),
     ("StreamStale", "critical", source(LOG, ANSWERED, of(phase=Phase.ROLLED_BACK))),
     ("StreamStale", "critical", source(ZOOKEEPER, ANSWERED)),
     ("StreamStale", "warning", source(LOG, ANSWERED)),

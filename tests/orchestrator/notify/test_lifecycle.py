@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
 from migration.assessment.conditions import DataSource, Execution, Finding, Verdict, View
-from migration.assessment.hazards import Action, HazardKind
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import Action, HazardKind, hazards
 from migration.image.summary import Mode, Phase, Progress
+from migration.observed.log_dirs import Loss
 from migration.values.severity import Severity
 from orchestrator.run.alert_file import WRITE_EVERY_MS, AlertFile, read
 from tests.migration.assessment.conditions.views import (
@@ -188,8 +190,10 @@ def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
     stalled = at(timeless, every_ms=30_000, until_ms=STALL_MS)
     assert names(stalled) == ["AssignmentStalled"]
     assert "for 5m 0s." in stalled.active()[0].alert.description
+    late = at(timeless, every_ms=30_000, until_ms=30 * MINUTE_MS)
+    assert names(late) == ["AssignmentStalled", "AssignmentStalled", "BrokerHeldTooLong"]
     going = held(registered_ms=None, progress=Progress(assigned=1, first_ms=NOW, last_ms=NOW))
-    assert advance(stalled, scene(going, at_ms=STALL_MS)).all == {}
+    assert names(advance(stalled, scene(going, at_ms=STALL_MS))) == []
 
 
 def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
@@ -294,6 +298,29 @@ def test_a_walk_that_says_nothing_any_more_still_needs_its_decision() -> None:
     assert names(advance(began, scene(execution=silent, at_ms=40_000))) == ["StepNeedsDecision"]
     reported = Execution(at_ms=NOW + 40_000, checkpoint="copied")
     assert names(advance(began, scene(execution=reported, at_ms=40_000))) == []
+    # Of a changed runbook it is not known where the execution is.
+    nowhere = Execution(at_ms=NOW + 40_000, checkpoint=None)
+    left = advance(began, scene(execution=nowhere, at_ms=40_000))
+    assert (names(left), only(left).is_known) == (["StepNeedsDecision"], False)
+    ended = replace(nowhere, outcome="aborted")
+    assert names(advance(left, scene(execution=ended, at_ms=40_000))) == []
+
+
+def test_each_broker_that_lost_records_is_an_alert_of_its_own() -> None:
+    """A receiver would take a second one under the same labels for the first one again."""
+
+    def losses(*brokers: int) -> View:
+        lost = [
+            Loss(topic="t", partition=each, was_end=9, now_end=3, seen_ms=NOW, broker=each)
+            for each in brokers
+        ]
+        now = seen(disks=replace(all_disks(), losses=tuple(lost)))
+        return replace(now, hazards=hazards(now.summary, NOW, CURRENT))
+
+    once = at(losses(1), every_ms=1000, until_ms=MINUTE_MS)
+    assert names(once) == ["HarmDone"]
+    twice = looked(*(scene(losses(1, 2), at_ms=ms) for ms in (61_000, 121_000)), before=once)
+    assert {each.alert.labels["broker"] for each in twice.active()} == {"1", "2"}
 
 
 def test_the_most_urgent_come_first() -> None:

@@ -146,7 +146,7 @@ def test_one_that_is_refused_keeps_no_other_waiting(desk: Desk, receiver: Receiv
     figures = desk.ended(one)
     brokers = [broker for broker, _ in statuses(receiver.sent)]
     assert sorted(brokers) == ["3", "4", "5"], "nor is it told again soon"
-    assert (figures.sent, figures.failed) == (2, 1)
+    assert (figures.sent, figures.failed, figures.waiting) == (2, 1, 1)
 
 
 def test_of_several_at_once_the_others_are_told_alone(desk: Desk, receiver: Receiver) -> None:
@@ -247,6 +247,29 @@ def test_the_next_run_repeats_nothing_and_ends_what_ended_meanwhile(
     second.submit(wanted(5000, alert(3), since_ms=0))
     desk.ended(second)
     assert statuses(receiver.sent)[2:] == [("4", "resolved")]
+
+
+def test_a_resolution_is_tried_also_after_a_day_without_kraftgate(
+    desk: Desk, receiver: Receiver
+) -> None:
+    """It was killed in the minute before the resolution was due."""
+    file = desk.folder / "state" / "alerts" / "webhook.json"
+    line = receivers.webhook(desk.folder, receiver.url)
+    one = desk.sender(line)
+    one.submit(wanted(0, alert(), since_ms=0))
+    receiver.wait(1)
+    desk.now_ms = 10_000
+    one.submit(wanted(10_000))
+    until(lambda: all(each["over_ms"] for each in desk.kept("webhook")["told"].values()))
+    killed = file.read_bytes()
+    desk.ended(one)
+    file.write_bytes(killed)
+    before = len(receiver.sent)
+    desk.now_ms = 25 * HOUR_MS
+    two = desk.sender(line)
+    two.submit(wanted(desk.now_ms))
+    desk.ended(two)
+    assert statuses(receiver.sent[before:]) == [("3", "resolved")]
 
 
 def test_a_resolution_that_fails_at_the_end_is_named(desk: Desk, receiver: Receiver) -> None:

@@ -1,11 +1,15 @@
 """`kraftgate run` notifies its receivers, runs on if they fail, and ends cleanly."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from migration.assessment.alerts import AlertState, AlertStates
 from migration.image.summary import Phase
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config
@@ -15,6 +19,7 @@ from orchestrator.run.assessed import Tick
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.notify import receivers
 from tests.orchestrator.notify.test_watch import NAME, STALLED
+from tests.orchestrator.notify.told import alert
 from tests.orchestrator.run.test_run import gate
 from tests.orchestrator.views.metrics.test_serving import OPENMETRICS, get, listening_config
 from tests.scenes.night import cluster
@@ -79,6 +84,26 @@ def test_what_is_over_at_the_end_is_resolved_without_waiting(
     run_until(config_file, 2, fix)
     assert [each.json["status"] for each in receiver.sent] == ["firing", "resolved"]
     assert "stands" not in capsys.readouterr().err
+
+
+def test_no_secret_that_a_command_printed_is_sent(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell condition's last line is the reason of a violated checkpoint."""
+    monkeypatch.setenv("DB_PASSWORD", "hunter2-Xyzzy")
+    said = "backup: cannot connect as app/hunter2-Xyzzy"
+    violated = AlertState(
+        alert=replace(alert(), description=said, details=(said,)), found_ms=0, active_since_ms=0
+    )
+    states = AlertStates(at_ms=0, all={violated.alert.fingerprint: violated})
+    config = receivers.config(tmp_path, receivers.webhook(tmp_path, receiver.url))
+    tick = Tick(at_ms=0, clusters=(SimpleNamespace(assessment=SimpleNamespace(alerts=states)),))  # type: ignore[arg-type]
+    with closing(notifier.Notifier(config)) as sends:
+        sends.submit(tick)
+        (sent,) = receiver.wait(1)
+    assert "cannot connect as app/[redacted]" in str(sent.json)
+    assert "hunter2" not in str(sent.json)
+    assert not any("hunter2" in each.read_text() for each in (tmp_path / "state").rglob("*.json"))
 
 
 def test_looks_go_on_while_a_receiver_hangs(

@@ -1,6 +1,7 @@
 """Secrets are named by where they are, and one that cannot be read is not written by accident."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,24 @@ def test_secrets_are_taken_from_variables_and_files(tmp_path: Path) -> None:
     environment = {"MINE": "abc", "X_TOKEN": "guessed", "MAX_TOKENS": "12", "HOME": "/root"}
     redactor = Secrets(variables=("MINE",), files=(file,)).redactor(environment)
     assert redactor.text("abc s3 guessed 12 /root") == f"{MARK} {MARK} {MARK} 12 /root"
+
+
+@pytest.mark.parametrize(
+    ("secret", "answer"),
+    [
+        ("Bearer s3cr3t-abcdef", "invalid access key {s3cr3t-abcdef}"),
+        ("https://host:8443/v1/hooks/T0KEN-abcdef1", "unknown integration {T0KEN-abcdef1}"),
+        ("https://host/hook?key=T0KEN-abcdef1&to=ops", "no such key {T0KEN-abcdef1}"),
+        ("https://user:pa55w0rdX@host/", "bad login {pa55w0rdX}"),
+        ("https://host/v1/notifications/T0KEN-abcdef1", "unknown path v1/notifications"),
+    ],
+)
+def test_a_part_that_is_a_secret_alone_is_one(tmp_path: Path, secret: str, answer: str) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{secret}\n")
+    redacted = re.sub(r"{.*}", MARK, answer)
+    plain = answer.replace("{", "").replace("}", "")
+    assert Secrets(files=(file,)).redactor({}).text(plain) == redacted
 
 
 def test_a_secret_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

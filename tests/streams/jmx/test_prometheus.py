@@ -16,12 +16,16 @@ from tests.streams.jmx.server import Answer, serving, text
 
 NOW_S = 1_790_000_000.5
 METRIC = "kafka_controller_KafkaController_Value"
+ASSIGNMENTS = "org_apache_kafka_server_AssignmentsManager_Value"
+QUEUE = str(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)
 
 
-def series(name: str, value: str, *, age_s: float = 10, **labels: str) -> dict[str, object]:
+def series(
+    name: str, value: str, *, age_s: float = 10, metric: str = METRIC, **labels: str
+) -> dict[str, object]:
     at = NOW_S - age_s
-    metric = {"__name__": METRIC, "name": name, **labels}
-    return {"metric": metric, "values": [[at - 15, "99"], [at, value]]}
+    of = {"__name__": metric, "name": name, **labels}
+    return {"metric": of, "values": [[at - 15, "99"], [at, value]]}
 
 
 def server(*found: dict[str, object], asked: list[str] | None = None) -> Answer:
@@ -78,6 +82,24 @@ def test_a_bean_that_is_gone_is_not_known_any_more() -> None:
         )
     )
     assert found.numbers == {JmxName.ZK_MIGRATION_STATE: 3}
+
+
+def test_jobs_that_share_a_node_are_scraped_at_their_own_times() -> None:
+    """One job has the controller's beans every few seconds, another one the rest: none is gone."""
+    at = {"node": "1", "instance": "b1:7071"}
+    (found,) = read(
+        server(
+            series("ZkMigrationState", "4", age_s=2, job="fast", **at),
+            series("ZkWriteBehindLag", "0", age_s=25, job="fast", **at),
+            series(QUEUE, "7", metric=ASSIGNMENTS, age_s=25, job="slow", **at),
+            series("ZkMigrationState", "1", age_s=25, job="slow", **at),
+        )
+    )
+    assert found.numbers == {
+        JmxName.ZK_MIGRATION_STATE: 4,
+        JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS: 7,
+    }
+    assert found.age_ms == 25_000
 
 
 def test_the_instances_name_the_nodes() -> None:

@@ -185,6 +185,15 @@ def test_what_cannot_be_looked_at_again_stands() -> None:
     assert lasting(after(stale, reading(3000, NOW + 60_000, **{STATE: 3}))[0])
 
 
+def test_a_number_that_is_missing_agrees_with_nothing() -> None:
+    """NaN, or a bean that a broker that restarts does not have yet."""
+    image = twice(with_disks(log_dir("/d0", 0), log_dir("/d1", 0)), 1, **{OFFLINE: 1})
+    assert lasting(image) == [(1, OFFLINE, 1, 0)]
+    silent, events = after(image, reading(1, NOW + 40_000, **{STATE: -1}))
+    assert lasting(silent) == [(1, OFFLINE, 1, 0)]
+    assert "jmx_agrees_again" not in {each.kind for each in events}
+
+
 def test_after_a_roll_back_there_is_nothing_to_compare_with() -> None:
     found = twice(HYBRID, 3000, **{STATE: 3})
     back = replace(found, migration_state=MigrationState())
