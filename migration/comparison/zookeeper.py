@@ -52,7 +52,7 @@ class _Concealed:
         """Whether the state of this difference is unknown now."""
         if each.kind == "config":
             return any(each.subject.startswith(f"{_resource(of)}: ") for of in self.configs)
-        if each.kind in ("leader", "isr") and each.subject in self.states:
+        if each.kind in ("state", "leader", "isr") and each.subject in self.states:
             return True
         return _topic(each) in self.topics
 
@@ -217,6 +217,8 @@ def _said(present: bool) -> str:  # it is the whole of it
 def _of_partition(subject: str, seen: ZkPartition, logged: Replicas) -> Iterator[Difference]:
     if seen.replicas != logged.brokers:
         yield Difference("replicas", subject, _ids(seen.replicas), _ids(logged.brokers))
+    if seen.leader is None:
+        yield Difference("state", subject, "absent", "present")
     if seen.leader is not None and seen.leader != logged.leader:
         yield Difference("leader", subject, str(seen.leader), str(logged.leader))
     if seen.leader is not None and set(seen.isr) != set(logged.isr):

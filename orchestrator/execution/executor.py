@@ -195,22 +195,42 @@ class Executor:
         step = at.instance.checkpoint.step
         if result.checkpoint is None or step is None:
             return result
-        turn = Turn(text="")
-        if at.state.open_before:
+        turn = self._resume(at) or Turn(text="")
+        has_effect = self._has_effect(at.instance, result.findings)
+        unmet = () if has_effect else self._not_to_begin(at)
+        if at.execution.paused is not None:
+            pass
+        elif at.state.open_before:
             why = (
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
             )
             turn = Turn(text=self._steps.action(at.instance, at.view), why=why, commands=(done,))
-        elif not self._has_effect(at.instance, result.findings):
+        elif not has_effect and not unmet:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
             turn = Turn(text=self._steps.action(at.instance, at.view), why=why)
-        holds = result.holds
+        holds = (*unmet, *result.holds)
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
         told = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
         return result.model_copy(update={"holds": holds, **told})
+
+    def _not_to_begin(self, at: _Tick) -> tuple[str, ...]:
+        """Return why a shown step must not begin now; empty: it may, or its broker has begun it.
+
+        The guards held when it was shown, which may be hours ago; their soak is over.
+        """
+        paused = _paused(at.execution)
+        one = next(
+            (each for each in at.view.summary.brokers if each.id == at.instance.broker), None
+        )
+        if at.instance.broker is not None and (
+            one is None or one.fenced or one.in_controlled_shutdown
+        ):
+            return paused
+        unmet = self._evaluate(at, "needs").holding_back
+        return (*paused, *(_words(e) for e in unmet if not e.condition.startswith(f"{SOAK}(")))
 
     def _before_step(self, at: _Tick) -> ExecutionStatus:
         if at.instance.checkpoint.already and self._evaluate(at, "already").holds:
@@ -223,8 +243,7 @@ class Executor:
         elsewhere = self._steps.waits(at.execution, at.view)
         if elsewhere is not None:
             holds.insert(0, elsewhere)
-        if at.execution.paused is not None:
-            holds.insert(0, f"paused by {at.execution.paused.by.who}: {at.execution.paused.reason}")
+        holds[:0] = _paused(at.execution)
         turn = self._end_elsewhere(at.execution) or self._resume(at)
         waits = self._approval(at)
         if waits is not None:
@@ -475,6 +494,12 @@ class Executor:
         if instance is None or step is None or view is None:
             return False
         return self._steps.has_hook(instance, step, view)
+
+
+def _paused(execution: ExecutionState) -> tuple[str, ...]:
+    """Return that the execution is paused, as a reason that it does not continue."""
+    paused = execution.paused
+    return () if paused is None else (f"paused by {paused.by.who}: {paused.reason}",)
 
 
 def _words(finding: Finding) -> str:

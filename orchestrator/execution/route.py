@@ -17,7 +17,9 @@ from migration.assessment.conditions import (
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
+from migration.image.summary import ClusterSummary
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.execution.approvals import basis
 from orchestrator.runbook.instance_order import Leaders, Member, in_order, rules_of
 from orchestrator.runbook.model import Approval, Checkpoint, Runbook
 from orchestrator.runbook.places import forward, in_turn
@@ -186,6 +188,31 @@ def another_begun(execution: ExecutionState, id_: str) -> bool:
     )
 
 
+def is_covered(
+    execution: ExecutionState, checkpoint: Checkpoint, id_: str, summary: ClusterSummary
+) -> bool:
+    """Return whether the approval with which another instance began covers this one, too.
+
+    That of a destructive step does not cover a broker whose state has changed since.
+    """
+    if not another_begun(execution, id_):
+        return False
+    approval = checkpoint.approval
+    if approval is None or not (checkpoint.destructive and checkpoint.for_each == "broker"):
+        return True
+    name, _, which = id_.rstrip("]").partition("[")
+    now = basis(summary, (), "")
+    given = [
+        each
+        for state in execution.checkpoints.values()
+        if state.id == approval.given_at or state.id.startswith(f"{name}[")
+        for each in state.approvals
+    ]
+    keys = (f"broker {which}", f"bad log directories of broker {which}")
+    same = (each.basis.get(key) == now.get(key) for each in given for key in keys)
+    return bool(given) and all(same)
+
+
 def approved_at(
     execution: ExecutionState, state: CheckpointState, approval: Approval
 ) -> tuple[CheckpointState, ...]:
@@ -207,7 +234,8 @@ def approvals_needed(execution: ExecutionState, instance: CheckpointInstance) ->
 
 def was_begun(state: CheckpointState) -> bool:
     """Return whether the step of a place was begun, by a hook or by hand."""
-    return state.attempts > 0 or state.shown is not None or state.stage is Stage.STEP_DONE
+    started = state.attempts > state.not_started
+    return started or state.shown is not None or state.stage is Stage.STEP_DONE
 
 
 def _of_each(
@@ -217,7 +245,7 @@ def _of_each(
     current = execution.current
     if current is not None and current.id.startswith(f"{checkpoint.id}["):
         which = current.id[len(checkpoint.id) + 1 : -1]
-        begun = another_begun(execution, current.id)
+        begun = is_covered(execution, checkpoint, current.id, view.summary)
         return CheckpointInstance(
             id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun
         )
@@ -235,7 +263,7 @@ def _of_each(
     for each in in_order(members, rules_of(checkpoint), _leaders(view), done):
         if each.id not in done:
             id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
-            begun = another_begun(execution, id_)
+            begun = is_covered(execution, checkpoint, id_, view.summary)
             return CheckpointInstance(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
     return AllPassed(id=checkpoint.id)
 

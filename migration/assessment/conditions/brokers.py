@@ -15,7 +15,8 @@ from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
-from migration.image.summary import BrokerSummary, Mode
+from migration.image.known_ids import member_brokers
+from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
 from migration.values.evidence import count
 
@@ -52,7 +53,7 @@ def _all_brokers(view: View, text: str) -> Finding:
     if not known:
         return waiting("no broker is known yet")
     if mode is Mode.ZOOKEEPER:
-        return _in_zookeeper_mode(view, known)
+        return _in_zookeeper_mode(view, sorted(member_brokers(view.summary)))
     if (stale := not_known(view, _LOG)) is not None:
         return stale
     others = [each for each in view.summary.brokers if each.mode is not mode]
@@ -183,6 +184,8 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
 
 def _no_broker_fenced(view: View) -> Finding:
     registered = [each for each in view.summary.brokers if each.epoch is not None]
+    if view.summary.brokers and not registered and view.summary.phase is Phase.PRE_MIGRATION:
+        return satisfied("no broker is registered with the controllers yet")
     if not registered:
         return waiting("no broker is registered with the controllers")
     troubles = [trouble for each in registered if (trouble := _trouble(each)) is not None]
@@ -249,7 +252,7 @@ KINDS: Final = (
     Kind(
         name="no_broker_fenced",
         explains="Every broker that is registered with the controllers is unfenced and not"
-        " shutting down.",
+        " shutting down; before the migration none needs to be registered.",
         requires=(_LOG,),
         rule=_no_broker_fenced,
     ),

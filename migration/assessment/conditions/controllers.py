@@ -35,6 +35,9 @@ def _quorum_healthy(view: View) -> Finding:
         return waiting(f"{leads}; behind or not answering: {named}", *evidence)
     if quorum.refused or quorum.silent:
         return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
+    if quorum.answering > len(quorum.voters):
+        voters = f"the quorum has {count(len(quorum.voters), 'voter')}: add the others to it"
+        return waiting(f"{leads}; {quorum.answering} controllers answer, and {voters}", *evidence)
     return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
 
 
@@ -144,7 +147,7 @@ KINDS: Final = (
     Kind(
         name="quorum_healthy",
         explains="A controller leads, every voter has caught up with it within 10 s, and every"
-        " configured controller answers.",
+        " configured controller answers and is a voter.",
         requires=(_QUORUM,),
         rule=_quorum_healthy,
     ),

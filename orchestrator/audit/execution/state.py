@@ -62,6 +62,7 @@ class CheckpointState:
     approvals: tuple[entries.Approved, ...] = ()
     run: str | None = None
     attempts: int = 0
+    not_started: int = 0
     open_before: bool = False
     outcome_unknown: bool = False
     asks: str | None = None
@@ -304,7 +305,8 @@ def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointS
             asks = f"the hook {body.how}"
             return replace(checkpoint, stage=Stage.ASKS, asks=asks, output=output)
         case entries.StepNotStarted():
-            return replace(checkpoint, stage=Stage.ENTERED, asks=None)
+            left = checkpoint.not_started + 1
+            return replace(checkpoint, stage=Stage.ENTERED, asks=None, not_started=left)
         case entries.StepUnknown():
             return replace(checkpoint, stage=Stage.ASKS, asks=body.why, outcome_unknown=True)
         case entries.StepDecided():

@@ -15,7 +15,7 @@ from orchestrator.execution.operator.request import (
     open_request,
     runbook_of,
 )
-from orchestrator.execution.route import another_begun, checkpoint_of
+from orchestrator.execution.route import checkpoint_of, is_covered
 from orchestrator.runbook.model import Checkpoint
 
 
@@ -73,7 +73,7 @@ def _approvable(at: RequestContext, id_: str) -> _Approvable:
     checkpoint = checkpoint_of(loaded.runbook, execution.path, id_)
     if checkpoint.approval is None:
         raise ExecutionError(f"{id_} needs no approval")
-    if another_begun(execution, id_):
+    if is_covered(execution, checkpoint, id_, at.view().summary):
         raise ExecutionError(
             f"{id_} needs no approval any more: it was given, and a step was begun"
         )

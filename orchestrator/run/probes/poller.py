@@ -8,13 +8,17 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from migration.assessment.conditions import DataSource, Finding
+from migration.assessment.finding import unknown
 from migration.assessment.polled import Polled
 
 EVERY_S: Final = 5.0
 """Time between the end of one poll and the start of the next."""
+STALE_S: Final = 30.0
+"""An own condition is stale this long after the time that its last evaluation took."""
 CHECKS_EVERY_S: Final = 60.0
 """The same for the preflight checks, which ask every node for everything."""
 _AT_ONCE_MAX: Final = 4
@@ -45,13 +49,20 @@ class Poller:
         self._ended_s: dict[str, float] = {}
         self._begun_s: dict[str, float] = {}
         self._answered_s: dict[str, float] = {}
+        self._took_s: dict[str, float] = {}
         self._latest_s = float("-inf")
         self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="poll")
 
     @property
     def answers(self) -> Polled:
-        """The answers that `store_answers` stored last."""
-        return self._answers
+        """The answers that `store_answers` stored last; an own one that is overdue is unknown."""
+        external, now_s = self._answers.external, self._clock_s()
+        late = {
+            name: unknown(f"{name} has not answered again: its last answer is stale")
+            for name in external
+            if now_s - self._ended_s.get(name, -inf) > STALE_S + self._took_s.get(name, 0.0)
+        }
+        return replace(self._answers, external={**external, **late})
 
     @property
     def names(self) -> frozenset[str]:
@@ -66,6 +77,7 @@ class Poller:
                 continue
             del self._under_way[name]
             self._ended_s[name] = now_s
+            self._took_s[name] = now_s - self._begun_s.get(name, now_s)
             if (begun_s := self._begun_s.pop(name, None)) is not None:
                 self._answered_s[name] = begun_s
             answer = future.result()
@@ -79,7 +91,7 @@ class Poller:
         """Store the answers that have arrived, and poll every source that is due."""
         self.store_answers()
         self.poll_due((*self._polls, *self._own))
-        return self._answers
+        return self.answers
 
     def poll_due(self, names: Collection[str]) -> None:
         """Poll the sources among these names that are due; ignore unknown names."""

@@ -89,8 +89,10 @@ def test_each_field_is_compared() -> None:
     )
 
 
-def test_a_partition_without_a_state_znode_is_compared_as_far_as_it_goes() -> None:
-    assert twice(zk_topic(leader=None, isr=())).named == ()
+def test_a_partition_without_a_state_znode_differs() -> None:
+    """After a rollback ZooKeeper's controller would take every live replica as in sync."""
+    found = twice(zk_topic(leader=None, isr=()))
+    assert found.named == (Difference("state", "t-0", "absent", "present"),)
 
 
 def test_topics_and_partitions_on_one_side_only() -> None:

@@ -18,14 +18,16 @@ from migration.assessment.conditions import (
     Finding,
     QuorumSeen,
     SettingsSeen,
+    TopicsSeen,
     Verdict,
     View,
 )
-from migration.assessment.currency import CURRENT
+from migration.assessment.currency import CURRENT, Currency
 from migration.assessment.hazards import hazards
 from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.observed.log_dirs import DisksImage
+from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
@@ -43,6 +45,7 @@ from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.execution.operator.control import rollback_of
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fields import readable_fields
 from orchestrator.execution.steps import Steps
@@ -53,7 +56,7 @@ from orchestrator.run.probes.poller import Poller
 from orchestrator.runbook.load import parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
-from tests.migration.assessment.conditions.views import quorum
+from tests.migration.assessment.conditions.views import all_disks, directory, disks, quorum
 from tests.orchestrator.execution.running import until
 from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
 
@@ -139,6 +142,7 @@ class Outside(HookRuns, ClusterLock):
         self.token = 1
         self.recorded: RunningStep | None = None
         self.reachable = True
+        self.has_zookeeper = True
 
     def hook(
         self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
@@ -163,7 +167,7 @@ class Outside(HookRuns, ClusterLock):
         return self.now
 
     def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
-        assert has_zookeeper
+        assert has_zookeeper is self.has_zookeeper
         assert self.recorded is None
         if self.lost is not None:
             return NotHeld(why=self.lost)
@@ -638,6 +642,26 @@ def test_by_hand_it_says_what_to_do_and_waits_for_the_cluster(tmp_path: Path) ->
     night.log.close()
 
 
+def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path: Path) -> None:
+    """It may have been shown hours ago; a broker that restarts has begun it."""
+    with closing((night := Night(tmp_path, by_hand=True)).log):
+        one, shown = migrating(1), "Perform step enter-kraft of brokers-kraft[1]"
+        night.brokers = (one, migrating(2))
+        assert night.settle().turn == shown
+        night.brokers = (one, held(2))
+        waits = night.settle()
+        assert (waits.stage, waits.turn) == (str(Stage.SHOWN), "")
+        assert waits.holds[0] == "nothing_held: held: 2"
+        night.brokers = (replace(one, fenced=True), held(2))
+        assert night.settle().turn == shown
+        night.brokers = (one, migrating(2))
+        assert night.settle().turn == shown
+        night.say(entries.Paused(by=ANNA, reason="a disk is replaced"))
+        paused = night.settle()
+        assert paused.turn.startswith("Resume the execution")
+        assert "paused by anna: a disk is replaced" in paused.holds
+
+
 def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(
     tmp_path: Path,
 ) -> None:
@@ -769,6 +793,22 @@ def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
     view = night.view()
     now = basis(view.summary, view.hazards, night.loaded.sha256)
     night.say(entries.Approved(checkpoint=checkpoint, by=by, reason="ok", basis=now))
+
+
+def test_a_hook_that_never_started_leaves_the_rollback(night: Night) -> None:
+    """Kraftgate was killed between the entry and the start: nothing was touched."""
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, BORIS)
+    night.settle()
+    night.say(entries.Paused(by=ANNA, reason="back"))
+    night.outside.now, night.outside.recorded = NotStarted(), None
+    night.take_up()
+    night.settle()
+    assert "step_not_started" in night.kinds()
+    walk = night.trail.state()
+    assert walk is not None
+    assert rollback_of(night.loaded.runbook, walk, "finalize", night.view()) == "back"
 
 
 def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None:
@@ -1103,9 +1143,14 @@ class Bundled(Night):
     """The bundled runbook in a rollback, by hand; ZooKeeper was last written 10 minutes ago."""
 
     copied = True
+    crashed = False
 
     def view(self) -> View:
         since_ms = NOW_MS - 600_000
+        log = {DataSource.METADATA_LOG: "no controller answers"} if self.crashed else {}
+        replied = SourceStatus(observed_ms=self.now_ms, last_reply_ms=NOW_MS, waiting="refused")
+        refused = QuorumSeen(at_ms=self.now_ms, leader=None, refused=("c1:9093",))
+        leads = QuorumSeen(at_ms=self.now_ms, leader=3000, answering=1)
         seen = ZooKeeperImage(
             seen_ms=since_ms,
             controller=ZkController(
@@ -1132,10 +1177,11 @@ class Bundled(Night):
             summary=summary,
             now_ms=self.now_ms,
             stall_after_ms=300_000,
-            not_current={},
-            hazards=hazards(summary, self.now_ms, CURRENT),
+            not_current=log,
+            sources={DataSource.METADATA_LOG: replied} if self.crashed else {},
+            hazards=hazards(summary, self.now_ms, Currency(not_current=log)),
             settings=SettingsSeen(at_ms=self.now_ms, modes={1: Mode.MIGRATING, 2: Mode.MIGRATING}),
-            quorum=QuorumSeen(at_ms=self.now_ms, leader=3000, answering=1),
+            quorum=refused if self.crashed else leads,
         )
 
     def approve_the_stop(self) -> ExecutionStatus:
@@ -1172,6 +1218,19 @@ def test_the_controllers_are_not_stopped_while_zookeeper_lacks_what_they_have(
     assert bundled.place("back-controllers").stage is Stage.ENTERED
 
 
+def test_controllers_that_crash_do_not_pass_the_step_that_would_stop_them(
+    bundled: Bundled,
+) -> None:
+    """The next step deletes /migration, and with it what ZooKeeper lacks for good."""
+    bundled.say(entries.RollbackBegan(path="from-hybrid", at="copied", by=ANNA, reason="ISR"))
+    bundled.say(entries.CheckpointPassed(checkpoint="zookeeper-current", how="opened", facts={}))
+    bundled.settle()
+    bundled.crashed = True
+    result = bundled.approve_the_stop()
+    assert result.checkpoint == "back-controllers"
+    assert any(each.startswith("no_hazard(content_differs)") for each in result.holds)
+
+
 def test_before_the_copy_the_controllers_are_stopped_whatever_zookeeper_has(
     bundled: Bundled,
 ) -> None:
@@ -1183,6 +1242,71 @@ def test_before_the_copy_the_controllers_are_stopped_whatever_zookeeper_has(
     )
     bundled.approve_the_stop()
     assert bundled.place("back-controllers").stage is Stage.SHOWN
+
+
+class Disks(Night):
+    """The bundled disk-replacement: some directories are bad, some brokers are down."""
+
+    bad: frozenset[int] = frozenset()
+    down: frozenset[int] = frozenset()
+
+    def view(self) -> View:
+        known = tuple(
+            disks(
+                id_,
+                directory("/d1"),
+                directory("/d2", error=56 if id_ in self.bad else 0),
+                answered_ms=NOW_MS if id_ in self.down else self.now_ms,
+                unreachable="refused" if id_ in self.down else None,
+            )
+            for id_ in (1, 2, 3)
+        )
+        summary = replace(
+            cluster(Phase.KRAFT, *self.brokers),
+            zookeeper=None,
+            controllers=(),
+            under_replicated=0,
+            leaderless=0,
+            reassigning=0,
+            disks=all_disks(*known),
+        )
+        return View(
+            summary=summary,
+            now_ms=self.now_ms,
+            stall_after_ms=300_000,
+            not_current={},
+            configured=frozenset({DataSource.METADATA_LOG, DataSource.LOG_DIRS}),
+            hazards=hazards(summary, self.now_ms, CURRENT),
+            topics=TopicsSeen(at_ms=self.now_ms, partitions=32, reassigning=0),
+            quorum=replace(quorum(), at_ms=self.now_ms),
+        )
+
+
+@pytest.mark.parametrize("what", ["a directory fails", "its host reboots"])
+def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what: str) -> None:
+    """Broker 3 was well when the disk of broker 2 was given up."""
+    book = shipped()["disk-replacement"].read_text()
+    with closing((night := Disks(tmp_path, runbook=book)).log):
+        night.outside.by_hook, night.outside.has_zookeeper = frozenset({"replace-disk"}), False
+        night.brokers, night.bad = (kraft(1), kraft(2), kraft(3)), frozenset({2})
+        night.settle()
+        approve(night, ANNA, "accepted")
+        night.settle()
+        night.look(300)
+        night.settle()
+        assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "replace-disk", "2")]
+        night.outside.ends(0)
+        if what == "a directory fails":
+            night.bad, night.brokers = frozenset({3}), (kraft(1), kraft(2, epoch=900), kraft(3))
+        else:
+            night.bad, night.down = frozenset(), frozenset({3})
+            night.brokers = (kraft(1), kraft(2, epoch=900), kraft(3, fenced=True))
+        night.settle()
+        night.look(300)
+        result = night.settle()
+        assert (result.checkpoint, result.stage) == ("disk-replaced[3]", str(Stage.ENTERED))
+        assert len(night.outside.started) == 1
+        assert any("approval" in each for each in result.holds)
 
 
 CONTROLLERS = """

@@ -1,5 +1,7 @@
 """What a judgement may rest on: answers that were taken in before the look it is made with."""
 
+import itertools
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -17,7 +19,7 @@ from migration.observed.source_status import SourceStatus
 from orchestrator.audit.execution.state import CheckpointState
 from orchestrator.execution.evaluation import PartEvaluator
 from orchestrator.execution.facts import FactFinder
-from orchestrator.run.probes.poller import EVERY_S, Poller
+from orchestrator.run.probes.poller import EVERY_S, STALE_S, Poller
 from orchestrator.run.reader import ClusterRead
 from tests.migration.assessment.conditions.views import quorum
 from tests.scenes.night import HYBRID, NOW_MS, cluster, kraft
@@ -105,6 +107,36 @@ def test_the_log_is_read_when_nothing_but_no_ops_is_left(
         finder = FactFinder(poller)
         finder.note(looked(read, **status))
         assert finder.is_fresh([QUIET], SINCE_MS, ()) is fresh
+
+
+def test_an_own_condition_that_hangs_keeps_no_earlier_answer(
+    under_way: list[Future[Finding]],
+) -> None:
+    """Its command may run for hours; a guard must not rest on what it found before."""
+    now_s, hangs = [100.0], threading.Event()
+    calls = itertools.count()
+
+    def ask() -> Finding:
+        if next(calls) == 0:
+            return told(1)
+        hangs.wait()
+        return told(9)
+
+    with closing(Poller({}, {"lag": ask}, clock_s=lambda: now_s[0])) as poller:
+        poller.poll_due(["lag"])
+        wait(under_way)
+        poller.store_answers()
+        now_s[0] += 10
+        poller.poll_due(["lag"])
+        poller.store_answers()
+        assert poller.answers.external["lag"] == told(1)
+        now_s[0] += STALE_S
+        poller.store_answers()
+        assert poller.answers.external["lag"].verdict is Verdict.UNKNOWN
+        hangs.set()
+        wait(under_way)
+        poller.store_answers()
+        assert poller.answers.external["lag"] == told(9)
 
 
 def test_nothing_counts_that_was_polled_before_the_clock_was_set_back(

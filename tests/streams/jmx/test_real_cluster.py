@@ -7,6 +7,7 @@ another of its log directories, so that its assignments are not confirmed.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -261,9 +262,13 @@ def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: not found(now, HazardKind.DUAL_WRITE_STUCK))
     until(lambda: {"unseen", "unseen-too"} <= set(child_znodes(lab, "/brokers/topics")))
     # The topics come in the middle of the copy; the second write of /migration is of dual write.
-    for write in ("first", "second"):
+    for _ in range(2):
         offset = lab.zookeeper.copied_offset()
-        until(lambda at=offset: lab.zookeeper.copied_offset() > at, f"the {write} write")
+        until(partial(_written_after, lab, offset))
+
+
+def _written_after(lab: Lab, offset: int) -> bool:
+    return lab.zookeeper.copied_offset() > offset
 
 
 def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:

@@ -6,9 +6,18 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.conditions import DataSource
-from migration.assessment.conditions.authority import knows_partitions, log_counts
+from migration.assessment.conditions.authority import is_log_past, knows_partitions, log_counts
 from migration.image.summary import Phase
+from migration.observed.znodes import MIGRATION
 from tests.migration.assessment.conditions.views import ALL_STALE, SUMMARY, view, zookeeper
+
+
+def test_a_migration_znode_that_cannot_be_read_may_be_there() -> None:
+    """Without it the metadata log is not in use: nobody would miss its controllers."""
+    absent = zookeeper(kraft=False, migration=None)
+    unreadable = replace(absent, unreadable={MIGRATION: "it is empty"})
+    assert is_log_past(view(replace(SUMMARY, zookeeper=absent)))
+    assert not is_log_past(view(replace(SUMMARY, zookeeper=unreadable)))
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,17 @@ KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
 ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
 
+WITH_4_DOWN = in_zookeeper_time(
+    zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)),
+    disks=all_disks(*(disks(each) for each in (1, 2, 3)), disks(4, unreachable="refused")),
+)
+NOBODY = replace(
+    SUMMARY,
+    phase=Phase.PRE_MIGRATION,
+    zookeeper=zookeeper(kraft=False),
+    brokers=tuple(broker(each, Mode.ZOOKEEPER, epoch=None) for each in (1, 2, 3)),
+)
+
 BEFORE_THE_COPY = {"phase": Phase.PRE_MIGRATION, "partitions": 0}
 PRE_MIGRATION_UNSEEN = seen(**BEFORE_THE_COPY, zookeeper=None)
 PRE_MIGRATION_NOT_CONFIGURED = replace(
@@ -220,6 +231,7 @@ CASES = (
     Case("all_brokers(kraft)", WAITING, view(replace(SUMMARY, brokers=()))),
     Case("all_brokers(kraft)", UNKNOWN, stale(ZOOKEEPER)),
     Case("all_brokers(zookeeper)", SATISFIED, replace(ZK_TIME, settings=ZK_MODES)),
+    Case("all_brokers(zookeeper)", WAITING, WITH_4_DOWN),
     Case("broker_supports(3, 3.7-IV2)", SATISFIED, seen(broker(3, supports=21))),
     Case("broker_supports(3, 3.7-IV2)", WAITING, seen(broker(3, supports=14))),
     Case("broker_supports(4, 3.7-IV2)", WAITING, view()),
@@ -274,6 +286,8 @@ CASES = (
     Case("no_broker_fenced", SATISFIED, view()),
     Case("no_broker_fenced", WAITING, seen(broker(1), broker(3, fenced=True))),
     Case("no_broker_fenced", WAITING, view(replace(SUMMARY, brokers=()))),
+    Case("no_broker_fenced", SATISFIED, replace(PRE_MIGRATION_RULED_BY_A_BROKER, summary=NOBODY)),
+    Case("no_broker_fenced", WAITING, replace(view(), summary=replace(NOBODY, phase=Phase.HYBRID))),
     Case("no_broker_fenced", UNKNOWN, stale(LOG)),
     Case("assignments_complete(3)", SATISFIED, view()),
     Case("assignments_complete(3)", WAITING, seen(HELD)),
@@ -385,6 +399,7 @@ CASES = (
     Case("quorum_healthy", SATISFIED, view()),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, 60_000))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, None))),
+    Case("quorum_healthy", WAITING, view(quorum=quorum(100, answering=3))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(leader=None, voters=()))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(silent={"c3:9093": "timed out"}))),
     Case("quorum_healthy", UNKNOWN, stale(QUORUM)),
