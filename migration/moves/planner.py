@@ -6,7 +6,7 @@ The planner names what a move needs; `migration.moves.permission` says whether i
 import enum
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -16,6 +16,15 @@ from migration.observed.probed import Broker, LogDir, Partition, TopicPartition,
 
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 """Bytes per second of all moves of a broker; KIP-113 calls it `intra.broker.throttled.rate`."""
+SAME_VOLUME_BYTES: Final = 64 * 2**20
+"""A broker reads the free space of its directories one after the other, while it writes: on one
+volume the numbers differ by less than this."""
+RESERVE: Final = 0.01
+"""The part of a destination that must stay free: logs grow while they are copied, and the sizes
+that brokers report count no indexes."""
+WORTH: Final = 0.8
+"""A replica moves if it has this part of the difference at most: the move then lowers the
+difference by half of what it copies, or more."""
 EVEN_ENOUGH: Final = 0.05
 """The directories of a broker are even if they differ by this part of their mean at most."""
 
@@ -83,8 +92,9 @@ def drain(broker: Broker, path: str) -> tuple[Move, ...]:
 def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
     """Return the moves after which the online directories have about the same load.
 
-    From the fullest directory to the emptiest one, each time the replica that comes closest to half
-    of their difference; no replica moves twice. Names that are too long stay.
+    From the fullest directory that has a suitable replica to the emptiest one, each time the
+    replica that comes closest to half of their difference; no replica moves twice. Names that are
+    too long stay.
 
     Raises:
         Unusable: fewer than two directories are online; or this is not known.
@@ -104,11 +114,18 @@ def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
     }
     moves: list[Move] = []
     while True:
-        source = max(sorted(load), key=load.__getitem__)
-        target = min(sorted(load), key=load.__getitem__)
-        gap = load[source] - load[target]
-        best = _closest(movable[source], gap / 2)
-        if gap <= near or best is None or movable[source][best][0] >= gap:
+        fullest = sorted(load, key=lambda path: (-load[path], path))
+        target = min(fullest, key=lambda path: (load[path], path))
+        gaps = [(each, load[each] - load[target]) for each in fullest]
+        source, best = next(
+            (
+                (each, best)
+                for each, gap in gaps
+                if gap > near and (best := _suitable(movable[each], gap)) is not None
+            ),
+            (None, None),
+        )
+        if source is None or best is None:
             return tuple(moves)
         weight, at = movable[source].pop(best)
         load[source] -= weight
@@ -164,20 +181,19 @@ def requested(
 def space(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[Space, ...]:
     """Return the free space of each destination before and after the moves.
 
-    Directories of a broker with equal sizes and equal free space count as one volume.
+    Directories of a broker with equal sizes and nearly equal free space count as one volume.
     """
-    moves = tuple(moves)
-    into: defaultdict[tuple[int, object], int] = defaultdict(int)
-    volumes = {}
+    into: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for each in moves:
-        log_dir = _log_dir(brokers[each.broker], each.target)
-        volumes[each.broker, each.target] = log_dir
-        into[each.broker, _volume(log_dir)] += each.bytes
+        arriving = into[each.broker]
+        arriving[each.target] = arriving.get(each.target, 0) + each.bytes
     found = []
-    for (id_, path), log_dir in sorted(volumes.items()):
-        before = log_dir.usable_bytes
-        after = None if before is None else before - into[id_, _volume(log_dir)]
-        found.append(Space(id_, path, before, after))
+    for id_, arriving in sorted(into.items()):
+        dirs = {path: _log_dir(brokers[id_], path) for path in sorted(arriving)}
+        for path, log_dir in dirs.items():
+            before = log_dir.usable_bytes
+            together = sum(arriving[each] for each in dirs if _share(log_dir, dirs[each]))
+            found.append(Space(id_, path, before, None if before is None else before - together))
     return tuple(found)
 
 
@@ -212,10 +228,19 @@ def obstacles(
             found[f"broker {each.broker} has no log directory {each.target}"] = None
     into = [each for each in moves if (each.broker, each.target) in there]
     for volume in space(into, brokers):
-        if volume.after is not None and volume.after < 0:
-            missing = f"{volume.path} would be {-volume.after} bytes too small"
-            found[f"broker {volume.broker}: {missing}"] = None
+        total = _log_dir(brokers[volume.broker], volume.path).total_bytes or 0
+        found |= dict.fromkeys(_too_small(volume, round(RESERVE * total)))
     return tuple(found)
+
+
+def _too_small(volume: Space, reserve: int) -> Iterator[str]:
+    at = f"broker {volume.broker}: {volume.path}"
+    if volume.after is None or volume.after >= reserve:
+        return
+    if volume.after < 0:
+        yield f"{at} would be {-volume.after} bytes too small"
+    else:
+        yield f"{at} would have {volume.after} bytes free, below the reserve of {reserve}"
 
 
 def seconds(
@@ -243,11 +268,11 @@ def file_of(moves: Iterable[Move], topics: Topics) -> dict[str, object]:
     )
 
 
-def _closest(found: Sequence[tuple[int, TopicPartition]], weight: float) -> int | None:
-    """Return the position of the entry whose weight is closest, in a sorted sequence."""
-    after = bisect_left(found, weight, key=lambda each: each[0])
-    near = [at for at in (after, after - 1) if 0 <= at < len(found)]
-    return min(near, key=lambda at: abs(found[at][0] - weight), default=None)
+def _suitable(found: Sequence[tuple[int, TopicPartition]], gap: int) -> int | None:
+    """Return the position of the entry closest to half of the gap, in a sorted sequence."""
+    half = bisect_left(found, gap / 2, key=lambda each: each[0])
+    near = [at for at in (half, half - 1) if 0 <= at < len(found) and found[at][0] <= WORTH * gap]
+    return min(near, key=lambda at: abs(found[at][0] - gap / 2), default=None)
 
 
 def _described(broker: Broker) -> tuple[LogDir, ...]:
@@ -262,10 +287,14 @@ def _log_dir(broker: Broker, path: str) -> LogDir:
     return next(each for each in _described(broker) if each.path == path)
 
 
-def _volume(log_dir: LogDir) -> object:
-    if log_dir.usable_bytes is None:
-        return log_dir.path
-    return log_dir.total_bytes, log_dir.usable_bytes
+def _share(one: LogDir, other: LogDir) -> bool:
+    """Return whether two directories may be on one volume, or are one directory."""
+    if one.path == other.path:
+        return True
+    if one.usable_bytes is None or other.usable_bytes is None:
+        return False
+    is_near = abs(one.usable_bytes - other.usable_bytes) < SAME_VOLUME_BYTES
+    return is_near and one.total_bytes == other.total_bytes
 
 
 def _largest_first(log_dir: LogDir) -> list[TopicPartition]:

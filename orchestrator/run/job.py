@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from orchestrator.config import models
 from orchestrator.config.load import Config
 from orchestrator.config.models import Security, ZookeeperSecurity
 from orchestrator.config.state_dir import claiming
-from orchestrator.errors import FollowingError, KraftgateError, PathError
+from orchestrator.errors import ConfigError, FollowingError, KraftgateError, PathError
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
@@ -128,7 +128,8 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
 
     Raises:
         PathError: there is no metadata log at `path`.
-        ConfigError: `state_dir` cannot be written, or other users can change it.
+        ConfigError: `state_dir` cannot be written, other users can change it, or it has the
+            state of another replay.
         LockHeld: another process uses `state_dir`.
         KraftgateError: the job failed.
     """
@@ -138,11 +139,27 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
     try:
         require_log(path)  # before Spark is imported
         with claim:
+            _require_unused(state_dir)
             return _replayed(path, state_dir, cluster)
     except NotAMetadataLog as error:
         raise PathError(str(error)) from error
     except OSError as error:
         raise KraftgateError(str(error)) from error
+
+
+_REPLAYED: Final = ("state", "until-damage")
+"""What `streams.spark.query.replay` leaves in a state directory."""
+
+
+def _require_unused(state_dir: Path | None) -> None:
+    """Raise ConfigError if a replay was there: this one would go on where it ended in its log."""
+    if state_dir is not None and any((state_dir / each).exists() for each in _REPLAYED):
+        raise ConfigError(
+            [
+                f"{state_dir} has the state of another replay: delete it, or name another directory"
+                " with --state-dir"
+            ]
+        )
 
 
 def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":

@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -295,7 +295,7 @@ class Publisher(BackgroundThread):
         except Exception:  # noqa: BLE001  # a window must not end because of its readers
             _log.exception("nothing more is published")
         finally:
-            self._close()
+            self._close(self._records)
 
     def _round(self) -> float:
         """Publish what is new; return how long to wait for the next round."""
@@ -304,12 +304,19 @@ class Publisher(BackgroundThread):
             if time.monotonic() - self._began_s >= _KNOWN_S_MAX:
                 self._hold(f"the cluster id of {', '.join(unknown)} is not known yet; `id` sets it")
             return _LOOK_S
-        try:
-            for cluster in self._records:
+        failed = []
+        for cluster in self._records:
+            try:
                 self._publish(cluster)
-        except (LiveError, StoreError, OSError) as error:
-            self._close()
-            self._hold(f"{error}; next attempt in {_AGAIN_S:.0f} s")
+            except (StoreError, OSError) as error:  # of this cluster's files
+                self._close([cluster])
+                failed.append(str(error))
+            except LiveError as error:  # of the topic that all are published to
+                self._close(self._records)
+                failed.append(str(error))
+                break
+        if failed:
+            self._hold(f"{'; '.join(failed)}; next attempt in {_AGAIN_S:.0f} s")
             return _AGAIN_S
         if self._failing is not None:
             _log.info("publishing to %s", self._topic)
@@ -367,10 +374,11 @@ class Publisher(BackgroundThread):
                 " nothing to it; choose a topic of another cluster"
             )
 
-    def _close(self) -> None:
-        for writer, _ in self._writers.values():
-            writer.close()
-        self._writers.clear()
+    def _close(self, clusters: Iterable[str]) -> None:
+        for cluster in clusters:
+            found = self._writers.pop(cluster, None)
+            if found is not None:
+                found[0].close()
 
 
 class NotPublishing:

@@ -36,6 +36,9 @@ class Incarnation(Shape):
     log_dirs: int = Field(description="The number of registered directories.")
     pending: int = Field(description="Pending replicas when it registered.")
     held: Span | None = Field(description="null: it was not held.")
+    cut_short: bool = Field(
+        description="Whether another registration, or the rollback, ended its hold."
+    )
     completed_offset: int | None = Field(
         description="Of the record that assigned the last pending replica."
     )

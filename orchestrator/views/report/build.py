@@ -85,7 +85,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
     losses = tuple(spans.losses(events))
-    unseen = tuple(source_gaps.gaps(events, kept, phases, until_ms))
+    unseen = tuple(source_gaps.gaps(events, kept, phases, window, until_ms))
     report = ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,

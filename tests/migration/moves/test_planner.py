@@ -136,6 +136,22 @@ def test_evening_out_never_makes_it_worse_and_moves_a_replica_once(found: list[l
             assert max(after.values()) - min(after.values()) <= 1
 
 
+def test_nothing_is_copied_that_hardly_evens_out() -> None:
+    """A large replica that would only change sides stays; small ones move."""
+    large = broker(1, log_dir(D0, {"t-0": 1000} | {f"u-{n}": 10 for n in range(5)}), log_dir(D1))
+    moves = even_out(large, Measure.BYTES)
+    assert sum(each.bytes for each in moves) == 50
+    assert not even_out(broker(1, log_dir(D0, {"t-0": 1000}), log_dir(D1)), Measure.BYTES)
+
+
+def test_the_next_fullest_directory_is_evened_out_too() -> None:
+    many = {f"u-{n}": 10 for n in range(40)}
+    one = broker(1, log_dir(D0, {"t-0": 1000}), log_dir(D1, many), log_dir(D2))
+    after = loads(one, even_out(one, Measure.BYTES), Measure.BYTES)
+    assert after[D0] == 1000
+    assert after[D1] - after[D2] <= EVEN_ENOUGH * 1400 / 3
+
+
 def test_nearly_even_directories_stay() -> None:
     """KIP-113, "Changes in Operational Procedures": the load of log directories is balanced."""
     one = broker(1, log_dir(D0, {"t-0": 1000, "t-1": 3}), log_dir(D1, {"t-2": 990}))
@@ -183,6 +199,8 @@ def test_free_space_counts_all_that_arrives_in_a_volume() -> None:
         (D1, 1000, 880),
         (D2, 1000, 880),
     ]
+    written = broker(1, log_dir(D0), log_dir(D1), log_dir(D2, free=1000 - 4096 * 9))
+    assert [each.after for each in space(moves, {1: written})] == [880, 880 - 4096 * 9]
     apart = broker(1, log_dir(D0), log_dir(D1, free=100), log_dir(D2, free=None))
     assert [each.after for each in space(moves, {1: apart})] == [40, None]
 
@@ -190,6 +208,12 @@ def test_free_space_counts_all_that_arrives_in_a_volume() -> None:
 def test_a_destination_that_is_too_small_is_an_obstacle() -> None:
     one = broker(1, log_dir(D0, {"t-0": 60}), log_dir(D1, free=50))
     assert obstacles(drain(one, D0), {1: one}) == ("broker 1: /d1 would be 10 bytes too small",)
+    source = log_dir(D0, {"t-0": 60})
+    full = broker(1, source, log_dir(D1, free=60))
+    assert obstacles(drain(full, D0), {1: full}) == (
+        "broker 1: /d1 would have 0 bytes free, below the reserve of 20",
+    )
+    assert not obstacles(drain(full, D0), {1: broker(1, source, log_dir(D1, free=80))})
 
 
 @pytest.mark.parametrize("target", [D1, D2])

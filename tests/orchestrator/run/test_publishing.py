@@ -30,7 +30,7 @@ FOLLOWED = FollowedIds(frozenset({"followed"}), ())
 DIRECTORY = DirectoryId(bytes(range(16)))
 
 
-def _transitions(folder: Path, until: int, rows: int) -> TransitionFile:
+def _transitions(folder: Path, until: int, rows: int, *, cluster: str = "prod") -> TransitionFile:
     migrating, assigned = place(0, MIGRATING_STATE), place(1, ASSIGNED_STATE)
     moves = [
         (until - rows + row, 1000 + row, 0, row, 1, *change)
@@ -41,7 +41,7 @@ def _transitions(folder: Path, until: int, rows: int) -> TransitionFile:
     directory = folder / "transitions"
     path = write_transitions(
         directory,
-        "prod",
+        cluster,
         0,
         (1, until),
         np.array(moves, dtype=np.int64),
@@ -184,6 +184,28 @@ def test_a_topic_that_cannot_be_written_is_tried_again_and_named_once(
         publisher.check()
     assert [each.levelname for each in caplog.records if "no answer" in each.message] == ["WARNING"]
     assert _Writer.closed >= 4
+
+
+def test_a_cluster_that_cannot_be_read_keeps_no_other_from_being_published(
+    publisher: publishing.Publisher, state: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file of its transitions is damaged."""
+    del publisher
+    config = state / "kraftgate.yaml"
+    text = (
+        "clusters:\n- {name: alpha, controllers: {bootstrap: 'c1:9093'}}\n- {name: prod}\n"
+        f"state_dir: {state}\npublish: {{bootstrap: 'k1:9092', topic: kraftgate}}\n"
+    )
+    two = parse_config(text, config)
+    assert two.publish is not None
+    _commit(state, [], [], cluster="alpha")
+    damaged = _transitions(state, 10, 3, cluster="alpha")
+    _commit(state, [], [damaged], cluster="alpha", batch=4)
+    (state / "transitions" / damaged.path).write_bytes(b"x")
+    with publishing.Publisher(two, two.publish, lambda: FOLLOWED):
+        _until(lambda: len(_Writer.written) == 12 + 18)
+        _until(lambda: "not published: " in caplog.text)
+    assert "cluster=alpha" in caplog.text
 
 
 @pytest.mark.parametrize("failure", [WriterFenced("another process"), ValueError("unexpected")])
@@ -359,20 +381,27 @@ def _observe(state: Path, kind: str, seen_ms: int) -> None:
     _commit(state, events, [_transitions(state, 40, 3)])
 
 
-def _commit(state: Path, events: Sequence[Event], files: Sequence[TransitionFile]) -> None:
+def _commit(
+    state: Path,
+    events: Sequence[Event],
+    files: Sequence[TransitionFile],
+    *,
+    cluster: str = "prod",
+    batch: int = 3,
+) -> None:
     """Commit one more batch."""
     with Store.open(state / "store.db") as store:
         result = BatchResult(
-            cluster="prod",
+            cluster=cluster,
             image=ClusterImage(),
-            summary=summarize("prod", ClusterImage()),
+            summary=summarize(cluster, ClusterImage()),
             brokers=(),
             gone=(),
-            place={"kraft_metadata": 3},
+            place={"kraft_metadata": batch},
             events=events,
             files=files,
         )
-        store.commit(3, [result], now_ms=8)
+        store.commit(batch, [result], now_ms=8)
 
 
 @pytest.mark.parametrize("observed", ["nothing", "the same number of events"])

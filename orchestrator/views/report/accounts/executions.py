@@ -39,13 +39,18 @@ def executions(found: Iterable[Entry]) -> list[RecordedExecution]:
     """
     recorded: list[RecordedExecution] = []
     before: list[Orchestrator] = []
+    is_over = False
     for entry, body in Body.read(found):
         if isinstance(body, entries.ExecutionBegan):
             running = [each for each in before[-1:] if each.ended_at is None]
-            before = running
+            before, is_over = running, False
             number = len(recorded) + 1
             recorded.append(RecordedExecution(number=number, began=body, orchestrators=running))
+        elif isinstance(body, entries.ExecutionEnded | entries.Aborted):
+            is_over = True
         elif isinstance(body, entries.OrchestratorStarted):
+            if is_over:  # it executes the next one, if there is one
+                before = []
             before.append(Orchestrator.from_facts(body, began_at=entry.at_ms, ended_at=None))
         elif isinstance(body, entries.OrchestratorEnded):
             ended = [each.model_copy(update={"ended_at": entry.at_ms}) for each in before[-1:]]

@@ -39,6 +39,7 @@ class Registration:
     registered_offset: int | None
     pending: int
     held: _Open | None = None
+    cut_short: bool = False
     completed_offset: int | None = None
     unfenced_at: int | None = None
     unfenced_offset: int | None = None
@@ -60,13 +61,17 @@ class Registration:
     def is_fenced(self) -> bool:
         return bool(self.fenced) and self.fenced[-1].ended_ms is None
 
+    @property
+    def is_held(self) -> bool:
+        return self.held is not None and self.held.ended_ms is None
+
     def close(self, at_ms: int | None, offset: int | None) -> None:
         """Record the end of the registration and of everything that still lasts in it."""
         self.ended_at, self.ended_offset = at_ms, offset
         self.fence_ends(at_ms)
-        self.exposure_ends(at_ms)
-        if self.held is not None and self.held.ended_ms is None:
-            self.held.ended_ms = at_ms
+        if self.is_held:
+            self.cut_short = at_ms is not None
+        self.hold_ends(at_ms)
 
     def fence_ends(self, at_ms: int | None) -> None:
         """Record that Kafka unfenced the broker, or that the registration ended."""
@@ -172,6 +177,7 @@ class _Registrations:
             reg = self._current(broker)
             if reg is not None:
                 reg.fence_ends(event.moment_ms)
+                reg.cut_short = reg.is_held
                 reg.hold_ends(event.moment_ms, exact=False)
 
     def _load_snapshot(self, event: Event) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from migration.assessment.conditions import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from migration.metadata.events import Event
-from orchestrator.api.report.report import PhaseSpan, UnseenAccount
+from orchestrator.api.report.report import PhaseSpan, UnseenAccount, Window
 from orchestrator.audit.run_spans import NOT_RUNNING, Periods
 
 _MISSED: Final[Mapping[str, str]] = {
@@ -38,13 +38,22 @@ _UNUSED: Final[Mapping[str, frozenset[str]]] = {
 """In these phases the cluster does not use the source: it may be switched off as planned."""
 
 
+_ENTRIES_MS: Final = 10_000
+"""A process that begins, or ends, writes all its entries within this time."""
+
+
 def gaps(
-    events: Sequence[Event], found: Periods, phases: Sequence[PhaseSpan], as_of_ms: int
+    events: Sequence[Event],
+    found: Periods,
+    phases: Sequence[PhaseSpan],
+    window: Window,
+    as_of_ms: int,
 ) -> list[UnseenAccount]:
     """Return the times in which a source in use was not current, by their beginning."""
     every = [
         *_skipped(events, as_of_ms),
         *_reported(events, as_of_ms),
+        *_not_followed(found, window, as_of_ms),
         *(
             _gap(each.source, None, each.why, each.began_ms, each.ended_ms, as_of_ms)
             for each in found.gaps
@@ -53,6 +62,20 @@ def gaps(
     ]
     parts = [part for each in every for part in _in_use(each, phases, as_of_ms)]
     return sorted(parts, key=lambda each: (each.began_at or 0, each.source, each.node or 0))
+
+
+def _not_followed(found: Periods, window: Window, as_of_ms: int) -> Iterator[UnseenAccount]:
+    """Yield the parts of the window before the first process and after the last one."""
+    if not found.runs or window.began_at is None:
+        return
+    first_ms, last_ms = found.runs[0].began_ms, found.runs[-1].ended_ms
+    until_ms = as_of_ms if window.ended_at is None else window.ended_at
+    lasting = {each.source for each in found.gaps if each.ended_ms is None}
+    for source in sorted(found.sources):
+        if first_ms - window.began_at > _ENTRIES_MS and source != DataSource.METADATA_LOG:
+            yield _gap(source, None, NOT_RUNNING, window.began_at, first_ms, as_of_ms)
+        if last_ms is not None and until_ms - last_ms > _ENTRIES_MS and source not in lasting:
+            yield _gap(source, None, NOT_RUNNING, last_ms, None, as_of_ms)
 
 
 def _gap(

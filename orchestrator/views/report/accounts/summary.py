@@ -8,7 +8,7 @@ from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.image.summary import Phase
 from migration.values.evidence import count
 from migration.values.timestamps import utc_text as at
-from orchestrator.api.report.brokers import BrokerAccount, Exposure, Incarnation
+from orchestrator.api.report.brokers import BrokerAccount, Exposure
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.report import (
     AlertAccount,
@@ -102,7 +102,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
     still = sorted({id_ for id_, held in holds if held.ended_at is None})
-    cut_short = sorted({b.id for b, i in kraft if _is_cut_short(i)})
+    cut_short = sorted({b.id for b, i in kraft if i.cut_short})
     unseen = sorted({b.id for b, i in kraft if i.registered_at is None})
     if holds:
         spent = sorted(held.duration_ms or 0 for _, held in holds)
@@ -112,7 +112,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
         if lasting(spent[0]) != lasting(spent[-1]):
             times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
         who = f"{count(len(held_ids), 'broker')} ({listed(held_ids)})"
-        until = "" if cut_short else ", until every replica had a known directory"
+        until = "" if cut_short or still else ", until every replica had a known directory"
         yield f"{who} had to be held after a registration in KRaft mode, {times}{each}{until}."
     elif kraft and not unseen:
         yield "No broker had to be held: every replica had a known directory at once."
@@ -133,17 +133,6 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
             "Holds and early unfencing before a snapshot was read are unknown: it had the"
             f" registration of {count(len(unseen), 'broker')} ({listed(unseen)})."
         )
-
-
-def _is_cut_short(registration: Incarnation) -> bool:
-    """Return whether a hold ended with its registration, and not because it was complete."""
-    held = registration.held
-    return (
-        held is not None
-        and held.ended_at is not None
-        and held.ended_at == registration.ended_at
-        and registration.completed_offset is None
-    )
 
 
 def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:

@@ -71,6 +71,19 @@ def test_an_execution_that_began_while_the_orchestrator_ran_names_it(made: Made)
     assert len(second.orchestrators) == 1
 
 
+def test_a_process_that_started_after_an_execution_is_none_of_its_own(made: Made) -> None:
+    made.say(1_000, entries.ExecutionEnded(outcome="completed"))
+    made.say(2_000, entries.OrchestratorEnded(owner="A", reason="it was stopped"))
+    later = entries.OrchestratorStarted(
+        owner="B", version="1", execute=True, hooks_sha256=None, fence=2
+    )
+    made.say(100_000, later, began("again"))
+    made.store()
+    first, second = executions(made)
+    assert "B" not in {each.owner for each in first.orchestrators}
+    assert [each.owner for each in second.orchestrators] == ["B"]
+
+
 def test_an_execution_begins_with_the_lock_that_the_process_has(made: Made) -> None:
     made.say(1_000, entries.LockLost(reason="the session expired"))
     made.say(2_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))

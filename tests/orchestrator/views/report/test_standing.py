@@ -10,8 +10,9 @@ from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.report.report import ClusterReport, HazardAccount
 from orchestrator.audit import AUDIT_FILE
 from orchestrator.audit import run_entries as chronicle
+from orchestrator.audit.execution import entries
 from orchestrator.views.report.formats.text import html_text, markdown_text
-from tests.orchestrator.views.report.making import Made, T, now
+from tests.orchestrator.views.report.making import ANNA, Made, T, now
 from tests.orchestrator.views.report.night import follow, hazard, made_ms, registered
 from tests.orchestrator.views.report.reporting import report_of
 from tests.scenes.night import cluster, held, kraft
@@ -235,6 +236,50 @@ def test_a_hold_that_ended_with_its_registration_was_not_completed(made: Made) -
     assert "had to be held after a registration in KRaft mode, for 30 min." in summary
     assert "until every replica" not in summary
     assert "by another registration or the rollback: of 1 broker (2)." in summary
+
+
+def test_a_hold_that_the_rollback_ended_was_not_completed(made: Made) -> None:
+    watched(made)
+    registered(made, 60_000, 2, 700, pending=40)
+    made.tell("phase_changed", 300_000, was="dual-write", now="rolled-back")
+    made.summary = cluster(Phase.ROLLED_BACK)
+    report = told(made)
+    summary = " ".join(report.summary)
+    assert "until every replica" not in summary
+    assert "by another registration or the rollback: of 1 broker (2)." in summary
+    (broker,) = report.brokers
+    assert broker.incarnations[0].cut_short
+
+
+def test_a_hold_that_lasts_has_not_ended(made: Made) -> None:
+    watched(made)
+    registered(made, 60_000, 2, 700, pending=40)
+    made.summary = cluster(Phase.DUAL_WRITE, now(2, 700, held=True))
+    summary = " ".join(told(made).summary)
+    assert "until every replica" not in summary
+    assert "Still held: 2." in summary
+
+
+@pytest.mark.parametrize(("began_ms", "ended_ms"), [(0, 3_600_000), (3_600_000, None)])
+def test_while_nobody_followed_nothing_is_known_to_be_absent(
+    made: Made, began_ms: int, ended_ms: int | None
+) -> None:
+    """The last run ended hours before the execution, or the first one began late."""
+    made.tell("phase_changed", 0, offset=4, was="zookeeper", now="hybrid")
+    made.say(0, entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="tonight"))
+    made.say(began_ms, follow(1))
+    for source in ("metadata_log", "zookeeper", "log_dirs"):
+        made.say(began_ms + 1_000, chronicle.SourceSeen(source=source))
+    if ended_ms is not None:
+        made.say(ended_ms, chronicle.FollowEnded(owner="A on ops1"))
+    made.say(5 * 3_600_000, entries.Aborted(by=ANNA, reason="next week"))
+    made.summary = with_disks(kraft(1))
+    report = told(made)
+    assert report.absences.hazards == "No hazard was observed; see Gaps."
+    sources = {"zookeeper", "log_dirs"} | ({"metadata_log"} if began_ms == 0 else set())
+    hours = 4 if began_ms == 0 else 1
+    assert {each.source for each in report.unseen} == sources
+    assert {round((each.duration_ms or 0) / 3_600_000) for each in report.unseen} == {hours}
 
 
 def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
