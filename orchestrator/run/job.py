@@ -154,12 +154,8 @@ _REPLAYED: Final = ("state", "until-damage")
 def _require_unused(state_dir: Path | None) -> None:
     """Raise ConfigError if a replay was there: this one would go on where it ended in its log."""
     if state_dir is not None and any((state_dir / each).exists() for each in _REPLAYED):
-        raise ConfigError(
-            [
-                f"{state_dir} has the state of another replay: delete it, or name another directory"
-                " with --state-dir"
-            ]
-        )
+        used = f"{state_dir} has the state of another replay"
+        raise ConfigError([f"{used}: delete it, or name another directory with --state-dir"])
 
 
 def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
