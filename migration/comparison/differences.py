@@ -38,7 +38,8 @@ class Difference(NamedTuple):
     """A difference between the two sides.
 
     Attributes:
-        kind: topic, partition, replicas, leader, isr, config, registration; stray, missing, future.
+        kind: topic, partition, replicas, state, leader, isr, config, registration; stray,
+            missing, future.
         subject: a topic, a partition as Kafka prints it, a setting, a broker.
         seen: the value in ZooKeeper or on the disks.
         logged: the value in the metadata log.

@@ -51,12 +51,14 @@ class Space(NamedTuple):
 
     Attributes:
         after: once all replicas have arrived, while the source still has its logs.
+        together: the other destinations that count as the same volume.
     """
 
     broker: int
     path: str
     before: int | None
     after: int | None
+    together: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
             (
                 (each, best)
                 for each, gap in gaps
-                if gap > near and (best := _suitable(movable[each], gap)) is not None
+                if gap > near and (best := _suitable(movable[each], gap, near)) is not None
             ),
             (None, None),
         )
@@ -192,8 +194,10 @@ def space(moves: Iterable[Move], brokers: Mapping[int, Broker]) -> tuple[Space, 
         dirs = {path: _log_dir(brokers[id_], path) for path in sorted(arriving)}
         for path, log_dir in dirs.items():
             before = log_dir.usable_bytes
-            together = sum(arriving[each] for each in dirs if _share(log_dir, dirs[each]))
-            found.append(Space(id_, path, before, None if before is None else before - together))
+            others = tuple(each for each in dirs if each != path and _share(log_dir, dirs[each]))
+            size = arriving[path] + sum(arriving[each] for each in others)
+            after = None if before is None else before - size
+            found.append(Space(id_, path, before, after, others))
     return tuple(found)
 
 
@@ -229,12 +233,18 @@ def obstacles(
     into = [each for each in moves if (each.broker, each.target) in there]
     for volume in space(into, brokers):
         total = _log_dir(brokers[volume.broker], volume.path).total_bytes or 0
-        found |= dict.fromkeys(_too_small(volume, round(RESERVE * total)))
+        # A plan that has begun may use the reserve: ending it midway frees nothing.
+        reserve = 0 if own.get(volume.broker) else round(RESERVE * total)
+        found |= dict.fromkeys(_too_small(volume, reserve))
     return tuple(found)
 
 
 def _too_small(volume: Space, reserve: int) -> Iterator[str]:
-    at = f"broker {volume.broker}: {volume.path}"
+    shared = ", ".join(volume.together)
+    counted = (
+        f" (one volume with {shared}, as equal sizes and free space suggest)" if shared else ""
+    )
+    at = f"broker {volume.broker}: {volume.path}{counted}"
     if volume.after is None or volume.after >= reserve:
         return
     if volume.after < 0:
@@ -268,11 +278,16 @@ def file_of(moves: Iterable[Move], topics: Topics) -> dict[str, object]:
     )
 
 
-def _suitable(found: Sequence[tuple[int, TopicPartition]], gap: int) -> int | None:
-    """Return the position of the entry closest to half of the gap, in a sorted sequence."""
+def _suitable(found: Sequence[tuple[int, TopicPartition]], gap: int, near: float) -> int | None:
+    """Return the position of the entry closest to half of the gap, in a sorted sequence.
+
+    None: no entry may move, or all that may would together not make a difference (`near`).
+    """
     half = bisect_left(found, gap / 2, key=lambda each: each[0])
-    near = [at for at in (half, half - 1) if 0 <= at < len(found) and found[at][0] <= WORTH * gap]
-    return min(near, key=lambda at: abs(found[at][0] - gap / 2), default=None)
+    most = WORTH * gap
+    around = [at for at in (half, half - 1) if 0 <= at < len(found) and found[at][0] <= most]
+    best = min(around, key=lambda at: abs(found[at][0] - gap / 2), default=None)
+    return None if best is None or (best + 1) * found[best][0] < near / 2 else best
 
 
 def _described(broker: Broker) -> tuple[LogDir, ...]:
@@ -288,9 +303,7 @@ def _log_dir(broker: Broker, path: str) -> LogDir:
 
 
 def _share(one: LogDir, other: LogDir) -> bool:
-    """Return whether two directories may be on one volume, or are one directory."""
-    if one.path == other.path:
-        return True
+    """Return whether two directories may be on one volume."""
     if one.usable_bytes is None or other.usable_bytes is None:
         return False
     is_near = abs(one.usable_bytes - other.usable_bytes) < SAME_VOLUME_BYTES

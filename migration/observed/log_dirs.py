@@ -344,7 +344,12 @@ def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> Di
         start_offset_now=fact.now_start,
         end_offset_seen_ms=fact.was_seen_ms,
     )
-    return replace(image, losses=(*image.losses, loss)[-NAMED_MAX:])
+    losses = (*image.losses, loss)
+    if len(losses) > NAMED_MAX:  # the last one of each broker stays, and so does its hazard
+        last = {each.broker: each for each in losses}
+        oldest = next((each for each in losses if last[each.broker] is not each), losses[0])
+        losses = tuple(each for each in losses if each is not oldest)
+    return replace(image, losses=losses)
 
 
 def disks_of(brokers: Iterable[Broker]) -> DisksImage:

@@ -28,10 +28,10 @@ AUDIT_FILE: Final = "audit.db"
 _IDENTIFIERS: Final = frozenset(
     (
         *("checkpoint", "run", "path", "at", "runbook", "sha256", "hooks_sha256", "output_sha256"),
-        *("condition", "verdict", "part", "how", "decision", "outcome", "command"),
+        *("condition", "verdict", "part", "how", "decision", "outcome", "command", "host", "home"),
     )
 )
-"""The keys of texts that Kraftgate chooses, or that are from the runbook."""
+"""The keys of texts that Kraftgate chooses, or that are from the runbook or the host."""
 
 
 class AuditLog:

@@ -1,6 +1,6 @@
 """`kraftgate wait`: a gate for scripts that perform the steps themselves; changes nothing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -28,6 +28,7 @@ from orchestrator.execution.passed_checkpoint import checkpoint_condition, check
 from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessed import Assessor
+from orchestrator.run.probes.poller import OwnPoll
 from orchestrator.run.probes.probes import poller_for
 from orchestrator.run.reader import Reader
 from orchestrator.run.waiting import ConditionWait, Findings, WaitResult, WaitSources
@@ -131,14 +132,12 @@ def _sources(
         )
 
 
-def _own(
-    config: Config, entry: ClusterEntry, checkpoint: str | None
-) -> Mapping[str, Callable[[], Finding]]:
+def _own(config: Config, entry: ClusterEntry, checkpoint: str | None) -> Mapping[str, OwnPoll]:
     if checkpoint is None:
         return {}
     awaited = checkpoint_named(config, entry.name, checkpoint)
     name = checkpoint_condition(awaited).name
-    return {name: partial(passed, config, entry.name, awaited)}
+    return {name: OwnPoll(partial(passed, config, entry.name, awaited))}
 
 
 def _require_more_than_soak(conditions: Sequence[Condition]) -> None:

@@ -195,21 +195,24 @@ class Executor:
         step = at.instance.checkpoint.step
         if result.checkpoint is None or step is None:
             return result
-        turn = self._resume(at) or Turn(text="")
+        action = self._steps.action(at.instance, at.view)
         has_effect = self._has_effect(at.instance, result.findings)
         unmet = () if has_effect else self._not_to_begin(at)
-        if at.execution.paused is not None:
-            pass
+        turn, holds = Turn(text=""), result.holds
+        if unmet:
+            begun = f"{action}: complete it if it was begun, and do not begin it now"
+            holds = tuple(dict.fromkeys((begun, *unmet, *holds)))
+        if (resume := self._resume(at)) is not None:
+            turn = resume
         elif at.state.open_before:
             why = (
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
             )
-            turn = Turn(text=self._steps.action(at.instance, at.view), why=why, commands=(done,))
+            turn = Turn(text=action, why=why, commands=(done,))
         elif not has_effect and not unmet:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
-            turn = Turn(text=self._steps.action(at.instance, at.view), why=why)
-        holds = (*unmet, *result.holds)
+            turn = Turn(text=action, why=why)
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
@@ -235,6 +238,12 @@ class Executor:
     def _before_step(self, at: _Tick) -> ExecutionStatus:
         if at.instance.checkpoint.already and self._evaluate(at, "already").holds:
             return self._gate(at, "already")
+        if (
+            was_begun(at.state)
+            and not at.state.open_before
+            and self._evaluate(at, "opens_when").holds
+        ):
+            return self._gate(at, "opened")  # the step was done, although its hook failed
         gate_is_polled = self._facts.is_polled(
             self._bound(at.instance, "opens_when"), self._evaluating_since_ms
         )

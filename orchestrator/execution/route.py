@@ -189,11 +189,12 @@ def another_begun(execution: ExecutionState, id_: str) -> bool:
 
 
 def is_covered(
-    execution: ExecutionState, checkpoint: Checkpoint, id_: str, summary: ClusterSummary
+    execution: ExecutionState, checkpoint: Checkpoint, id_: str, summary: ClusterSummary | None
 ) -> bool:
     """Return whether the approval with which another instance began covers this one, too.
 
-    That of a destructive step does not cover a broker whose state has changed since.
+    That of a destructive step does not cover a broker whose state has changed since. Without a
+    `summary`, the recorded expiry shows that.
     """
     if not another_begun(execution, id_):
         return False
@@ -201,16 +202,17 @@ def is_covered(
     if approval is None or not (checkpoint.destructive and checkpoint.for_each == "broker"):
         return True
     name, _, which = id_.rstrip("]").partition("[")
-    now = basis(summary, (), "")
     given = [
         each
         for state in execution.checkpoints.values()
         if state.id == approval.given_at or state.id.startswith(f"{name}[")
         for each in state.approvals
     ]
+    if not given or summary is None:
+        return bool(given)
+    now = basis(summary, (), "")
     keys = (f"broker {which}", f"bad log directories of broker {which}")
-    same = (each.basis.get(key) == now.get(key) for each in given for key in keys)
-    return bool(given) and all(same)
+    return all(each.basis.get(key) == now.get(key) for each in given for key in keys)
 
 
 def approved_at(

@@ -150,6 +150,7 @@ class Sender:
         while notifications := self._due(active, closing=closing):
             if not self._attempt(notifications[: self._channel.batch_size]):
                 return
+        self._failures = 0  # everything is sent, rejected or no longer due
 
     def _due(self, active: ActiveAlerts, *, closing: bool) -> Sequence[Notification]:
         now_s = time.monotonic()

@@ -16,6 +16,7 @@ from streams.net import secret_file
 from streams.net.secret_file import SecretFileRefused, Stamp, stamp
 
 _TOKEN_MIN: Final = 12
+_NAME: Final = re.compile("[A-Za-z]*[0-9]{0,4}")
 _SEPARATORS: Final = re.compile(r"[\s/?&=#]+")
 _GUESSED_MIN: Final = 6
 """A variable whose name only resembles a secret's counts as one if its value has at least this
@@ -116,14 +117,14 @@ def known_by(secret: str) -> Iterator[str]:
     rest = secret.partition(url.netloc)[2] if url.netloc else secret
     if url.netloc:
         yield rest.strip("/")
-    if url.password:
+    if url.password and len(url.password) >= _GUESSED_MIN:
         yield url.password
     yield from (each for each in _SEPARATORS.split(rest) if _is_token(each))
 
 
 def _is_token(text: str) -> bool:
-    """Return whether a part of a secret cannot be a word that other texts have."""
-    return len(text) >= _TOKEN_MIN and any(map(str.isdigit, text))
+    """Return whether a part of a secret is no name that other texts have, as `kafka-prod-eu1`."""
+    return len(text) >= _TOKEN_MIN and not all(map(_NAME.fullmatch, re.split(r"[-._]", text)))
 
 
 def _guessed(environment: Mapping[str, str]) -> Iterator[str]:

@@ -152,6 +152,7 @@ def test_preflight_names_every_fact_as_json_and_counts_the_rest_for_people(
     assert "    - and 981 more" in _said("preflight")
 
 
+@pytest.mark.slow
 def test_no_result_of_preflight_has_what_people_do_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.manual.pages import ROOT
 
 RULES: Final = {
@@ -109,6 +111,7 @@ def test_each_citation_names_a_section() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_each_section_with_a_rule_is_cited_by_a_test() -> None:
     cited = {
         (number, section)

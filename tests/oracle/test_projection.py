@@ -114,6 +114,7 @@ def escapes(before: dict[str, Any], segments: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_no_record_that_matters_can_be_lost_unnoticed(case: str) -> None:
     segments = texts(case)
     whole = project_texts(segments)

@@ -36,8 +36,10 @@ def _quorum_healthy(view: View) -> Finding:
     if quorum.refused or quorum.silent:
         return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
     if quorum.answering > len(quorum.voters):
-        voters = f"the quorum has {count(len(quorum.voters), 'voter')}: add the others to it"
-        return waiting(f"{leads}; {quorum.answering} controllers answer, and {voters}", *evidence)
+        answers = f"{quorum.answering} configured addresses answer"
+        voters = f"the quorum has {count(len(quorum.voters), 'voter')}"
+        fix = "add the other controllers to it, and name each of them once"
+        return waiting(f"{leads}; {answers}, and {voters}: {fix}", *evidence)
     return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
 
 

@@ -7,7 +7,7 @@ cannot get an answer.
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final, TypeAlias
 
@@ -18,13 +18,24 @@ from migration.assessment.polled import Polled
 EVERY_S: Final = 5.0
 """Time between the end of one poll and the start of the next."""
 STALE_S: Final = 30.0
-"""An own condition is stale this long after the time that its last evaluation took."""
+"""An own condition is stale when its answer is older than this and than its time limit."""
 CHECKS_EVERY_S: Final = 60.0
 """The same for the preflight checks, which ask every node for everything."""
 _AT_ONCE_MAX: Final = 4
 
 Poll: TypeAlias = Callable[[], Any]
 """Returns the value for its source's field of `Polled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPoll:
+    """Evaluates a user's own condition; `limit_s`: within this time."""
+
+    evaluate: Callable[[], Finding]
+    limit_s: float = 0.0
+
+    def __call__(self) -> Finding:
+        return self.evaluate()
 
 
 class Poller:
@@ -38,7 +49,7 @@ class Poller:
     def __init__(
         self,
         polls: Mapping[DataSource, Poll],
-        own: Mapping[str, Callable[[], Finding]],
+        own: Mapping[str, OwnPoll],
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._polls: dict[str, Poll] = {str(source): poll for source, poll in polls.items()}
@@ -49,7 +60,6 @@ class Poller:
         self._ended_s: dict[str, float] = {}
         self._begun_s: dict[str, float] = {}
         self._answered_s: dict[str, float] = {}
-        self._took_s: dict[str, float] = {}
         self._latest_s = float("-inf")
         self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="poll")
 
@@ -60,7 +70,7 @@ class Poller:
         late = {
             name: unknown(f"{name} has not answered again: its last answer is stale")
             for name in external
-            if now_s - self._ended_s.get(name, -inf) > STALE_S + self._took_s.get(name, 0.0)
+            if now_s - self._ended_s.get(name, -inf) > STALE_S + self._own[name].limit_s
         }
         return replace(self._answers, external={**external, **late})
 
@@ -77,7 +87,6 @@ class Poller:
                 continue
             del self._under_way[name]
             self._ended_s[name] = now_s
-            self._took_s[name] = now_s - self._begun_s.get(name, now_s)
             if (begun_s := self._begun_s.pop(name, None)) is not None:
                 self._answered_s[name] = begun_s
             answer = future.result()

@@ -3,7 +3,7 @@
 They include the users' own conditions: commands, and queries of their Prometheus.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from migration.assessment.conditions import Condition, DataSource, Finding
 from migration.observed.probed import Unknown
 from orchestrator.config.models import ClusterEntry
-from orchestrator.run.probes.poller import Poll, Poller
+from orchestrator.run.probes.poller import OwnPoll, Poll, Poller
 from orchestrator.run.probes.promql import ask_promql
 from orchestrator.run.probes.shell import ask_shell
 from orchestrator.runbook.model import OwnCondition
@@ -28,7 +28,7 @@ def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
 def poller_for(
     entry: ClusterEntry,
     conditions: Iterable[Condition],
-    own: Mapping[str, Callable[[], Finding]],
+    own: Mapping[str, OwnPoll],
 ) -> Poller:
     """Return the poller of what the conditions need, and of nothing else.
 
@@ -74,14 +74,16 @@ def disks_polled(state_dir: Path, cluster: str, why: str) -> Unknown | None:
     return Unknown("the log directories could not be polled now")
 
 
-def own_polls(
-    conditions: Iterable[OwnCondition], cluster: str
-) -> Mapping[str, Callable[[], Finding]]:
-    """Return the function that polls each condition, by name.
+def own_polls(conditions: Iterable[OwnCondition], cluster: str) -> Mapping[str, OwnPoll]:
+    """Return the function that polls each condition, by name; none raises anything."""
+    return {
+        each.name: OwnPoll(partial(ask_own, each, cluster), _limit_s(each)) for each in conditions
+    }
 
-    Every function has a time limit and raises nothing.
-    """
-    return {each.name: partial(ask_own, each, cluster) for each in conditions}
+
+def _limit_s(own: OwnCondition) -> float:
+    given = own.shell or own.promql
+    return 0.0 if given is None else given.timeout.total_seconds()
 
 
 def ask_own(own: OwnCondition, cluster: str) -> Finding:

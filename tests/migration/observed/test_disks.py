@@ -151,6 +151,15 @@ def test_a_loss_is_told_with_its_offsets() -> None:
     assert [(loss.topic, loss.was_end, loss.now_end) for loss in image.losses] == [("t", 100, 40)]
 
 
+def test_many_losses_of_one_broker_hide_none_of_another() -> None:
+    """Each broker's hazard, and its page, stays."""
+    first = OffsetsFell(9, "t", 0, 1, 100, 8, 0, 40)
+    many = (OffsetsFell(9, "t", number, 2, 100, 8, 0, 40) for number in range(1, 2 * NAMED_MAX))
+    image, _ = observed(first, *many)
+    assert len(image.losses) == NAMED_MAX
+    assert {loss.broker for loss in image.losses} == {1, 2}
+
+
 def test_an_incident_that_is_delivered_again_is_the_same_one() -> None:
     """A kill between the append and the emptying of the outbox repeats its facts."""
     cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))

@@ -52,6 +52,7 @@ def _go(process: "subprocess.Popen[str]") -> None:
     process.stdin.flush()
 
 
+@pytest.mark.slow
 def test_processes_that_begin_at_once_make_one_chain(tmp_path: Path) -> None:
     """They also make the file at once."""
     path, each = tmp_path / "audit.db", 40

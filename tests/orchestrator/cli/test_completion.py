@@ -29,6 +29,7 @@ def in_shell(shell: str, script: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_options_and_topics() -> None:
     press = (
         'press() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=();'

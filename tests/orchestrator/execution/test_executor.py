@@ -52,7 +52,7 @@ from orchestrator.execution.steps import Steps
 from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
-from orchestrator.run.probes.poller import Poller
+from orchestrator.run.probes.poller import OwnPoll, Poller
 from orchestrator.runbook.load import parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
@@ -651,7 +651,8 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         night.brokers = (one, held(2))
         waits = night.settle()
         assert (waits.stage, waits.turn) == (str(Stage.SHOWN), "")
-        assert waits.holds[0] == "nothing_held: held: 2"
+        assert waits.holds[0].endswith("complete it if it was begun, and do not begin it now")
+        assert waits.holds[1] == "nothing_held: held: 2"
         night.brokers = (replace(one, fenced=True), held(2))
         assert night.settle().turn == shown
         night.brokers = (one, migrating(2))
@@ -738,7 +739,7 @@ def test_by_hand_a_gate_that_holds_is_polled_before_the_step(tmp_path: Path) -> 
     def now_s() -> float:
         return walker.now_ms / 1000
 
-    with closing(Poller({}, {"lag": lag}, clock_s=now_s)) as poller:
+    with closing(Poller({}, {"lag": OwnPoll(lag)}, clock_s=now_s)) as poller:
         walker = Night(tmp_path, by_hand=True, runbook=OWN, facts=FactFinder(poller))
 
         def looked() -> bool | None:
@@ -1144,9 +1145,10 @@ class Bundled(Night):
 
     copied = True
     crashed = False
+    differs = True
 
     def view(self) -> View:
-        since_ms = NOW_MS - 600_000
+        since_ms = NOW_MS - 600_000 if self.differs else self.now_ms
         log = {DataSource.METADATA_LOG: "no controller answers"} if self.crashed else {}
         replied = SourceStatus(observed_ms=self.now_ms, last_reply_ms=NOW_MS, waiting="refused")
         refused = QuorumSeen(at_ms=self.now_ms, leader=None, refused=("c1:9093",))
@@ -1166,7 +1168,9 @@ class Bundled(Night):
                 written_ms=since_ms,
             ),
         )
-        content = Compared(at_ms=self.now_ms, compared=40, lasting={"isr_differs": 3})
+        content = Compared(
+            at_ms=self.now_ms, compared=40, lasting={"isr_differs": 3} if self.differs else {}
+        )
         summary = replace(
             cluster(self.phase, *self.brokers),
             zookeeper=seen,
@@ -1229,6 +1233,29 @@ def test_controllers_that_crash_do_not_pass_the_step_that_would_stop_them(
     result = bundled.approve_the_stop()
     assert result.checkpoint == "back-controllers"
     assert any(each.startswith("no_hazard(content_differs)") for each in result.holds)
+
+
+def test_a_hook_that_stopped_the_controllers_and_failed_may_be_repeated(bundled: Bundled) -> None:
+    """Without controllers the guards are unknown; the gate shows that the step was done."""
+    bundled.by_hand = False
+    bundled.outside.by_hook = frozenset({"deprovision-controllers"})
+    bundled.outside.has_zookeeper = True
+    bundled.take_up()
+    bundled.say(entries.RollbackBegan(path="from-hybrid", at="copied", by=ANNA, reason="ISR"))
+    bundled.say(entries.CheckpointPassed(checkpoint="zookeeper-current", how="opened", facts={}))
+    bundled.differs = False
+    bundled.approve_the_stop()
+    assert len(bundled.outside.started) == 1
+    bundled.crashed = True
+    bundled.outside.ends(1)
+    assert bundled.settle().stage == str(Stage.ASKS)
+    bundled.say(
+        entries.StepDecided(
+            checkpoint="back-controllers", decision="repeat", by=ANNA, reason="again"
+        )
+    )
+    assert bundled.settle().checkpoint == "back-znodes"
+    assert len(bundled.outside.started) == 1
 
 
 def test_before_the_copy_the_controllers_are_stopped_whatever_zookeeper_has(

@@ -141,6 +141,7 @@ def test_without_mvn_the_install_line_is_told(
         jars.ensure_jars(tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_fetch_once(
     tmp_path: Path, small_lock: Path, fake_program: FakeProgram
 ) -> None:

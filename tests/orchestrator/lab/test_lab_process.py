@@ -100,6 +100,7 @@ def test_a_taken_port_is_an_error_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.slow
 def test_they_die_with_their_lab_however_it_ends(tmp_path: Path, ending: signal.Signals) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(tmp_path / "log")],

@@ -15,7 +15,7 @@ from migration.values.severity import Severity
 from migration.values.timestamps import iso
 from orchestrator.notify import sender
 from orchestrator.notify.configured import channels
-from orchestrator.notify.delivery import RESOLVE_AFTER_MS
+from orchestrator.notify.delivery import RESOLVE_AFTER_MS, ActiveAlerts
 from orchestrator.notify.delivery_file import DeliveryFile
 from orchestrator.notify.sender import Sender, SenderStats
 from tests.orchestrator.notify import receivers
@@ -147,6 +147,31 @@ def test_one_that_is_refused_keeps_no_other_waiting(desk: Desk, receiver: Receiv
     brokers = [broker for broker, _ in statuses(receiver.sent)]
     assert sorted(brokers) == ["3", "4", "5"], "nor is it told again soon"
     assert (figures.sent, figures.failed, figures.waiting) == (2, 1, 1)
+
+
+def test_a_rejected_notification_keeps_no_thread_busy(
+    desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one failed for a moment and is over before it is tried again."""
+    one = desk.sender(receivers.webhook(desk.folder, receiver.url))
+    receiver.answer = lambda sent: Reply(400) if b'"broker":"3"' in sent.body else Reply(503)
+    one.submit(wanted(0, alert(3), alert(4), since_ms=0))
+    until(lambda: one.stats.failed >= 2)
+    monkeypatch.setattr(sender, "_FIRST_S", 30.0)
+    sends: list[ActiveAlerts] = []
+    send = one._send
+
+    def counted(active: ActiveAlerts, *, closing: bool) -> None:
+        sends.append(active)
+        send(active, closing=closing)
+
+    monkeypatch.setattr(one, "_send", counted)
+    one.submit(wanted(1, alert(3), since_ms=0))
+    until(lambda: one.stats.waiting == 1)
+    one.submit(wanted(2, alert(3), since_ms=0))
+    until(lambda: len(sends) >= 2)
+    assert one._failures == 0
+    assert desk.ended(one).waiting == 1
 
 
 def test_of_several_at_once_the_others_are_told_alone(desk: Desk, receiver: Receiver) -> None:

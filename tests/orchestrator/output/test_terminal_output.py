@@ -95,6 +95,7 @@ def printed_by(path: Path) -> Iterator[str]:
             yield "rich.console.Console()"
 
 
+@pytest.mark.slow
 def test_nothing_else_prints() -> None:
     houses = (ROOT / name for name in ("migration", "streams", "orchestrator"))
     modules = [path for house in houses for path in sorted(house.rglob("*.py"))]

@@ -57,6 +57,8 @@ def test_secrets_are_taken_from_variables_and_files(tmp_path: Path) -> None:
         ("https://host/hook?key=T0KEN-abcdef1&to=ops", "no such key {T0KEN-abcdef1}"),
         ("https://user:pa55w0rdX@host/", "bad login {pa55w0rdX}"),
         ("https://host/v1/notifications/T0KEN-abcdef1", "unknown path v1/notifications"),
+        ("https://host/ping?source=kafka-prod-eu1", "broker 3 of kafka-prod-eu1"),
+        ("https://token:x@host/", "prefix x"),
     ],
 )
 def test_a_part_that_is_a_secret_alone_is_one(tmp_path: Path, secret: str, answer: str) -> None:

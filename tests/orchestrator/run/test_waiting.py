@@ -26,7 +26,7 @@ from migration.observed.probed import Unknown
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
-from orchestrator.run.probes.poller import EVERY_S, Poller
+from orchestrator.run.probes.poller import EVERY_S, OwnPoll, Poller
 from orchestrator.run.reader import ClusterRead
 from orchestrator.run.waiting import POLL_S, ConditionWait, Findings, WaitResult, WaitSources
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft
@@ -322,7 +322,7 @@ class TestAsking:
 
     def test_the_users_own_are_asked_like_all_others(self) -> None:
         told = Finding(condition="lag", verdict=Verdict.WAITING, reason="lag is 4000")
-        poller = Poller({}, {"lag": lambda: told})
+        poller = Poller({}, {"lag": OwnPoll(lambda: told)})
         try:
             assert poller.poll_again(10.0)
             assert poller.latest().external == {"lag": told}

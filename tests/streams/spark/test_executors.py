@@ -14,6 +14,7 @@ WORD = "word"
 SETTINGS = {"spark.authenticate": "true"}
 
 
+@pytest.mark.slow
 def test_the_archive_has_the_packages_and_not_spark(tmp_path: Path) -> None:
     write_archive(tmp_path / "packages.tar")
     with tarfile.open(tmp_path / "packages.tar") as archive:

@@ -26,6 +26,7 @@ def wholes(logs: dict[str, Path]) -> dict[str, Run]:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_batch_by_batch(case: str, logs: dict[str, Path], wholes: dict[str, Run]) -> None:
     _same(Run().follow(logs[case], 1), wholes[case])
 

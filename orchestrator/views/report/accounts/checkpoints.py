@@ -12,7 +12,7 @@ from orchestrator.api.report.execution import CheckpointAccount, Hold, HoldKind,
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.state import TURNED_BACK, CheckpointState, ExecutionState, Stage
-from orchestrator.execution.route import CheckpointInstance, another_begun, approvals_needed
+from orchestrator.execution.route import CheckpointInstance, approvals_needed, is_covered
 from orchestrator.runbook.model import Checkpoint
 
 _STEP: Final[dict[str, Any]] = {
@@ -185,7 +185,7 @@ class CheckpointRecord:
         """Return what holds the checkpoint in this state of its execution."""
         people = 0
         if self.known is not None:
-            begun = another_begun(execution, now.id)
+            begun = is_covered(execution, self.known, now.id, None)
             instance = CheckpointInstance(id=now.id, checkpoint=self.known, bind={}, begun=begun)
             people = approvals_needed(execution, instance)
         whose = "a person" if people == 1 else f"{people} people"

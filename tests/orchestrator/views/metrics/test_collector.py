@@ -353,6 +353,7 @@ def count(found: Samples) -> int:
     return sum(map(len, found.values()))
 
 
+@pytest.mark.slow
 def test_the_number_of_samples_is_bounded_by_brokers_and_directories() -> None:
     """At 300 x 12 it is what Prometheus takes from a node exporter or two; partitions add none."""
     small = count(scraped(big(1, 1)))
