@@ -20,6 +20,7 @@ from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.redactor import Redactor
+from streams.state import sqlite
 from streams.state.sqlite import Connection
 
 AUDIT_FILE: Final = "audit.db"
@@ -73,7 +74,7 @@ class AuditLog:
         return cls(database.connect_readonly(path), path, Redactor())
 
     def close(self) -> None:
-        self._db.close()
+        sqlite.close(self._db)
 
     def __enter__(self) -> "AuditLog":
         return self

@@ -13,7 +13,7 @@ from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.sentences import sentence
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import load_config
-from orchestrator.errors import AuditError
+from orchestrator.errors import AuditError, NoDataError
 from orchestrator.output.formatting import local_times, moment_text, quoted
 from orchestrator.output.printing import echo, echo_exact, echo_json
 
@@ -60,6 +60,8 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
         echo_json(result)
     if not found.ok:
         raise AuditError(f"{path} is not intact: {found.why} (intact up to entry {found.count})")
+    if found.count == 0 and head is None:
+        raise NoDataError(f"{path}: the audit trail has no entry yet")
     if not as_json:
         echo(f"intact: {found.count} entries, head {found.head}")
 

@@ -1,11 +1,13 @@
 """Prepares the state directory that the configuration names."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from orchestrator.config.load import Config
-from orchestrator.errors import ConfigError, LockHeld
+from orchestrator.errors import ConfigError, KraftgateError, LockHeld
 from streams.state.claim import StateDirInUse, claimed, holder
 from streams.state.directory import prepare, why_unusable
 
@@ -15,6 +17,7 @@ def prepared(config: Config) -> Path:
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
+        KraftgateError: its disk is full or defective.
     """
     try:
         prepare(config.state_dir)
@@ -28,6 +31,9 @@ def key(config: Config) -> str:
     return f"{config.path}: `state_dir`"
 
 
+_OF_THE_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+
+
 @contextmanager
 def claiming(state_dir: Path, named: str) -> Iterator[None]:
     """Claim the state directory, so that no other process follows with it until the block ends.
@@ -36,6 +42,7 @@ def claiming(state_dir: Path, named: str) -> Iterator[None]:
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
+        KraftgateError: its disk is full or defective.
         LockHeld: another process follows with it; the message names the process.
     """
     with ExitStack() as stack:
@@ -62,5 +69,7 @@ def not_followed(state_dir: Path) -> str | None:
     return f"no `kraftgate run` is running with {state_dir}: start it"
 
 
-def _refused(state_dir: Path, named: str, error: OSError) -> ConfigError:
-    return ConfigError([f"{named}: {why_unusable(state_dir, error)}"])
+def _refused(state_dir: Path, named: str, error: OSError) -> KraftgateError:
+    """Return the error of a wrong configuration, or of a disk that may be well again later."""
+    text = f"{named}: {why_unusable(state_dir, error)}"
+    return KraftgateError(text) if error.errno in _OF_THE_DISK else ConfigError([text])

@@ -22,8 +22,6 @@ RESOLVE_AFTER_MS: Final = 60_000
 _DOUBLED_MAX: Final = 4
 FORGET_MS: Final = 3_600_000
 """An alert that becomes active again later than this after its resolution is new."""
-GIVE_UP_MS: Final = 86_400_000
-"""A resolution that cannot be delivered for this time is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,20 +108,6 @@ def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
         elif now.at_ms - one.resolution_sent_ms < FORGET_MS:
             after[fingerprint] = one
     return after
-
-
-def expired(deliveries: Deliveries, now_ms: int, began_ms: int) -> tuple[str, ...]:
-    """Return the fingerprints whose resolution could not be delivered within GIVE_UP_MS.
-
-    `began_ms`: when this process began: before that nothing was tried.
-    """
-    return tuple(
-        fingerprint
-        for fingerprint, one in deliveries.items()
-        if one.resolution_sent_ms is None
-        and one.resolved_ms is not None
-        and now_ms - max(one.resolved_ms, began_ms) > GIVE_UP_MS
-    )
 
 
 def due(

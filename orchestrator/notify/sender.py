@@ -28,6 +28,8 @@ _LONGEST_S: Final = 60.0
 _RETRY_AFTER_S_MAX: Final = 600.0
 """The longest wait that a receiver may ask for (`Retry-After`)."""
 _REJECTED_S: Final = 300.0
+_GIVE_UP_S: Final = 86_400.0
+"""A resolution that was due for so long is dropped."""
 _JITTER: Final = random.Random().random  # noqa: S311 no secret; no shared state either
 _log: Final = logging.getLogger(__name__)
 
@@ -77,7 +79,7 @@ class Sender:
         )
         self._file = DeliveryFile(state_dir, channel.name, channel.config)
         self._clock_ms = clock_ms
-        self._began_ms = clock_ms()
+        self._resolving_since_s: dict[str, float] = {}
         self._jitter = jitter
         self._state: ReceiverState = self._file.read()
         self._changed = threading.Condition()
@@ -140,12 +142,15 @@ class Sender:
         """Send every notification that is due, until the receiver is unreachable."""
         before = self._state.deliveries
         after = delivery.update(before, active)
-        for fingerprint in delivery.expired(after, self._clock_ms(), self._began_ms):
-            alert = after[fingerprint].alert
-            _log.error(
-                "%s: the resolution of %s could not be delivered for a day", self.name, alert.name
-            )
-            after = {key: each for key, each in after.items() if key != fingerprint}
+        late_s = time.monotonic() - _GIVE_UP_S
+        for fingerprint, since_s in self._resolving_since_s.items():
+            if since_s < late_s and fingerprint in after:
+                after = dict(after)
+                _log.error(
+                    "%s: the resolution of %s could not be delivered for a day",
+                    self.name,
+                    after.pop(fingerprint).alert.name,
+                )
         self._save({"deliveries": after}, write=delivery.outline(after) != delivery.outline(before))
         while notifications := self._due(active, closing=closing):
             if not self._attempt(notifications[: self._channel.batch_size]):
@@ -159,6 +164,12 @@ class Sender:
             self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
         )
         self.stats = replace(self.stats, waiting=len(found))
+        # By a clock that stands still while the host sleeps, and that nobody corrects.
+        self._resolving_since_s = {
+            each.alert.fingerprint: self._resolving_since_s.get(each.alert.fingerprint, now_s)
+            for each in found
+            if each.resolved_ms is not None
+        }
         return [each for each in found if each.idempotency_key not in self._rejected]
 
     def _attempt(self, notifications: Sequence[Notification]) -> bool:

@@ -49,6 +49,7 @@ class AlertFiles:
 
     def __init__(self, config: Config) -> None:
         self._files = {each.name: AlertFile(file_of(config, each.name)) for each in config.clusters}
+        self._failing: dict[str, str] = {}
 
     def keep(self, alerts: Mapping[str, AlertStates]) -> None:
         """Write the files whose states have changed or that are due for a refresh; by cluster."""
@@ -57,7 +58,11 @@ class AlertFiles:
                 self._files[name].keep(states)
             except OSError as error:
                 # The age of the file then shows its readers that it is out of date.
-                _log.warning("the alerts of %s cannot be saved: %s", name, error)
+                if self._failing.get(name) != str(error):
+                    _log.warning("the alerts of %s cannot be saved: %s", name, error)
+                self._failing[name] = str(error)
+            else:
+                self._failing.pop(name, None)
 
 
 class AlertFile:

@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Sequence
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +12,8 @@ from streams.state.recovery import NEW_STORE
 
 _NONE: Final = "-"
 """Spark's mark for a source without an offset."""
+_CHECKSUMS: Final = b"crc\0"
+_SCHEMA_PATHS: Final = "stateSchemaFilePaths"
 
 
 class ForeignCheckpoint(Exception):
@@ -44,6 +48,61 @@ def last_batch(checkpoint: Path) -> int:
     """Return the number of the last batch that Spark committed; -1: none."""
     commits = (checkpoint / "commits").glob("[0-9]*")
     return max((int(each.name) for each in commits if each.name.isdecimal()), default=-1)
+
+
+def check_files(checkpoint: Path) -> None:
+    """Check every file against the checksums that Hadoop writes beside it (ChecksumFileSystem).
+
+    Raises:
+        DamagedCheckpoint: a file is not as it was written.
+    """
+    for sums in sorted(checkpoint.rglob(".*.crc")):
+        file = sums.with_name(sums.name[1 : -len(".crc")])
+        if file.name.startswith(".") or not file.is_file():
+            continue  # a kill leaves temporary files
+        found, content = sums.read_bytes(), file.read_bytes()
+        magic, size, of_each = found[:4], found[4:8], found[8:]
+        if magic != _CHECKSUMS or len(size) < 4:
+            if content:
+                continue  # Hadoop ignores checksums that it cannot read
+            raise DamagedCheckpoint(file)
+        if b"".join(_checksums(content, *struct.unpack(">I", size))) != of_each:
+            raise DamagedCheckpoint(file)
+
+
+def _checksums(content: bytes, size: int) -> Iterator[bytes]:
+    for at in range(0, len(content), size):
+        yield struct.pack(">I", zlib.crc32(content[at : at + size]))
+
+
+def follow_move(checkpoint: Path) -> None:
+    """Adapt a checkpoint that was moved: Spark stores the absolute paths of its state's schemas.
+
+    Raises:
+        DamagedCheckpoint: a file with such a path cannot be read.
+    """
+    for file in sorted((checkpoint / "state").glob("*/_metadata/v2/[0-9]*")):
+        schemas = file.parents[2] / "_stateSchema"
+        try:
+            before = file.read_text("utf-8").splitlines()
+            after = [_with_schemas_in(schemas, line) for line in before]
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedCheckpoint(file) from error
+        if after != before:
+            _replace(file, "\n".join(after))
+
+
+def _with_schemas_in(schemas: Path, line: str) -> str:
+    if _SCHEMA_PATHS not in line:
+        return line
+    content = json.loads(line)
+    is_moved = False
+    for store in content["stateStoreInfo"]:
+        paths = [Path(each) for each in store[_SCHEMA_PATHS]]
+        here = [f"file:{schemas / each.parent.name / each.name}" for each in paths]
+        is_moved |= here != store[_SCHEMA_PATHS]
+        store[_SCHEMA_PATHS] = here
+    return json.dumps(content, separators=(",", ":")) if is_moved else line
 
 
 def join_sources(checkpoint: Path, sources: Sequence[str]) -> None:

@@ -31,6 +31,8 @@ from streams.process.clocks import wall_clock_ms
 from streams.spark.checkpoint import (
     DamagedCheckpoint,
     ForeignCheckpoint,
+    check_files,
+    follow_move,
     join_sources,
     last_batch,
     query_id,
@@ -212,6 +214,8 @@ def _stream(
     waits: bool,
 ) -> DataFrame:
     try:
+        check_files(state_dir / "checkpoint")
+        follow_move(state_dir / "checkpoint")
         join_sources(state_dir / "checkpoint", [source_name(*each) for each in sources])
     except (ForeignCheckpoint, DamagedCheckpoint) as error:
         raise JobFailed(str(error)) from error

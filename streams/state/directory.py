@@ -76,6 +76,9 @@ def prepare(path: Path) -> None:
     _check_ours(path, path, found)
     if found.st_mode & _OTHERS_ANY:
         _tighten(path)
+    for pattern in ("*", "*/*", "*/*/*"):
+        for place in path.glob(pattern):
+            _check_owner(place, path, place.lstat())
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         is_readonly = os.statvfs(path).f_flag & os.ST_RDONLY
         reason = errno.EROFS if is_readonly else errno.EACCES
@@ -107,17 +110,20 @@ def create_private() -> None:
 
 def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
     """Reject `path`, in the state directory or itself, if another user owns or can write to it."""
-    us = _name(os.geteuid())
-    if found.st_uid != os.geteuid():
-        owner = _name(found.st_uid)
-        raise UnsafeStateDir(
-            f"{path} belongs to {owner}, and kraftgate runs as {us}:"
-            f" run it as {owner}, or: chown -R {us} {_quoted(state_dir)}"
-        )
+    _check_owner(path, state_dir, found)
     if found.st_mode & _OTHERS_WRITE and not stat.S_ISLNK(found.st_mode):
         raise UnsafeStateDir(
             f"{path} has mode {_mode(found)}, so other users can write to it:"
             f" make sure that nobody did, then: chmod -R go= {_quoted(state_dir)}"
+        )
+
+
+def _check_owner(path: Path, state_dir: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        us, owner = _name(os.geteuid()), _name(found.st_uid)
+        raise UnsafeStateDir(
+            f"{path} belongs to {owner}, and kraftgate runs as {us}:"
+            f" run it as {owner}, or: chown -R {us} {_quoted(state_dir)}"
         )
 
 

@@ -10,7 +10,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -19,6 +19,9 @@ Connection: TypeAlias = sqlite3.Connection
 _BUSY_S_MAX: Final = 10.0
 """How long a statement waits for a lock that another process holds."""
 _BUSY_AGAIN_S: Final = 0.01
+_LOG_BYTES: Final = 16 * 2**20
+"""The size to which the write-ahead log shrinks again; a reader that hangs lets it grow."""
+_LAST_BUSY_MS: Final = 1000
 _INDEX_HEADER_BYTES: Final = 96
 """Two copies of 48 bytes (https://sqlite.org/walformat.html, "The WAL-Index File Format")."""
 
@@ -35,6 +38,7 @@ def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     try:
         _write_ahead(db, time.monotonic() + busy_s_max)
         db.execute("PRAGMA synchronous=FULL")
+        db.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
     except BaseException:
         db.close()
         raise
@@ -48,12 +52,31 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
         sqlite3.Error: there is no such file. A file that is not a database fails the first query.
     """
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
+        f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_archived(path) else ''}",
         uri=True,
         timeout=busy_s_max,
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def _is_archived(path: Path) -> bool:
+    """Return whether the file is complete and on a read-only mount, where it gets no index."""
+    beside = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
+    if any(each.exists() for each in beside) or not path.exists():
+        return False
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def close(db: Connection) -> None:
+    """Close a database after moving its write-ahead log into the file, as far as readers allow.
+
+    SQLite itself does that when the last connection closes, unless that one only reads.
+    """
+    # One that only reads cannot, and on a full disk none can: the log stays, and is complete.
+    with closing(db), suppress(sqlite3.Error):
+        db.execute(f"PRAGMA busy_timeout={_LAST_BUSY_MS}")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def connect_memory() -> Connection:

@@ -18,6 +18,7 @@ from migration.metadata import records
 from migration.metadata.events import Event, Source
 from migration.metadata.records import Record, Stamped
 from migration.values.timestamps import within
+from streams.state import sqlite
 from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import (
     Connection,
@@ -114,7 +115,7 @@ class Store:
         return cls(open_to_read(path), path)
 
     def close(self) -> None:
-        self._db.close()
+        sqlite.close(self._db)
 
     def __enter__(self) -> "Store":
         return self

@@ -8,7 +8,7 @@ import pytest
 
 from migration.image.summary import Phase
 from streams.metadata.log_files import NotAMetadataLog
-from streams.spark.query import ReplayOutcome, replay
+from streams.spark.query import JobFailed, ReplayOutcome, replay
 from streams.wire.schema import (
     FeatureLevelRecordV0,
     NoOpRecordV0,
@@ -137,6 +137,29 @@ def test_no_ops_at_the_end_count_for_the_offset(tmp_path: Path, whole: bytes) ->
     no_op = write_value(NoOpRecordV0())
     batches = [write_batch(len(_DRAWN) + 1 + each, 1, 9_000, [no_op]) for each in range(3)]
     assert _at(replay(_segment(tmp_path, whole + b"".join(batches)))) == len(_DRAWN) + 3
+
+
+def test_a_moved_state_directory_goes_on_and_a_damaged_one_is_named(
+    tmp_path: Path, whole: bytes
+) -> None:
+    """Spark stores absolute paths in its checkpoint, and never syncs it."""
+    log = tmp_path / "logs"
+    log.mkdir()
+    _segment(log, whole)
+    before, moved = tmp_path / "before", tmp_path / "moved"
+    assert _at(replay(log, before)) == len(_DRAWN)
+    before.rename(moved)
+    more = write_batch(len(_DRAWN) + 1, 1, 9_000, [write_value(NoOpRecordV0())])
+    _segment(log, whole + more)
+    outcome = replay(log, moved)
+    assert _at(outcome) == len(_DRAWN) + 1
+    assert outcome.summary is not None
+    assert outcome.summary.topics > 0
+    checkpoint = moved / "state" / "checkpoint"
+    newest = max(checkpoint.glob("commits/[0-9]*"), key=lambda each: int(each.name))
+    newest.write_bytes(b"")
+    with pytest.raises(JobFailed, match=f"commits/{newest.name} of Spark's checkpoint is damaged"):
+        replay(log, moved)
 
 
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:

@@ -85,6 +85,25 @@ def test_without_a_log_it_ends_with_4(config: Path, command: str) -> None:
     assert "audit.db does not exist" in result.stderr
 
 
+def test_a_log_without_an_entry_is_not_intact(config: Path) -> None:
+    """`kraftgate run` opened it, and ended before its first tick."""
+    (config.parent / "state").mkdir()
+    AuditLog.open(config.parent / "state" / "audit.db").close()
+    result = audit(config, "verify")
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "the audit trail has no entry yet" in result.stderr
+
+
+def test_a_log_without_its_newest_file_is_not_given_up(config: Path, path: Path) -> None:
+    """Only audit.db was copied, after a kill."""
+    for each in path.parent.glob("audit.db*"):
+        each.unlink()
+    path.touch()
+    result = audit(config, "verify")
+    assert result.exit_code == ExitCode.FAILED
+    assert f"the trail had {ENTRIES} entries: restore audit.db-wal" in result.stderr
+
+
 @pytest.mark.parametrize(
     "command", [["verify"], ["verify", "--head", "00"], ["show"], ["export"]], ids=" ".join
 )

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from orchestrator.cli.program import main
 from orchestrator.config.state_dir import claiming, not_followed
-from orchestrator.errors import ConfigError, ExitCode
+from orchestrator.errors import ExitCode, KraftgateError
 from streams.state.claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
 
@@ -139,12 +139,12 @@ def test_nobody_ever_followed(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    """It is no wrong configuration, after which systemd would not start Kraftgate again."""
     (tmp_path / LOCK_FILE).symlink_to("/dev/full")
-    with (
-        pytest.raises(ConfigError, match="No space left on device: free space on its disk"),
-        claiming(tmp_path, "`state_dir`"),
-    ):
+    text = "No space left on device: free space on its disk"
+    with pytest.raises(KraftgateError, match=text) as raised, claiming(tmp_path, "`state_dir`"):
         pass
+    assert raised.value.code is ExitCode.FAILED
 
 
 def test_a_directory_without_a_log_ends_a_replay_at_once(tmp_path: Path) -> None:

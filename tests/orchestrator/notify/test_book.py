@@ -10,11 +10,9 @@ from migration.assessment.alerts import Alert
 from migration.values.severity import Severity
 from orchestrator.notify.delivery import (
     FORGET_MS,
-    GIVE_UP_MS,
     RESOLVE_AFTER_MS,
     Deliveries,
     due,
-    expired,
     mark_delivered,
     mark_sending,
     update,
@@ -169,14 +167,6 @@ def test_of_a_cluster_that_is_not_followed_any_more_nothing_is_told() -> None:
     elsewhere = replace(wanted(1000), clusters=frozenset({"other"}))
     assert update(book, elsewhere) == book
     assert due(book, elsewhere, POLICY, 10 * HOUR_MS) == ()
-
-
-def test_an_end_that_cannot_be_told_is_given_up_after_a_day() -> None:
-    book = update(told_of(alert()), wanted(0))
-    assert expired(book, GIVE_UP_MS, 0) == ()
-    assert expired(book, GIVE_UP_MS + 1, 0) == (alert().fingerprint,)
-    assert expired(book, GIVE_UP_MS + 1, 1) == (), "this process has not tried for a day"
-    assert expired(told_of(alert()), 10 * GIVE_UP_MS, 0) == (), "what stands is never given up"
 
 
 def test_that_nobody_knows_whether_it_is_over_is_said() -> None:

@@ -274,6 +274,40 @@ def test_the_next_run_repeats_nothing_and_ends_what_ended_meanwhile(
     assert statuses(receiver.sent)[2:] == [("4", "resolved")]
 
 
+def test_a_resolution_is_given_up_when_it_was_due_for_a_day(
+    desk: Desk,
+    receiver: Receiver,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = desk.sender(receivers.webhook(desk.folder, receiver.url))
+    one.submit(wanted(0, alert(), since_ms=0))
+    receiver.wait(1)
+    receiver.answer = lambda _: Reply(503)
+    one.submit(wanted(1000))
+    until(lambda: all(each["over_ms"] for each in desk.kept("webhook")["told"].values()))
+    desk.now_ms = 1000 + RESOLVE_AFTER_MS
+    one.submit(wanted(desk.now_ms))
+    until(lambda: one.stats.failed)
+    assert "could not be delivered" not in caplog.text
+    monkeypatch.setattr(sender, "_GIVE_UP_S", 0.0)
+    until(lambda: "the resolution of" in caplog.text)
+    assert desk.ended(one).waiting == 0
+
+
+def test_a_clock_that_jumps_a_day_drops_no_resolution(desk: Desk, receiver: Receiver) -> None:
+    """Or a host that was suspended in the minute before the resolution was due."""
+    one = desk.sender(receivers.webhook(desk.folder, receiver.url))
+    one.submit(wanted(0, alert(), since_ms=0))
+    receiver.wait(1)
+    one.submit(wanted(1000))
+    until(lambda: all(each["over_ms"] for each in desk.kept("webhook")["told"].values()))
+    desk.now_ms = 25 * HOUR_MS
+    one.submit(wanted(desk.now_ms))
+    assert statuses(receiver.wait(2))[1:] == [("3", "resolved")]
+    desk.ended(one)
+
+
 def test_a_resolution_is_tried_also_after_a_day_without_kraftgate(
     desk: Desk, receiver: Receiver
 ) -> None:

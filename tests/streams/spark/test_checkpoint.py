@@ -1,13 +1,22 @@
 """Spark's checkpoint after a power cut: its files may be empty, cut off, or zeros."""
 
+import json
 import re
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
 from migration.image.cluster import ClusterImage, summarize
 from orchestrator.output import manual
-from streams.spark.checkpoint import DamagedCheckpoint, join_sources, query_id
+from streams.spark.checkpoint import (
+    DamagedCheckpoint,
+    check_files,
+    follow_move,
+    join_sources,
+    query_id,
+)
 from streams.spark.query import check_store
 from streams.state.recovery import NEW_STORE
 from streams.state.store import BatchResult, Store, StoreError
@@ -32,6 +41,55 @@ def test_damaged_offsets_are_too(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "offsets" / "7").write_bytes(content)
     with pytest.raises(DamagedCheckpoint, match=r"offsets/7 of Spark's checkpoint is damaged"):
         join_sources(tmp_path, ["kraft_metadata:prod"])
+
+
+def _written(file: Path, content: bytes) -> Path:
+    """Write a file and its checksums as Hadoop does: of each 512 bytes."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    parts = (content[at : at + 512] for at in range(0, len(content), 512))
+    sums = b"".join(struct.pack(">I", zlib.crc32(each)) for each in parts)
+    (file.parent / f".{file.name}.crc").write_bytes(b"crc\0" + struct.pack(">I", 512) + sums)
+    return file
+
+
+def test_a_file_that_is_not_as_it_was_written_is_damage(tmp_path: Path) -> None:
+    changelog = _written(tmp_path / "state" / "0" / "0" / "4.changelog", b"a" * 1300)
+    commit = _written(tmp_path / "commits" / "3", b'v1\n{"nextBatchWatermarkMs":0}')
+    left = _written(tmp_path / "commits" / ".4.2f.tmp", b"whole")
+    left.write_bytes(b"cut")  # a kill leaves these, and Spark ignores them
+    (tmp_path / "commits" / ".5.crc").write_bytes(b"")
+    (tmp_path / "commits" / "5").write_bytes(b"Hadoop does not check this one")
+    check_files(tmp_path)
+    for file, content in ((changelog, b"a" * 1299 + b"b"), (commit, b""), (commit, b"\0" * 30)):
+        whole = file.read_bytes()
+        file.write_bytes(content)
+        with pytest.raises(DamagedCheckpoint, match=f"{file.name} of Spark's checkpoint"):
+            check_files(tmp_path)
+        file.write_bytes(whole)
+    (tmp_path / "commits" / "5").write_bytes(b"")
+    with pytest.raises(DamagedCheckpoint, match="commits/5"):
+        check_files(tmp_path)
+
+
+def test_a_moved_checkpoint_finds_its_schemas(tmp_path: Path) -> None:
+    told = {"stateStoreInfo": [{"stateSchemaFilePaths": ["file:/old/_stateSchema/default/0_a"]}]}
+    file = _written(
+        tmp_path / "state" / "0" / "_metadata" / "v2" / "0",
+        b"v2\n" + json.dumps(told).encode(),
+    )
+    follow_move(tmp_path)
+    check_files(tmp_path)
+    schema = tmp_path / "state" / "0" / "_stateSchema" / "default" / "0_a"
+    version, line = file.read_text().splitlines()
+    assert version == "v2"
+    assert json.loads(line)["stateStoreInfo"][0]["stateSchemaFilePaths"] == [f"file:{schema}"]
+    before = file.stat().st_mtime_ns
+    follow_move(tmp_path)
+    assert file.stat().st_mtime_ns == before
+    file.write_text('v2\n{"stateSchemaFilePaths":')
+    with pytest.raises(DamagedCheckpoint, match="_metadata/v2/0"):
+        follow_move(tmp_path)
 
 
 def test_without_a_checkpoint_there_is_no_id(tmp_path: Path) -> None:

@@ -87,10 +87,14 @@ def test_a_file_that_others_can_write_to_in_a_readable_one_is_refused(tmp_path: 
 
 
 @as_root
-@pytest.mark.parametrize("inside", [".", "store.db"])
-def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str) -> None:
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+@pytest.mark.parametrize("inside", [".", "store.db", "clusters/prod/alerts.json"])
+def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str, mode: int) -> None:
+    """Such as what an administrator copied back as root."""
     state = tmp_path / "it's"
-    state.mkdir()
+    (state / "clusters" / "prod").mkdir(parents=True)
+    state.chmod(mode)
+    (state / "clusters" / "prod" / "alerts.json").touch()
     (state / "store.db").touch()
     os.chown(state / inside, _NOBODY, _NOBODY)
     with pytest.raises(UnsafeStateDir) as refused:

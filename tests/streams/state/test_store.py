@@ -1,10 +1,16 @@
 """What the audit store keeps of its batches."""
 
+import os
+import shutil
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgpack
+import pytest
 
 from migration.image.cluster import ClusterImage, summarize
+from streams.state import sqlite
 from streams.state.store import KEPT_BATCHES, BatchResult, Store, pack_image, unpack_image
 
 
@@ -34,6 +40,49 @@ def test_the_place_of_a_quiet_source_stays_however_many_batches_others_have(
         assert store.place("a", "kraft_metadata") == 4 * KEPT_BATCHES
         assert store.place("b", "jmx") == 3
         assert store.applied(2 * KEPT_BATCHES) == {}
+
+
+def test_a_closed_store_is_complete_in_its_file_though_a_reader_is_open(tmp_path: Path) -> None:
+    """A copy of the file alone is then a backup."""
+    store = Store.open(tmp_path / "store.db")
+    store.commit(0, [result("a", {"zookeeper": 7})], 1)
+    with Store.open_readonly(tmp_path / "store.db") as reader:
+        assert reader.place("a", "zookeeper") == 7
+        store.close()
+    copy = tmp_path / "copy.db"
+    shutil.copy(tmp_path / "store.db", copy)
+    with Store.open_readonly(copy) as copied:
+        assert copied.place("a", "zookeeper") == 7
+
+
+def test_a_log_that_a_hanging_reader_let_grow_shrinks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_LOG_BYTES", 100_000)
+    log = tmp_path / "store.db-wal"
+    with Store.open(tmp_path / "store.db") as store:
+        with closing(sqlite.connect_readonly(tmp_path / "store.db")) as hangs:
+            hangs.execute("BEGIN")
+            hangs.execute("SELECT * FROM sqlite_master").fetchall()
+            for batch_id in range(300):
+                store.commit(batch_id, [result("a", {"zookeeper": batch_id})], 1)
+            grown = log.stat().st_size
+        for batch_id in range(300, 303):
+            store.commit(batch_id, [result("a", {"zookeeper": batch_id})], 1)
+        assert log.stat().st_size < 200_000 < grown
+
+
+def test_an_archived_store_is_read_from_a_read_only_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulated: root can write everywhere; what would fail there is to make an index."""
+    with Store.open(tmp_path / "store.db") as store:
+        store.commit(0, [result("a", {"zookeeper": 7})], 1)
+    assert not (tmp_path / "store.db-shm").exists()
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
+    with Store.open_readonly(tmp_path / "store.db") as archived:
+        assert archived.place("a", "zookeeper") == 7
+        assert not (tmp_path / "store.db-shm").exists()
 
 
 def test_old_batches_without_the_last_of_any_source_go(tmp_path: Path) -> None:
