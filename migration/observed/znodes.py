@@ -13,6 +13,9 @@ TOPICS: Final = "/brokers/topics"
 CONFIGS: Final = "/config"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
+USER_CONFIGS: Final = "/config/users"
+CLIENT_CONFIGS: Final = "/config/clients"
+IP_CONFIGS: Final = "/config/ips"
 NOTIFICATIONS: Final = "/log_dir_event_notification"
 
 DATA: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, CLUSTER_ID, REASSIGN_PARTITIONS)

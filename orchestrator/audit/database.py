@@ -32,6 +32,11 @@ def connect(path: Path) -> Connection:
     return db
 
 
+def has_trail(path: Path) -> bool:
+    """Return whether there is a trail, or its head says that there was one."""
+    return path.exists() or Anchor(path).path.exists()
+
+
 def connect_readonly(path: Path) -> Connection:
     """Open the file for reading.
 

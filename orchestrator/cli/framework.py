@@ -5,12 +5,13 @@ command is entered.
 """
 
 import importlib
+import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+CONFIG_FILE: Final = Path("kraftgate.yaml")
+"""The default of `--config`."""
+
 config_option = click.option(
     "--config",
     "config_path",
     type=click.Path(path_type=Path),
-    default=Path("kraftgate.yaml"),
+    default=CONFIG_FILE,
     show_default=True,
     metavar="FILE",
     help="The configuration.",
@@ -183,6 +187,8 @@ class Program(Group):
 
             quiet()
             log_to_stderr(0)
+            if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return super().main(args, *more, **named)
         except OSError as error:  # of the help, which is printed before the command is invoked

@@ -1,6 +1,7 @@
 """`kraftgate init`: writes a configuration for a cluster that ZooKeeper describes."""
 
 import math
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from migration.observed.probed import Unknown
-from orchestrator.cli.framework import config_option
+from orchestrator.cli.framework import CONFIG_FILE, config_option
 from orchestrator.cli.preflight import preflight
 from orchestrator.config.load import parse_config
 from orchestrator.config.models import ZookeeperEnsemble
@@ -131,7 +132,8 @@ def init(
     named = name or _asked("A name for the cluster", "--name")
     planned = controllers or ",".join(_controllers(found))
     if not planned and controllers is None and sys.stdin.isatty():
-        planned = ask("Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet")
+        question = "Addresses of the KRaft controllers, c1:9093,...; Enter: not known yet"
+        planned = ask(question).strip()
         if planned:
             _require_valid("--controllers", planned)
     text = config_text(named, connect, found, planned or None)
@@ -145,7 +147,8 @@ def init(
         echo(f"controllers: {planned}")
     if not planned:
         echo(f"Add `controllers` to {config_path} once you know their addresses")
-    echo("Next: kraftgate run")
+    named_file = "" if config_path == CONFIG_FILE else f" --config {shlex.quote(str(config_path))}"
+    echo(f"Next: kraftgate run{named_file}")
     context.invoke(preflight, config_path=config_path, as_json=False)
 
 

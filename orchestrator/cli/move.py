@@ -76,7 +76,7 @@ from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_
 from streams.log_dirs.poll_requests import poll_disks
 from streams.net.security import Security
 from streams.probe.brokers import ask_brokers, broker_settings
-from streams.state.files import replace_file
+from streams.state.files import write_to
 
 _POLL_S: Final = 15.0
 _UNLIMITED: Final = INT64_MAX
@@ -637,6 +637,6 @@ def _situation(asked: _Asked, broker: int) -> Situation:
 def _write(file: Path, found: Planned) -> None:
     """Write the plan: the old file, or the whole new one, is there at every moment."""
     try:
-        replace_file(file, json.dumps(plan_json(found), indent=2) + "\n")
+        write_to(file, json.dumps(plan_json(found), indent=2) + "\n")
     except OSError as error:
         raise KraftgateError(f"{file}: {error.strerror}") from error

@@ -19,7 +19,7 @@ from orchestrator.redaction.redactor import redacted
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import gather
-from streams.state.files import replace_file
+from streams.state.files import write_to
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
@@ -107,6 +107,6 @@ def _write(text: str, out: Path | None) -> None:
     try:
         if not out.parent.is_dir():
             raise FileNotFoundError(2, "its directory does not exist")
-        replace_file(out, text, durable=False)
+        write_to(out, text, durable=False)
     except OSError as error:
         raise KraftgateError(f"{out} cannot be written: {error.strerror}") from error

@@ -68,6 +68,8 @@ def _not_current(one: Assessed) -> str | None:
         answers = has_data and assessment.log.answers
     if not answers:
         waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
+        if not waiting and not has_data:
+            waiting = " of the metadata log: no controller has answered yet"
         return f"{one.name}: {'stale' if has_data else 'no'} data{waiting}"
     stale = [each for each, is_current in assessment.current.items() if is_current is False]
     if is_over and DataSource.METADATA_LOG in stale:

@@ -5,7 +5,7 @@ Every finding becomes a `Problem` with its line. Unknown keys name the nearest k
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -15,6 +15,8 @@ from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath, read_yam
 from orchestrator.errors import ProblemsError
 
 M = TypeVar("M", bound=BaseModel)
+_BYTES_MAX: Final = 4 * 2**20
+"""A larger file is none that an operator wrote: parsing it would take minutes."""
 
 
 def read_text(path: Path, error: type[ProblemsError], fix: str = "") -> tuple[bytes, str]:
@@ -26,7 +28,10 @@ def read_text(path: Path, error: type[ProblemsError], fix: str = "") -> tuple[by
         ProblemsError: it cannot be read; of the type `error`.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(_BYTES_MAX + 1)
+        if len(raw) > _BYTES_MAX:
+            raise error([f"{path}: has more than {_BYTES_MAX} bytes: name another file"])
         return raw, raw.decode("utf-8")
     except OSError as reason:
         raise error([f"{path}: {reason.strerror}{fix}"]) from reason

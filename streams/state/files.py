@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import threading
 import time
 from io import FileIO
@@ -78,6 +79,25 @@ def replace_file(
         raise
     if durable:
         sync_directory(path.parent)
+
+
+def write_to(path: Path, content: str, *, durable: bool = True) -> None:
+    """Write to the path that an operator named: a file atomically, a device or pipe in place.
+
+    A symbolic link stays, and its target is written.
+
+    Raises:
+        OSError: it cannot be written; an old file stays.
+    """
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        is_file = True
+    target = path.resolve()
+    if is_file and not target.is_relative_to("/proc"):
+        replace_file(target, content, durable=durable)
+    else:
+        path.write_text(content, "utf-8")
 
 
 def sync_directory(directory: Path) -> None:

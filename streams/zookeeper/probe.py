@@ -51,6 +51,7 @@ _OWN_PATHS: Final = (
     "/admin",
     znodes.MIGRATION,
 )
+_PRIVATE: Final = (znodes.USER_CONFIGS, znodes.CLIENT_CONFIGS, znodes.IP_CONFIGS)
 _REFUSED: Final = "reading it is refused (NoAuth)"
 
 T = TypeVar("T")
@@ -124,9 +125,8 @@ class _ZnodeReader:
         ids = self.children(znodes.BROKER_IDS)
         assignments = dict(self._assignments(topics))
         self._require_json(f"{znodes.BROKER_IDS}/{id_}" for id_ in ids)
-        self._require_json(
-            f"{znodes.TOPIC_CONFIGS}/{name}" for name in self.children(znodes.TOPIC_CONFIGS)
-        )
+        for _ in self._configs(self._config_paths()):
+            pass
         return ZooKeeper(
             controller=self.data(znodes.CONTROLLER),
             controller_epoch=self.data(znodes.CONTROLLER_EPOCH),
@@ -177,9 +177,13 @@ class _ZnodeReader:
             if isinstance(found, NoNode):
                 continue  # it was deleted meanwhile
             if isinstance(found, NoAuth):
-                closed = path.startswith(znodes.BROKER_CONFIGS)
-                (self.closed if closed else self.unreadable).append((path, _REFUSED))
+                if path.startswith(znodes.BROKER_CONFIGS):
+                    self.closed.append((path, _REFUSED))
+                elif not path.startswith(_PRIVATE):
+                    self.unreadable.append((path, _REFUSED))
                 continue
+            if not found.data and path.startswith(_PRIVATE):
+                continue  # Kafka makes it as the parent of another
             try:
                 yield path, fields_of(found.data)
             except Unreadable as error:
@@ -219,12 +223,39 @@ class _ZnodeReader:
         except NoAuth:
             self.closed.append((znodes.BROKER_CONFIGS, _REFUSED))
             return
-        for path, value in self._json(f"{znodes.BROKER_CONFIGS}/{name}" for name in names):
+        for path, config in self._configs(f"{znodes.BROKER_CONFIGS}/{name}" for name in names):
+            yield path, tuple(sorted(config))
+
+    def _config_paths(self) -> Iterator[str]:
+        """Yield the znodes with settings: of topics, and of others as far as they are readable."""
+        root = znodes.TOPIC_CONFIGS
+        yield from (f"{root}/{name}" for name in self.children(root))
+        for root in (znodes.CLIENT_CONFIGS, znodes.IP_CONFIGS):
+            yield from (f"{root}/{name}" for name in self._readable_children(root))
+        for user in self._readable_children(znodes.USER_CONFIGS):
+            path = f"{znodes.USER_CONFIGS}/{user}"
+            yield path
+            clients = self._readable_children(f"{path}/clients")
+            yield from (f"{path}/clients/{name}" for name in clients)
+
+    def _readable_children(self, path: str) -> Sequence[str]:
+        try:
+            return self.children(path)
+        except NoAuth:  # Kafka closes quotas and SCRAM secrets to others
+            return ()
+
+    def _configs(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield the settings of each znode; a value that is no text ends every broker's start."""
+        for path, value in self._json(paths):
             config = value.get("config")
-            if isinstance(config, dict):
-                yield path, tuple(sorted(config))
-            else:
+            if not isinstance(config, dict):
                 self.unreadable.append((path, "JSON, but without config"))
+                continue
+            wrong = sorted(key for key, text in config.items() if not isinstance(text, str))
+            if wrong:
+                why = f"values that are no text: {', '.join(wrong)}: no broker starts with them"
+                self.unreadable.append((path, why))
+            yield path, config
 
     def _restricted(self) -> Iterator[str]:
         for path, is_open in self._results(_OWN_PATHS, self.calls.begin_is_open):

@@ -41,6 +41,7 @@ SETTINGS: Final = (
     PROTOCOL,
     "alter.config.policy.class.name",
     "authorizer.class.name",
+    "broker.id.generation.enable",
     _SESSION_TIMEOUT,
     "control.plane.listener.name",
     "controlled.shutdown.enable",
@@ -165,7 +166,7 @@ def kraft_settings(facts: Facts) -> Finding:
     found = [
         f"broker {broker.id}: {line}"
         for broker, settings in known_settings(facts)
-        for line in _unfit(broker, settings)
+        for line in _unfit(settings)
     ]
     if found:
         fix = (
@@ -178,12 +179,37 @@ def kraft_settings(facts: Facts) -> Finding:
     return satisfied("no setting that KRaft mode rejects")
 
 
-def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
+@needs(no_brokers)
+def generated_ids(facts: Facts) -> Finding:
+    """Check that no broker's id was generated: Kafka does not start it in migration mode."""
+    found = [
+        f"broker {broker.id}: its id was generated"
+        for broker, settings in known_settings(facts)
+        if _is_generated(broker, settings)
+    ]
+    if found:
+        fix = (
+            "set broker.id to the id and broker.id.generation.enable=false, and restart the broker"
+            " in ZooKeeper mode, before the window"
+        )
+        return violated(
+            "a broker with a generated id does not start in migration mode", *found, fix=fix
+        )
+    if missing := unknown_settings(facts):
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("every broker's id is configured")
+
+
+def _is_generated(broker: Broker, settings: Mapping[str, str]) -> bool:
+    """Return whether an id is above those that can be configured while ids are generated."""
+    reserved = settings.get("reserved.broker.max.id", "")
+    generates = settings.get("broker.id.generation.enable") != "false"
+    return generates and reserved.isdecimal() and broker.id > int(reserved)
+
+
+def _unfit(settings: Mapping[str, str]) -> Iterator[str]:
     if settings.get("control.plane.listener.name"):
         yield "control.plane.listener.name is set: a broker in KRaft mode does not start with it"
-    reserved = settings.get("reserved.broker.max.id", "")
-    if reserved.isdecimal() and broker.id > int(reserved):
-        yield "its id was generated: set it as node.id, because KRaft mode generates none"
     for name in ("alter.config.policy.class.name", "create.topic.policy.class.name"):
         if settings.get(name):
             yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
@@ -245,6 +271,7 @@ CHECKS: Final = (
     Check(
         "inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", True, inter_broker_protocol
     ),
+    Check("generated-ids", "No broker's id was generated", True, generated_ids),
     Check("kraft-settings", "No setting has another meaning in KRaft mode", False, kraft_settings),
     Check(
         "failure-timeout",

@@ -27,6 +27,7 @@ NOT_UNDER_WAY: Final[Mapping[str, str]] = {
     "metadata-version": _COPIED + "the quorum that made the copy must not be formatted",
     "migration-enabled-everywhere": _COPIED + "brokers in KRaft mode no longer enable it",
     "inter-broker-protocol": _COPIED + "brokers in KRaft mode use metadata.version",
+    "generated-ids": _COPIED + "every broker has started in migration mode",
     "kraft-settings": _COPIED + "brokers in KRaft mode have accepted their settings",
     "broker-ids-agree": _COPIED + "brokers in KRaft mode do not register in ZooKeeper",
     "topics-visible": _COPIED + "the metadata log has the topics",

@@ -163,7 +163,7 @@ def begin(request: OperatorRequest) -> None:
     Raises:
         ExecutionError: an execution has not ended.
     """
-    with open_request(request) as at:
+    with open_request(request, begins=True) as at:
         execution = at.trail.state()
         if execution is not None and execution.outcome is None:
             raise ExecutionError(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from migration.assessment.conditions import View
+from orchestrator.audit import AUDIT_FILE
+from orchestrator.audit.database import has_trail
 from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -62,9 +64,7 @@ class RequestContext:
         """
         execution = self.trail.state()
         if execution is None:
-            raise ExecutionError(
-                f"no execution has begun for {self.entry.name}: start kraftgate run"
-            )
+            raise ExecutionError(_none_begun(self.entry.name))
         if execution.outcome is not None:
             raise ExecutionError(
                 f"the execution of {self.entry.name} has ended ({execution.outcome}):"
@@ -118,18 +118,20 @@ class RequestContext:
 
 
 @contextmanager
-def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
-    """Open the audit trail of the requested cluster.
+def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[RequestContext]:
+    """Open the audit trail of the requested cluster; create it only if the request `begins` one.
 
     Raises:
         UnknownIdError: the cluster is ambiguous, or there is none of this name.
-        ExecutionError: the reason is missing.
+        ExecutionError: the reason is missing, or there is no trail yet.
         AuditError: the audit trail cannot be opened.
     """
     config = load_config(request.config_path)
     entry = config.one_cluster(request.cluster)
     if not request.reason.strip():
         raise ExecutionError("a reason is required for the audit trail: pass --reason '...'")
+    if not begins and not has_trail(config.state_dir / AUDIT_FILE):
+        raise ExecutionError(_none_begun(entry.name))
     with open_for_entry(config) as log:
         yield RequestContext(
             config=config,
@@ -139,6 +141,10 @@ def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
             now_ms=wall_clock_ms(),
             output=request.output,
         )
+
+
+def _none_begun(cluster: str) -> str:
+    return f"no execution has begun for {cluster}: start kraftgate run"
 
 
 def runbook_of(entry: ClusterEntry, execution: ExecutionState | None) -> Loaded:

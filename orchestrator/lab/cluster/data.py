@@ -56,6 +56,8 @@ class LabData(LabMembers):
         if assignments is None:
             topic = NewTopic(name, partitions, replication_factor, config=settings)
         else:
+            for broker in {each for replicas in assignments for each in replicas}:
+                self.broker(broker)  # Kafka accepts any id, and then cannot delete the topic
             partitions = len(assignments)
             replicas = list(map(list, assignments))
             topic = NewTopic(name, partitions, replica_assignment=replicas, config=settings)

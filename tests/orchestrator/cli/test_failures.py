@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -75,6 +76,7 @@ def state_is_a_file(folder: Path) -> None:
 FAILURES = (
     Failure("no configuration", lambda _: None, "No such file or directory"),
     Failure("a directory", config_directory, "Is a directory"),
+    Failure("too large", write(b"# " * 2**22), "has more than 4194304 bytes: name another file"),
     Failure("not UTF-8", write(b"cluster: \xff\n"), "byte 9 is not UTF-8"),
     Failure("no YAML", write("cluster: [\n"), "kraftgate.yaml:"),
     Failure("NUL", write("cluster: \0\n"), "kraftgate.yaml:"),
@@ -273,6 +275,35 @@ def test_ctrl_c_of_a_command_is_one_word(folder: Path) -> None:
         rest = process.communicate(timeout=60)[1]
     assert "Traceback" not in begun + rest
     assert process.returncode in (1, ExitCode.NO_DATA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["kraftgate", "-m orchestrator"])
+def test_ctrl_c_during_the_imports_prints_nothing(folder: Path, program: str) -> None:
+    """The time differs; whenever it comes, it prints no traceback."""
+    command = [sys.executable, "-m", "orchestrator"]
+    if program == "kraftgate":
+        command = [str(Path(sys.executable).with_name("kraftgate"))]
+    for after_s in (0.06, 0.09, 0.12, 0.16, 0.2, 0.3):
+        process = subprocess.Popen(
+            [*command, "status"], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        with process:
+            time.sleep(after_s)  # there is no event before the imports
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1].decode()
+        # Python's own start is before the first line of Kraftgate.
+        assert "orchestrator/" not in said or "Traceback" not in said, (after_s, said)
+
+
+@pytest.mark.parametrize(
+    "command", ["pause", "resume", "abort", "skip one", "done one", "approve one"]
+)
+def test_a_refused_request_creates_nothing(folder: Path, command: str) -> None:
+    ended = kraftgate(folder, *command.split(), "--reason", "x")
+    assert ended.returncode == ExitCode.USAGE, ended.stderr
+    assert "no execution has begun for prod" in ended.stderr
+    assert not (folder / "state").exists()
 
 
 @pytest.mark.parametrize(

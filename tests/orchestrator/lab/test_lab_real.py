@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.errors import HomeInUseError, WrongStateError
+from orchestrator.lab.errors import HomeInUseError, NoSuchIdError, WrongStateError
 from tests.orchestrator.lab.conftest import wait_dead
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1)]
@@ -31,6 +31,15 @@ def test_a_lab_without_zookeeper_says_so(tmp_path: Path) -> None:
         pytest.raises(WrongStateError, match="no ZooKeeper"),
     ):
         lab.wait_copied()
+
+
+def test_a_topic_is_not_assigned_to_a_broker_that_does_not_exist(tmp_path: Path) -> None:
+    """Kafka creates it, and can then not delete it."""
+    with (
+        Lab(LabSpec(brokers=2), tmp_path / "home") as lab,
+        pytest.raises(NoSuchIdError, match="no broker 99"),
+    ):
+        lab.create_topic("x", assignments=[[1, 99]])
 
 
 def test_a_home_serves_one_lab(tmp_path: Path) -> None:

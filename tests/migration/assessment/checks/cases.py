@@ -255,7 +255,11 @@ CASES = (
     Case("inter-broker-protocol", broker2(settings=WHY), UNKNOWN, "broker 2"),
     Case("kraft-settings", WELL, PASS),
     Case("kraft-settings", settings(control_plane_listener_name="CP"), WARN, "control.plane"),
-    Case("kraft-settings", settings(reserved_broker_max_id="1"), WARN, "its id was generated"),
+    Case("generated-ids", WELL, PASS),
+    Case("generated-ids", settings(reserved_broker_max_id="1"), FAIL, "broker 2: its id was gen"),
+    Case("generated-ids", settings(reserved_broker_max_id="1", broker_id_generation_enable="false"),
+         PASS),
+    Case("generated-ids", broker2(settings=WHY), UNKNOWN),
     Case("kraft-settings", settings(create_topic_policy_class_name="x.Policy"), WARN, "policy"),
     Case("kraft-settings", broker2(settings=WHY), UNKNOWN),
     # KIP-858, "Configuration": log.dir.failure.timeout.ms, 30 s by default

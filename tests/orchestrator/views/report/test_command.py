@@ -1,6 +1,7 @@
 """`kraftgate report`: its formats, where it writes, and how it ends."""
 
 import json
+import os
 import re
 import sqlite3
 import subprocess
@@ -49,6 +50,26 @@ def test_the_ending_of_the_file_says_the_format(made: Made, name: str, begins: s
     assert (done.exit_code, done.stdout) == (ExitCode.DONE, "")
     assert out.read_text("utf-8").startswith(begins)
     assert [each.name for each in out.parent.glob("*.tmp")] == []
+
+
+def test_a_link_stays_and_its_target_is_written(made: Made) -> None:
+    target, link = made.config.with_name("today.html"), made.config.with_name("latest.html")
+    target.write_text("yesterday's")
+    link.symlink_to(target)
+    assert run(made, "--out", str(link)).exit_code == ExitCode.DONE
+    assert link.is_symlink()
+    assert target.read_text("utf-8").startswith("<!doctype")
+
+
+def test_a_pipe_stays_and_gets_the_report(made: Made) -> None:
+    """Or a device: `--out /dev/stdout`, as root, must not replace it."""
+    pipe = made.config.with_name("pipe")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert run(made, "--format", "json", "--out", str(pipe)).exit_code == ExitCode.DONE
+        assert reader.stdout is not None
+        assert json.loads(reader.stdout.read())
+    assert pipe.is_fifo()
 
 
 def test_what_is_asked_for_goes_before_the_ending(made: Made) -> None:
