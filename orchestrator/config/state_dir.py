@@ -70,6 +70,6 @@ def not_followed(state_dir: Path) -> str | None:
 
 
 def _refused(state_dir: Path, named: str, error: OSError) -> KraftgateError:
-    """Return the error of a wrong configuration, or of a disk that may be well again later."""
+    """Return the error of a wrong configuration, or of a disk, which may be temporary."""
     text = f"{named}: {why_unusable(state_dir, error)}"
     return KraftgateError(text) if error.errno in _OF_THE_DISK else ConfigError([text])

@@ -16,7 +16,7 @@ from orchestrator.errors import ProblemsError
 
 M = TypeVar("M", bound=BaseModel)
 _BYTES_MAX: Final = 4 * 2**20
-"""A larger file is none that an operator wrote: parsing it would take minutes."""
+"""A larger file is not a configuration: parsing it would take minutes."""
 
 
 def read_text(path: Path, error: type[ProblemsError], fix: str = "") -> tuple[bytes, str]:

@@ -164,7 +164,7 @@ class Sender:
             self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
         )
         self.stats = replace(self.stats, waiting=len(found))
-        # By a clock that stands still while the host sleeps, and that nobody corrects.
+        # By the monotonic clock, which is not set and excludes the time of a suspend.
         self._resolving_since_s = {
             each.alert.fingerprint: self._resolving_since_s.get(each.alert.fingerprint, now_s)
             for each in found

@@ -13,6 +13,9 @@ from streams.state.recovery import NEW_STORE
 _NONE: Final = "-"
 """Spark's mark for a source without an offset."""
 _CHECKSUMS: Final = b"crc\0"
+_COPIED: Final = frozenset({"SSTs", "logs"})
+"""Directories to which RocksDBFileManager copies in place: no snapshot has an incomplete file, and
+Hadoop checks each when Spark reads it."""
 _SCHEMA_PATHS: Final = "stateSchemaFilePaths"
 
 
@@ -58,11 +61,11 @@ def check_files(checkpoint: Path) -> None:
     """
     for sums in sorted(checkpoint.rglob(".*.crc")):
         file = sums.with_name(sums.name[1 : -len(".crc")])
-        if file.name.startswith(".") or not file.is_file():
-            continue  # a kill leaves temporary files
+        if file.name.startswith(".") or file.parent.name in _COPIED or not file.is_file():
+            continue  # a kill or a full disk leaves temporary and incomplete files
         found, content = sums.read_bytes(), file.read_bytes()
         magic, size, of_each = found[:4], found[4:8], found[8:]
-        if magic != _CHECKSUMS or len(size) < 4:
+        if magic != _CHECKSUMS or len(size) < 4 or not any(size):
             if content:
                 continue  # Hadoop ignores checksums that it cannot read
             raise DamagedCheckpoint(file)

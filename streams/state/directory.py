@@ -13,6 +13,7 @@ import shlex
 import stat
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,9 @@ def _umask() -> int:
     return given
 
 
+_RESTORED: Final = ("*", "alerts/*", "checkpoint/*", "clusters/*", "clusters/*/*", "hooks/*")
+"""What an administrator may put back as another user; the transitions are too many to look at."""
+
 GIVEN_UMASK: Final = _umask()
 """The umask at the start of this process: commands of the operator run with it."""
 
@@ -76,9 +80,12 @@ def prepare(path: Path) -> None:
     _check_ours(path, path, found)
     if found.st_mode & _OTHERS_ANY:
         _tighten(path)
-    for pattern in ("*", "*/*", "*/*/*"):
+    for pattern in _RESTORED:
         for place in path.glob(pattern):
-            _check_owner(place, path, place.lstat())
+            if place.name == "lost+found":
+                continue  # at the root of a volume it belongs to root
+            with suppress(FileNotFoundError):  # another process deleted it
+                _check_owner(place, path, place.lstat())
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         is_readonly = os.statvfs(path).f_flag & os.ST_RDONLY
         reason = errno.EROFS if is_readonly else errno.EACCES

@@ -93,11 +93,24 @@ def write_to(path: Path, content: str, *, durable: bool = True) -> None:
         is_file = stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         is_file = True
-    target = path.resolve()
-    if is_file and not target.is_relative_to("/proc"):
-        replace_file(target, content, durable=durable)
+    descriptor = _descriptor(path)
+    if descriptor is not None:  # also of a file that the shell has open: its content stays
+        with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as out:
+            out.write(content)
+    elif is_file:
+        replace_file(path.resolve(), content, durable=durable)
     else:
         path.write_text(content, "utf-8")
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the descriptor of this process to which a path leads, such as /dev/stdout."""
+    own = Path("/proc/self/fd").resolve()
+    while path.parent.resolve() != own:
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return int(path.name) if path.name.isdecimal() else None
 
 
 def sync_directory(directory: Path) -> None:

@@ -51,21 +51,15 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     Raises:
         sqlite3.Error: there is no such file. A file that is not a database fails the first query.
     """
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_archived(path) else ''}",
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
         uri=True,
         timeout=busy_s_max,
         isolation_level=None,
         check_same_thread=False,
     )
-
-
-def _is_archived(path: Path) -> bool:
-    """Return whether the file is complete and on a read-only mount, where it gets no index."""
-    beside = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
-    if any(each.exists() for each in beside) or not path.exists():
-        return False
-    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    db.execute("PRAGMA query_only=1")
+    return db
 
 
 def close(db: Connection) -> None:
@@ -73,8 +67,10 @@ def close(db: Connection) -> None:
 
     SQLite itself does that when the last connection closes, unless that one only reads.
     """
-    # One that only reads cannot, and on a full disk none can: the log stays, and is complete.
+    # On a full disk, or with a reader in a transaction, it fails: the log stays, and is complete.
     with closing(db), suppress(sqlite3.Error):
+        if db.execute("PRAGMA query_only").fetchone()[0]:
+            return  # it would take the writer's lock
         db.execute(f"PRAGMA busy_timeout={_LAST_BUSY_MS}")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

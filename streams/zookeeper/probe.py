@@ -232,11 +232,13 @@ class _ZnodeReader:
         yield from (f"{root}/{name}" for name in self.children(root))
         for root in (znodes.CLIENT_CONFIGS, znodes.IP_CONFIGS):
             yield from (f"{root}/{name}" for name in self._readable_children(root))
-        for user in self._readable_children(znodes.USER_CONFIGS):
-            path = f"{znodes.USER_CONFIGS}/{user}"
-            yield path
-            clients = self._readable_children(f"{path}/clients")
-            yield from (f"{path}/clients/{name}" for name in clients)
+        root = znodes.USER_CONFIGS
+        users = [f"{root}/{name}" for name in self._readable_children(root)]
+        yield from users
+        parents = (f"{user}/clients" for user in users)
+        for path, clients in self._results(parents, self.calls.begin_children):
+            if not isinstance(clients, (NoNode, NoAuth)):
+                yield from (f"{path}/{name}" for name in clients)
 
     def _readable_children(self, path: str) -> Sequence[str]:
         try:

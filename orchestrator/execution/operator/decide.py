@@ -60,10 +60,13 @@ _DECISIONS: Final[Mapping[Stage, tuple[Decision, ...]]] = {
     Stage.ASKS: ("done", "repeat"),
     Stage.SHOWN: ("done", "execute"),
 }
+_PASSES_OR: Final = (
+    "it passes if its gate holds; otherwise its guards and its approval are checked again"
+)
 _AFTER: Final[Mapping[Decision, str]] = {
     "done": "its gate is waited for",
-    "repeat": "its guards and its approval are checked again before it is begun",
-    "execute": "its guards and its approval are checked again before its hook is started",
+    "repeat": f"{_PASSES_OR} before it is begun",
+    "execute": f"{_PASSES_OR} before its hook is started",
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orchestrator.audit import AuditLog
+from orchestrator.audit.database import has_trail
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Person
 from orchestrator.cli.program import main
@@ -172,3 +173,16 @@ def test_an_export_does_not_begin_behind_the_end(config: Path) -> None:
     behind = audit(config, "export", "--after", str(ENTRIES + 1))
     assert behind.exit_code == ExitCode.USAGE
     assert f"the audit trail ends with entry {ENTRIES}" in behind.stderr
+
+
+def test_a_trail_that_may_not_be_looked_for_may_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it then names the owner of the directory, and the fix."""
+
+    def refuses(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    assert not has_trail(tmp_path / "audit.db")
+    monkeypatch.setattr(Path, "exists", refuses)
+    assert has_trail(tmp_path / "audit.db")

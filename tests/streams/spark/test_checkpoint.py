@@ -60,6 +60,11 @@ def test_a_file_that_is_not_as_it_was_written_is_damage(tmp_path: Path) -> None:
     left.write_bytes(b"cut")  # a kill leaves these, and Spark ignores them
     (tmp_path / "commits" / ".5.crc").write_bytes(b"")
     (tmp_path / "commits" / "5").write_bytes(b"Hadoop does not check this one")
+    sst = _written(tmp_path / "state" / "0" / "0" / "SSTs" / "8.sst", b"a" * 1300)
+    sst.write_bytes(b"a" * 600)  # a kill while Spark copied it: no snapshot has it
+    odd = tmp_path / "commits" / "6"
+    odd.write_bytes(b"v1")
+    (tmp_path / "commits" / ".6.crc").write_bytes(b"crc\0" + bytes(4))
     check_files(tmp_path)
     for file, content in ((changelog, b"a" * 1299 + b"b"), (commit, b""), (commit, b"\0" * 30)):
         whole = file.read_bytes()

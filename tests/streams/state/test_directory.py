@@ -3,6 +3,7 @@
 import logging
 import os
 import stat
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 from streams.spark import session
 from streams.state import directory
 from streams.state.directory import UnsafeStateDir, prepare, why_unusable
+from streams.state.files import replace_file
 from streams.state.store import Store
 
 _NOBODY = 65534
@@ -101,6 +103,33 @@ def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str, mo
         prepare(state)
     assert f"{state / inside} belongs to nobody, and kraftgate runs as root" in str(refused.value)
     assert str(refused.value).endswith(f"chown -R root '{tmp_path}/it'\"'\"'s'")
+
+
+@as_root
+def test_the_root_of_a_volume_can_be_one(tmp_path: Path) -> None:
+    """mkfs makes lost+found, which belongs to root."""
+    (tmp_path / "lost+found").mkdir()
+    os.chown(tmp_path / "lost+found", _NOBODY, _NOBODY)
+    prepare(tmp_path)
+
+
+def test_files_that_another_process_deletes_meanwhile_are_no_error(tmp_path: Path) -> None:
+    """`kraftgate run` renames temporary files while an operator's command starts."""
+    prepare(tmp_path)
+    ends = threading.Event()
+
+    def writes() -> None:
+        while not ends.is_set():
+            replace_file(tmp_path / "source.json", b"{}", durable=False)
+
+    thread = threading.Thread(target=writes)
+    thread.start()
+    try:
+        for _ in range(300):
+            prepare(tmp_path)
+    finally:
+        ends.set()
+        thread.join()
 
 
 def test_one_that_others_can_replace_is_refused(tmp_path: Path) -> None:

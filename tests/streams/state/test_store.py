@@ -1,10 +1,8 @@
 """What the audit store keeps of its batches."""
 
-import os
 import shutil
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgpack
 import pytest
@@ -72,17 +70,20 @@ def test_a_log_that_a_hanging_reader_let_grow_shrinks_again(
         assert log.stat().st_size < 200_000 < grown
 
 
-def test_an_archived_store_is_read_from_a_read_only_mount(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Simulated: root can write everywhere; what would fail there is to make an index."""
+def test_a_reader_that_closes_takes_no_lock_of_the_writer(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db") as store:
         store.commit(0, [result("a", {"zookeeper": 7})], 1)
-    assert not (tmp_path / "store.db-shm").exists()
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_RDONLY))
-    with Store.open_readonly(tmp_path / "store.db") as archived:
-        assert archived.place("a", "zookeeper") == 7
-        assert not (tmp_path / "store.db-shm").exists()
+        with closing(sqlite.connect_readonly(tmp_path / "store.db")) as hangs:
+            hangs.execute("BEGIN")
+            hangs.execute("SELECT * FROM sqlite_master").fetchall()
+            before = (tmp_path / "store.db-wal").stat().st_size
+            Store.open_readonly(tmp_path / "store.db").close()
+            assert (tmp_path / "store.db-wal").stat().st_size == before > 0
+        asked: list[str] = []
+        reader = Store.open_readonly(tmp_path / "store.db")
+        reader._db.set_trace_callback(asked.append)
+        reader.close()
+        assert not any("checkpoint" in each for each in asked)
 
 
 def test_old_batches_without_the_last_of_any_source_go(tmp_path: Path) -> None:

@@ -72,6 +72,20 @@ def test_a_pipe_stays_and_gets_the_report(made: Made) -> None:
     assert pipe.is_fifo()
 
 
+def test_stdout_that_is_a_file_keeps_what_it_has(made: Made) -> None:
+    """As `>> log` leaves it open."""
+    log = made.config.with_name("log")
+    log.write_text("earlier\n")
+    own = made.config.with_name("stdout")
+    own.symlink_to("/proc/self/fd/1")  # as /dev/stdout is
+    command = [sys.executable, "-m", "orchestrator", "report", "--config", str(made.config)]
+    with log.open("a") as out:
+        subprocess.run([*command, "--format", "json", "--out", own], stdout=out, check=True)
+    earlier, _, rest = log.read_text().partition("\n")
+    assert earlier == "earlier"
+    assert json.loads(rest)
+
+
 def test_what_is_asked_for_goes_before_the_ending(made: Made) -> None:
     out = made.config.with_name("r.txt")
     assert run(made, "--format", "markdown", "--out", str(out)).exit_code == ExitCode.DONE
