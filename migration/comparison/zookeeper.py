@@ -219,9 +219,10 @@ def _of_partition(subject: str, seen: ZkPartition, logged: Replicas) -> Iterator
         yield Difference("replicas", subject, _ids(seen.replicas), _ids(logged.brokers))
     if seen.leader is None:
         yield Difference("state", subject, "absent", "present")
-    if seen.leader is not None and seen.leader != logged.leader:
+        return
+    if seen.leader != logged.leader:
         yield Difference("leader", subject, str(seen.leader), str(logged.leader))
-    if seen.leader is not None and set(seen.isr) != set(logged.isr):
+    if set(seen.isr) != set(logged.isr):
         yield Difference("isr", subject, _ids(sorted(seen.isr)), _ids(sorted(logged.isr)))
 
 

@@ -124,14 +124,15 @@ def _schema_text() -> str:
 def _check(db: Connection, path: Path) -> None:
     with _reading(path):
         found, tables = format_of(db), schema(db)
+    if found == FORMAT and "entries" in tables:
+        return
     kept = Anchor(path).read() or ChainHead()
     if not tables and kept.sequence > 0:
         raise AuditLost(
             f"{path} is empty, and the trail had {kept.sequence} entries: restore {path.name}-wal"
             " too, which has the newest ones"
         )
-    if found != FORMAT or "entries" not in tables:
-        raise AuditError(
-            f"{path} is not an audit trail of format {FORMAT} (its format is {found}): use the"
-            " Kraftgate that wrote it, or move it away with its .head file to start a new one"
-        )
+    raise AuditError(
+        f"{path} is not an audit trail of format {FORMAT} (its format is {found}): use the"
+        " Kraftgate that wrote it, or move it away with its .head file to start a new one"
+    )

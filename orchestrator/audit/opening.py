@@ -6,7 +6,7 @@ from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.config.load import Config
 from orchestrator.config.state_dir import prepared
 from orchestrator.errors import AuditError
-from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.configured_secrets import configured_files, redactor_of
 from orchestrator.redaction.known_secrets import Secrets
 
 
@@ -18,8 +18,7 @@ def open_verified(config: Config) -> AuditLog:
         AuditError: it cannot be opened, or was changed.
         SecretUnknown: a secret of the configuration cannot be read, so it could not be redacted.
     """
-    secrets = Secrets(files=configured_files(config))
-    log = AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))
+    log = AuditLog.open(prepared(config) / AUDIT_FILE, redactor_of(config))
     found = log.verify()
     if not found.ok:
         log.close()

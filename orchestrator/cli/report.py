@@ -1,6 +1,5 @@
 """`kraftgate report`: a report of the window, from the state directory alone."""
 
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +12,7 @@ from orchestrator.cli.framework import cluster_option, config_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
-from orchestrator.redaction.configured_secrets import configured_files
-from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.redaction.redactor import redacted
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
@@ -90,7 +88,7 @@ def _redacted(report: Report, config: Config) -> Report:
     Raises:
         SecretUnknown: a secret of the configuration cannot be read, so it cannot be removed.
     """
-    redactor = Secrets(files=configured_files(config)).redactor(os.environ)
+    redactor = redactor_of(config)
     text = lru_cache(_TEXTS_KEPT)(redactor.text)
     return Report.model_validate(redacted(report.model_dump(), text))
 

@@ -1,7 +1,6 @@
 """The notifier of one `kraftgate run`, with each configured receiver and heartbeat."""
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,8 +16,7 @@ from orchestrator.notify.notification import subject
 from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.sender import Sender, SenderStats
 from orchestrator.output.printing import echo
-from orchestrator.redaction.configured_secrets import configured_files
-from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.run.assessed import Tick
 
 _END_S: Final = 10.0
@@ -41,7 +39,7 @@ class Notifier:
             for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()
-        self._redactor = Secrets(files=configured_files(config)).redactor(os.environ)
+        self._redactor = redactor_of(config)
 
     def submit(self, tick: Tick) -> None:
         """Pass the active alerts of a tick to each receiver's thread; returns at once."""

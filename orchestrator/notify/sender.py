@@ -206,10 +206,8 @@ class Sender:
             wait_s *= 0.5 + self._jitter() / 2
             asked_s = min(error.retry_after_s or 0.0, _RETRY_AFTER_S_MAX)
             self._not_before_s = now_s + max(wait_s, asked_s)
-        else:
-            self._failures = 0
-            if len(notifications) == 1:
-                self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
+        elif len(notifications) == 1:
+            self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
         self.stats = replace(self.stats, failed=self.stats.failed + 1, error=why)
 
     def _save(self, changed: dict[str, object], *, write: bool = True) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from orchestrator.config import models
 from orchestrator.config.load import Config
 from orchestrator.config.models import Security, ZookeeperSecurity
 from orchestrator.config.state_dir import claiming
 from orchestrator.errors import ConfigError, FollowingError, KraftgateError, PathError
+from streams.state.recovery import REPLAYED, REPLAYED_UNTIL_DAMAGE
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
@@ -147,13 +148,10 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
         raise KraftgateError(str(error)) from error
 
 
-_REPLAYED: Final = ("state", "until-damage")
-"""What `streams.spark.query.replay` leaves in a state directory."""
-
-
 def _require_unused(state_dir: Path | None) -> None:
     """Raise ConfigError if a replay was there: this one would go on where it ended in its log."""
-    if state_dir is not None and any((state_dir / each).exists() for each in _REPLAYED):
+    left = (REPLAYED, REPLAYED_UNTIL_DAMAGE)
+    if state_dir is not None and any((state_dir / each).exists() for each in left):
         used = f"{state_dir} has the state of another replay"
         raise ConfigError([f"{used}: delete it, or name another directory with --state-dir"])
 

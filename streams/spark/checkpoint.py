@@ -54,7 +54,7 @@ def last_batch(checkpoint: Path) -> int:
 
 
 def check_files(checkpoint: Path) -> None:
-    """Check every file against the checksums that Hadoop writes beside it (ChecksumFileSystem).
+    """Check every file against its checksum file, which Hadoop writes (ChecksumFileSystem).
 
     Raises:
         DamagedCheckpoint: a file is not as it was written.

@@ -43,7 +43,7 @@ from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
 from streams.spark.sink import RequestPoll, StoreSink
-from streams.state.recovery import NEW_STORE
+from streams.state.recovery import NEW_STORE, REPLAYED, REPLAYED_UNTIL_DAMAGE
 from streams.state.source_status import STATUS_FILE
 from streams.state.store import Store, StoreError
 
@@ -158,7 +158,7 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
         if state_dir is None:
             state_dir = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="kraftgate-")))
         try:
-            return _replay_to_end(path, state_dir / "state", cluster, until=None)
+            return _replay_to_end(path, state_dir / REPLAYED, cluster, until=None)
         except JobFailed:
             # The planner's checks cover headers and CRCs; the job decodes the values. Nothing else
             # on the driver requires this import, and the start waits for imports.
@@ -167,7 +167,8 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
             damage = first_damage(path)
             if damage is None:
                 raise
-        outcome = _replay_to_end(path, state_dir / "until-damage", cluster, until=damage.offset)
+        until_damage = state_dir / REPLAYED_UNTIL_DAMAGE
+        outcome = _replay_to_end(path, until_damage, cluster, until=damage.offset)
         return ReplayOutcome(summary=outcome.summary, events=outcome.events, damage=damage.text)
 
 

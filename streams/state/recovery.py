@@ -8,3 +8,7 @@ NEW_STORE: Final = (
     " `kraftgate help state-and-backup` describes"
 )
 """The end of an error. The rest is the state of the execution, which exists only there."""
+
+REPLAYED: Final = "state"
+REPLAYED_UNTIL_DAMAGE: Final = "until-damage"
+"""The directories that a replay leaves in its state directory."""

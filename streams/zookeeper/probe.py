@@ -247,7 +247,7 @@ class _ZnodeReader:
             return ()
 
     def _configs(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield the settings of each znode; a value that is no text ends every broker's start."""
+        """Yield the settings of each znode; a broker does not start if a value is not a string."""
         for path, value in self._json(paths):
             config = value.get("config")
             if not isinstance(config, dict):
@@ -255,7 +255,7 @@ class _ZnodeReader:
                 continue
             wrong = sorted(key for key, text in config.items() if not isinstance(text, str))
             if wrong:
-                why = f"values that are no text: {', '.join(wrong)}: no broker starts with them"
+                why = f"values that are not strings: {', '.join(wrong)}: no broker starts with them"
                 self.unreadable.append((path, why))
             yield path, config
 

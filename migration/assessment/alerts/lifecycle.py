@@ -47,7 +47,7 @@ def _violated(rule: Rule, view: View) -> Iterator[Alert]:
 
 
 def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    """Return whether it is known where the execution is, if there is one, from a recent record.
+    """Return whether a recent record shows the checkpoint or the outcome; True: no execution.
 
     An execution that has no checkpoint and has not ended cannot show whether its step still asks:
     its runbook was changed, or a hook of an aborted execution still runs.

@@ -184,9 +184,9 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
 
 def _no_broker_fenced(view: View) -> Finding:
     registered = [each for each in view.summary.brokers if each.epoch is not None]
-    if view.summary.brokers and not registered and view.summary.phase is Phase.PRE_MIGRATION:
-        return satisfied("no broker is registered with the controllers yet")
     if not registered:
+        if view.summary.brokers and view.summary.phase is Phase.PRE_MIGRATION:
+            return satisfied("no broker is registered with the controllers yet")
         return waiting("no broker is registered with the controllers")
     troubles = [trouble for each in registered if (trouble := _trouble(each)) is not None]
     if troubles:

@@ -18,7 +18,7 @@ from migration.assessment.polled import Polled
 EVERY_S: Final = 5.0
 """Time between the end of one poll and the start of the next."""
 STALE_S: Final = 30.0
-"""An own condition is stale when its answer is older than this and than its time limit."""
+"""An own condition is stale if its answer is older than this plus its time limit."""
 CHECKS_EVERY_S: Final = 60.0
 """The same for the preflight checks, which ask every node for everything."""
 _AT_ONCE_MAX: Final = 4
@@ -29,7 +29,7 @@ Poll: TypeAlias = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class OwnPoll:
-    """Evaluates a user's own condition; `limit_s`: within this time."""
+    """Evaluates a user's own condition within `limit_s`."""
 
     evaluate: Callable[[], Finding]
     limit_s: float = 0.0

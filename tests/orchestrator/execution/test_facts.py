@@ -44,7 +44,7 @@ def under_way(monkeypatch: pytest.MonkeyPatch) -> list[Future[Finding]]:
     return begun
 
 
-def told(lag: int) -> Finding:
+def lag_is(lag: int) -> Finding:
     return Finding(condition="lag", verdict=Verdict.WAITING, reason=f"lag is {lag}")
 
 
@@ -52,7 +52,7 @@ def test_an_answer_counts_once_it_was_taken_in_and_not_by_itself(
     under_way: list[Future[Finding]],
 ) -> None:
     """A snapshot in progress was read before the answer arrived: it must not count as current."""
-    with closing(Poller({}, {"lag": OwnPoll(lambda: told(9))}, clock_s=lambda: 100.0)) as poller:
+    with closing(Poller({}, {"lag": OwnPoll(lambda: lag_is(9))}, clock_s=lambda: 100.0)) as poller:
         finder = FactFinder(poller)
         finder.want([LAG], SINCE_MS)
         wait(under_way)
@@ -61,14 +61,14 @@ def test_an_answer_counts_once_it_was_taken_in_and_not_by_itself(
         finder.store_answers()
         assert finder.is_fresh([LAG], SINCE_MS, ())
         assert not finder.is_fresh([LAG], SINCE_MS + 1, ())
-        assert poller.answers.external == {"lag": told(9)}
+        assert poller.answers.external == {"lag": lag_is(9)}
 
 
 def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
     under_way: list[Future[Finding]],
 ) -> None:
     now_s = time.time()
-    own = {"lag": OwnPoll(lambda: told(0)), "never": OwnPoll(lambda: told(1))}
+    own = {"lag": OwnPoll(lambda: lag_is(0)), "never": OwnPoll(lambda: lag_is(1))}
     with closing(Poller({}, own, clock_s=lambda: now_s)) as poller:
         for count in (1, 2):
             poller.poll_due({"lag"})
@@ -77,7 +77,7 @@ def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
             poller.poll_due({"lag"})  # not due
             assert len(under_way) == count
             now_s += EVERY_S
-        assert poller.answers.external == {"lag": told(0)}
+        assert poller.answers.external == {"lag": lag_is(0)}
 
 
 def looked(read: int, **status: int | None) -> ClusterRead:
@@ -118,9 +118,9 @@ def test_an_own_condition_that_hangs_keeps_no_earlier_answer(
 
     def ask() -> Finding:
         if next(calls) == 0:
-            return told(1)
+            return lag_is(1)
         hangs.wait()
-        return told(9)
+        return lag_is(9)
 
     own = {"lag": OwnPoll(ask, limit_s=60)}
     with closing(Poller({}, own, clock_s=lambda: now_s[0])) as poller:
@@ -130,17 +130,17 @@ def test_an_own_condition_that_hangs_keeps_no_earlier_answer(
         now_s[0] += 10
         poller.poll_due(["lag"])
         poller.store_answers()
-        assert poller.answers.external["lag"] == told(1)
+        assert poller.answers.external["lag"] == lag_is(1)
         now_s[0] += STALE_S
         poller.store_answers()
-        assert poller.answers.external["lag"] == told(1), "it may take a minute"
+        assert poller.answers.external["lag"] == lag_is(1), "it may take a minute"
         now_s[0] += 60
         poller.store_answers()
         assert poller.answers.external["lag"].verdict is Verdict.UNKNOWN
         hangs.set()
         wait(under_way)
         poller.store_answers()
-        assert poller.answers.external["lag"] == told(9)
+        assert poller.answers.external["lag"] == lag_is(9)
 
 
 def test_nothing_counts_that_was_polled_before_the_clock_was_set_back(

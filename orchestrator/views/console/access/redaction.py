@@ -1,15 +1,13 @@
 """Writes models as JSON and redacts every text in them: the only output path of the console."""
 
 import json
-import os
 from functools import lru_cache
 from typing import Final
 
 from pydantic import BaseModel
 
 from orchestrator.config.load import Config
-from orchestrator.redaction.configured_secrets import configured_files
-from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.redaction.redactor import Redactor, redacted
 from orchestrator.views.console.access.bearer_token import Token
 
@@ -42,6 +40,4 @@ def cleaner(config: Config, token: Token) -> RedactedJson:
     Raises:
         SecretUnknown: a file with a secret cannot be read, so it could not be redacted.
     """
-    return RedactedJson(
-        Secrets(files=configured_files(config)).redactor(os.environ, [token.secret()])
-    )
+    return RedactedJson(redactor_of(config, [token.secret()]))
