@@ -12,8 +12,17 @@ from typing import Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import StructType
 
-OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
+# As DDL, Spark would start its parser: 0.1 s of each start.
+OUTPUT: Final = (
+    StructType()
+    .add("cluster", "string")
+    .add("shard", "integer")
+    .add("ordinal", "long")
+    .add("payload", "binary")
+)
+_STATE: Final = StructType().add("packed", "binary")
 
 
 class ReplicaTracker(StatefulProcessor):
@@ -23,7 +32,7 @@ class ReplicaTracker(StatefulProcessor):
         self._transitions = Path(transitions)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("shard", "packed BINARY")
+        self._state = handle.getValueState("shard", _STATE)
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802
         self,

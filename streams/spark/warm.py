@@ -2,22 +2,28 @@
 
 Runs the job once over a log of one record; the JVM writes the classes that it loaded (class data
 sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM ignores an archive
-that does not match.
+that does not match. Jars that are signed are copied without their signatures before.
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 from typing import Any, Final
 
+import pyspark
+
 from streams.spark.query import replay
-from streams.spark.session import class_archive, session
+from streams.spark.session import class_archive, session, unsigned_jars
 from streams.state.directory import create_private
 
 _DUMP_S_MAX: Final = 60.0
+_MANIFEST: Final = "META-INF/MANIFEST.MF"
+_SIGNATURE: Final = re.compile(r"META-INF/[^/]+\.(SF|DSA|RSA|EC)")
 LOG: Final = bytes.fromhex(
     "00000000000000000000004f00000001028a224e8500200000000000000000000000010000000000000001ffffff"
     "ffffffffffffffffffffff000000013a000000080000000226000000000bb80200000bb8000200000bb8000000"
@@ -28,10 +34,11 @@ LOG: Final = bytes.fromhex(
 def main() -> int:
     """Create the archive unless it exists; return 1 if the JVM did not write it."""
     archive = class_archive()
-    if archive.is_file():
+    if archive.is_file() and unsigned_jars().is_dir():
         return 0
     create_private()
     archive.parent.mkdir(parents=True, exist_ok=True)
+    copy_unsigned(Path(pyspark.__file__).resolve().parent / "jars", unsigned_jars())
     fresh = archive.with_suffix(f".{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:
         spark = session(
@@ -54,6 +61,33 @@ def main() -> int:
     fresh.replace(archive)
     forget_former()
     return 0
+
+
+def copy_unsigned(jars: Path, to: Path) -> None:
+    """Copy the signed ones of `jars` without their signatures to `to`, unless it exists."""
+    if to.is_dir():
+        return
+    to.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+        fresh = Path(folder, to.name)
+        fresh.mkdir()
+        for jar in sorted(jars.glob("*.jar")):
+            with zipfile.ZipFile(jar) as signed:
+                names = signed.namelist()
+                if any(_SIGNATURE.fullmatch(each) for each in names):
+                    with zipfile.ZipFile(fresh / jar.name, "w", zipfile.ZIP_DEFLATED) as copy:
+                        for each in names:
+                            if not _SIGNATURE.fullmatch(each):
+                                copy.writestr(each, _without_digests(each, signed.read(each)))
+        fresh.rename(to)
+
+
+def _without_digests(name: str, content: bytes) -> bytes:
+    """Return a manifest's main section; its other sections are the digests of the classes."""
+    if name != _MANIFEST:
+        return content
+    main, _, _ = content.partition(b"\r\n\r\n")
+    return main + b"\r\n\r\n"
 
 
 def forget_former() -> None:

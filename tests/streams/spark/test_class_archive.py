@@ -1,13 +1,14 @@
 """The archive of the JVM's classes: one for each installation, and none of a former one."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import pyspark
 import pytest
 
 from streams.spark.session import class_archive
-from streams.spark.warm import LOG, forget_former
+from streams.spark.warm import LOG, copy_unsigned, forget_former
 from tests.support.wire_writing import write_leader_change
 
 
@@ -61,6 +62,31 @@ def test_archives_of_former_installations_are_removed(jar: Path, tmp_path: Path)
     assert not former.exists()
     assert not gone.exists()
     assert jar.is_file()
+
+
+def test_signed_jars_are_copied_without_their_signatures(tmp_path: Path) -> None:
+    """A JVM verifies each class of a signed jar at each start, and archives none."""
+    jars, to = tmp_path / "jars", tmp_path / "home" / "unsigned"
+    jars.mkdir()
+    manifest = b"Manifest-Version: 1.0\r\nBundle-Name: a\r\n"
+    digests = b"\r\nName: a/B.class\r\nSHA1-Digest: x\r\n\r\n"
+    with zipfile.ZipFile(jars / "signed.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", manifest + digests)
+        jar.writestr("META-INF/DUMMY.SF", "")
+        jar.writestr("META-INF/DUMMY.DSA", "")
+        jar.writestr("META-INF/services/a.SF", "kept: it is no signature")
+        jar.writestr("a/B.class", b"\xca\xfe")
+    with zipfile.ZipFile(jars / "other.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", manifest)
+    copy_unsigned(jars, to)
+    assert [each.name for each in to.iterdir()] == ["signed.jar"]
+    with zipfile.ZipFile(to / "signed.jar") as copy:
+        assert copy.read("META-INF/MANIFEST.MF") == manifest + b"\r\n"
+        assert copy.read("a/B.class") == b"\xca\xfe"
+        others = {"META-INF/MANIFEST.MF", "META-INF/services/a.SF", "a/B.class"}
+        assert set(copy.namelist()) == others
+    copy_unsigned(tmp_path / "none", to)
+    assert (to / "signed.jar").is_file()
 
 
 def test_the_log_that_the_archive_is_made_with_is_one_of_a_controller() -> None:
