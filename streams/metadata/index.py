@@ -19,6 +19,9 @@ from streams.wire.errors import WireError
 from streams.wire.records import read_record
 
 _NO_OP: Final = 20
+_OF_PARTITIONS: Final = (3, 5)
+_FRAME: Final = 3
+"""The bytes of a value's frame: its version, the record's type, and the type's version."""
 _TRANSACTION_MARKS: Final = (23, 24, 25)
 
 
@@ -44,15 +47,21 @@ class LogIndex:
     """The batches of one log, from a stream offset.
 
     `damage` is the first error that makes the rest of the log unreadable; the index ends before it.
+
+    Args:
+        decodes: Whether to decode the values, too, except those of known kinds of which a log has
+            millions. A job with other clusters must not begin a batch that it cannot read.
     """
 
-    def __init__(self, path: Path, start: StreamOffset) -> None:
+    def __init__(self, path: Path, start: StreamOffset, *, decodes: bool = False) -> None:
+        self._known: set[bytes] | None = set() if decodes else None
         self._path = path
         self._start = start
         self._end = start
         self._entries: list[IndexEntry] = []
         self._read_until: dict[Path, int] = {}
         self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
+        self._covered: int | None = None
         self.damage: WireError | IllegalTransaction | None = None
 
     @property
@@ -87,7 +96,7 @@ class LogIndex:
             try:
                 if isinstance(part, Idle):
                     self._skip(part)
-                else:
+                elif below is None or part.base_offset < below:
                     self._read(part.path, below)
             except (WireError, IllegalTransaction) as error:
                 self.damage = error
@@ -132,13 +141,26 @@ class LogIndex:
         for batch in read_file(path, position):
             if below is not None and batch.last_offset >= below:
                 return
-            if batch.last_offset >= self._start.offset:
+            if batch.last_offset >= self._start.offset and not self._is_covered(batch):
                 self._add(path, batch)
             self._read_until[path] = batch.position + batch.size
             if batch.last_offset + 1 == below:
                 return
 
+    def _is_covered(self, batch: Batch) -> bool:
+        """Return whether the checkpoint that fills the gap before the batch includes it, too.
+
+        The segment may begin within a transaction, which only the checkpoint has as a whole.
+        """
+        if batch.base_offset <= self._end.offset:
+            return False
+        if self._covered is None:
+            checkpoint = self.checkpoint_for(self._end.offset)
+            self._covered = 0 if checkpoint is None else checkpoint.end_offset
+        return batch.last_offset < self._covered
+
     def _add(self, path: Path, batch: Batch) -> None:
+        self._covered = None
         if batch.base_offset > self._end.offset:
             # Only a checkpoint fills the gap, and none is made within a transaction.
             self._transaction = None
@@ -176,6 +198,8 @@ class LogIndex:
             IllegalTransaction: a transaction mark is not allowed in the current state.
             WireError: the records cannot be decoded.
         """
+        if self._known is not None:
+            _decode(batch, self._known)
         if batch.is_control:
             return False
         if any(batch.mentions(mark) for mark in _TRANSACTION_MARKS):
@@ -189,6 +213,24 @@ class LogIndex:
         if not batch.mentions(_NO_OP):
             return False
         return all(isinstance(read_record(value), NoOp) for _, _, value in batch.records())
+
+
+def _decode(batch: Batch, known: set[bytes]) -> None:
+    """Decode the values of a batch; of those about partitions one for each frame in `known`.
+
+    Raises:
+        WireError: one cannot be decoded.
+    """
+    if batch.is_control:
+        batch.control_records()
+        return
+    _, starts, ends = batch.places()
+    for start, end in zip(starts, ends, strict=True):
+        frame = bytes(batch.buffer[start : start + _FRAME])
+        if frame not in known:
+            read_record(batch.buffer[start:end])
+            if frame[1] in _OF_PARTITIONS:
+                known.add(frame)
 
 
 def _joins(last: IndexEntry, entry: IndexEntry) -> bool:

@@ -13,6 +13,7 @@ directory, of removed sources), `waits` ("true": `latestOffset` waits briefly fo
 """
 
 import json
+import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial
@@ -27,7 +28,7 @@ from streams.process.feed import Feed, Offset
 from streams.spark.feed_process import FORMATS
 from streams.spark.feeds import Feeds
 from streams.spark.settings import ClusterSources
-from streams.spark.source import Source
+from streams.spark.source import FeedDamaged, Source, damages
 
 if TYPE_CHECKING:
     from streams.spark.rows import Row
@@ -48,6 +49,8 @@ time: each batch takes 0.4 s of a core, with all that follows from it.
 """
 _TASK_BYTES: Final = 16 * 2**20
 """How much one task reads, unless a single part is larger."""
+
+_log: Final = logging.getLogger(__name__)
 
 
 def source_name(format_: str, options: Mapping[str, str]) -> str:
@@ -106,6 +109,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._waits = options["waits"] == "true"
         self._open: dict[str, Source] = {}
         self._committed: dict[str, Offset] = {}
+        self._damaged: set[str] = set()
         self._feeds: Feeds | None = None
 
     def initialOffset(self) -> dict[str, Offset]:  # noqa: N802
@@ -124,14 +128,33 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             name: dict(start[name]) if name in start else self._source(name).initial()
             for name in self._configured
         }
-        latest = {name: self._source(name).latest(at) for name, at in begin.items()}
+        latest = {name: self._latest(name, at) for name, at in begin.items()}
         if self._waits:
             self._wait(begin, latest, self._configured, _WAIT_S)
         if self._waits and latest != begin:
             if not any(self._source(name).has_more(begin[name], latest[name]) for name in begin):
                 self._wait(begin, latest, self._urgent, _GATHER_S)
-            latest = {name: self._source(name).latest(at, along=True) for name, at in begin.items()}
+            latest = {name: self._latest(name, at, along=True) for name, at in begin.items()}
         return {**start, **latest}
+
+    def _latest(self, name: str, at: Offset, *, along: bool = False) -> Offset:
+        """Return the end of a source's batch; `at` once it is damaged: other clusters do not wait.
+
+        The damage is in the source's status, which closes its cluster's gates. The error of an only
+        cluster ends the job, as in each other case: nothing else is to be observed.
+        """
+        if name in self._damaged:
+            return at
+        try:
+            return self._source(name).latest(at, along=along)
+        except damages() as error:
+            if len({of["cluster"] for _, of in self._configured.values()}) == 1:
+                raise
+            self._damaged.add(name)
+            if not isinstance(error, FeedDamaged):
+                self._source(name).note_damage(str(error))
+            _log.error("%s is not read any more until the next start: %s", name, error)
+            return at
 
     def _wait(
         self,
@@ -147,7 +170,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if left <= 0:
                 break
             for name in self._opening().news(left):
-                latest[name] = self._source(name).latest(begin[name])
+                latest[name] = self._latest(name, begin[name])
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Parts]:
         """Return the parts between two offsets; the same ones again after a crash.
@@ -180,6 +203,8 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Release everything before `end`."""
         for name, source in self._open.items():
             until = end.get(name)
+            if name in self._damaged:  # it may be another journal, of which nothing was read
+                continue
             if until is not None and self._committed.get(name) != until:
                 source.commit(until)
                 self._committed[name] = until

@@ -2,8 +2,8 @@
 
 Input, a JSON array a line: the name of a source, then "open" with its format and options, "retain"
 with a position, or "damage" with a text. The process ends with its input, so it does not outlive
-its parent. Output: the name, then "end" with the position of the feed's end, or "failed" with a
-text.
+its parent. Output: the name, then "end" with the position of the feed's end, or "damaged" or
+"failed" with a text.
 """
 
 import json
@@ -20,7 +20,8 @@ from streams.process.child import tell_parent
 from streams.process.feed import Feed, Offset
 from streams.spark.journal_source import JmxSource, LogDirsSource, ZooKeeperSource
 from streams.spark.metadata_source import KraftMetadata
-from streams.spark.source import Source
+from streams.spark.source import Source, damages
+from streams.state.source_status import note_damage
 
 FORMATS: Final[Mapping[str, type[Source]]] = {
     each.format: each for each in (KraftMetadata, ZooKeeperSource, LogDirsSource, JmxSource)
@@ -43,8 +44,17 @@ class _Reporter(BackgroundThread):
         self._reported: dict[str, Offset | None] = {}
 
     def open(self, name: str, format_: str, options: Mapping[str, str]) -> None:
-        ring = partial(self._bell.ring, name)
-        self._guarded(name, lambda: self._add(name, FORMATS[format_].open_feed(options, ring)))
+        ring, source = partial(self._bell.ring, name), FORMATS[format_]
+
+        def add() -> None:
+            try:
+                feed = source.open_feed(options, ring)
+            except damages() as error:
+                note_damage(source.status_file(options), str(error))
+                raise
+            self._add(name, feed)
+
+        self._guarded(name, add)
 
     def retain(self, name: str, done: Mapping[str, int]) -> None:
         self._guarded(name, lambda: self._feeds[name].retain(done))
@@ -82,7 +92,8 @@ class _Reporter(BackgroundThread):
             call()
         except Exception as error:  # noqa: BLE001  # the parent raises it
             _log.exception("the feed %s failed", name)
-            _tell(name, "failed", str(error) or repr(error))
+            kind = "damaged" if isinstance(error, damages()) else "failed"
+            _tell(name, kind, str(error) or repr(error))
 
 
 def _serve(lines: Iterable[str], reporter: _Reporter) -> None:

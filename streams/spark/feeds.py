@@ -17,6 +17,7 @@ from streams.process.child import Child
 from streams.process.feed import Feed, Offset
 from streams.spark import feed_process
 from streams.spark.feed_process import FORMATS, STOP_S
+from streams.spark.source import FeedDamaged
 
 CLUSTERS_HERE_MAX: Final = 4
 CLUSTERS_A_PROCESS: Final = 10
@@ -37,7 +38,7 @@ class _Process(BackgroundThread):
         self._child = Child(feed_process.__name__)
         self._changed = threading.Condition()
         self._ends: dict[str, Offset | None] = {}
-        self._failed: dict[str, str] = {}
+        self._failed: dict[str, FeedFailed | FeedDamaged] = {}
         self._gone: str | None = None
 
     def send(self, *message: object) -> None:
@@ -47,19 +48,22 @@ class _Process(BackgroundThread):
         """Return the end of a feed; wait until it is open.
 
         Raises:
-            FeedFailed: the feed failed, or its process ended.
+            FeedDamaged: what the feed stored is damaged.
+            FeedFailed: the feed failed otherwise, or its process ended.
         """
         with self._changed:
             self._changed.wait_for(lambda: name in self._ends or self._why(name), _OPEN_S_MAX)
             why = self._why(name)
             if why is None and name not in self._ends:
-                why = f"its process did not open it within {_OPEN_S_MAX:.0f} s"
+                why = FeedFailed(f"{name}: its process did not open it in {_OPEN_S_MAX:.0f} s")
             if why is not None:
-                raise FeedFailed(f"{name}: {why}")
+                raise why
             return self._ends[name]
 
-    def _why(self, name: str) -> str | None:
-        return self._failed.get(name) or self._gone
+    def _why(self, name: str) -> FeedFailed | FeedDamaged | None:
+        if name not in self._failed and self._gone is not None:
+            return FeedFailed(f"{name}: {self._gone}")
+        return self._failed.get(name)
 
     def close(self) -> None:
         """End the input of the process, which ends with it."""
@@ -87,8 +91,9 @@ class _Process(BackgroundThread):
 
     def _take(self, name: str, kind: str, value: Any) -> None:  # noqa: ANN401  # of JSON
         with self._changed:
-            if kind == "failed":
-                self._failed.setdefault(name, value)
+            if kind in ("failed", "damaged"):
+                error = FeedDamaged(value) if kind == "damaged" else FeedFailed(f"{name}: {value}")
+                self._failed.setdefault(name, error)
             else:
                 self._ends[name] = value
             self._changed.notify_all()
@@ -107,7 +112,7 @@ class _RemoteFeed(Feed):
         """Return the end as the process reported it last.
 
         Raises:
-            FeedFailed: the feed, or its process.
+            FeedDamaged, FeedFailed: as `_Process.end`.
         """
         return self._process.end(self._name)
 

@@ -52,12 +52,14 @@ class _JournalFeed(Feed):
         from streams.state.journal import Journal
         from streams.state.source_status import StatusWriter
 
+        self._damage: str | None = None
         with ExitStack() as held:
             journal = Journal(source.file(options), ring)
             self._journal = held.enter_context(closing(journal))
             if options.watched:
-                status = source.watch(options, journal, held)
-                held.enter_context(StatusWriter(options.state / f"{source.format}.json", status))
+                watched = source.watch(options, journal, held)
+                file = source.status_file({"state": str(options.state)})
+                held.enter_context(StatusWriter(file, lambda: self._status(watched())))
             self._held = held.pop_all()
 
     def end(self) -> Offset:
@@ -65,6 +67,12 @@ class _JournalFeed(Feed):
 
     def retain(self, done: Mapping[str, int]) -> None:
         self._journal.compact(done["sequence"])
+
+    def note_damage(self, damage: str) -> None:
+        self._damage = damage
+
+    def _status(self, status: SourceStatus) -> SourceStatus:
+        return status if self._damage is None else replace(status, error=self._damage)
 
     def stop(self) -> None:
         self._held.close()
@@ -96,6 +104,10 @@ class JournalSource(Source):
         return _JournalFeed(cls, cls._parse(options), ring)
 
     @classmethod
+    def status_file(cls, options: Mapping[str, str]) -> Path:
+        return Path(options["state"]) / f"{cls.format}.json"
+
+    @classmethod
     def file(cls, options: JournalOptions) -> Path:
         return options.state / f"{cls.format}.db"
 
@@ -121,9 +133,22 @@ class JournalSource(Source):
         return {"sequence": 0}
 
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:  # noqa: ARG002
+        """Return the end of the next batch.
+
+        Raises:
+            JournalError: the journal was replaced; Spark would repeat a batch back to its end.
+        """
         if self._feed is None:
             self._feed = self._open_feed()
         end = self._feed.end() or self.initial()
+        if end["sequence"] < start["sequence"]:
+            from streams.state.journal import JournalError
+            from streams.state.recovery import NEW_STORE
+
+            raise JournalError(
+                f"{self.file(self._options)} ends with fact {end['sequence']}, and the job has read"
+                f" up to {start['sequence']}: it is not the journal that the job read: {NEW_STORE}"
+            )
         return {"sequence": min(end["sequence"], start["sequence"] + FACTS_A_BATCH)}
 
     def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:
@@ -161,6 +186,14 @@ class JournalSource(Source):
         """Compact the journal."""
         if self._feed is not None:
             self._feed.retain(end)
+
+    def note_damage(self, damage: str) -> None:
+        from streams.state.source_status import note_damage
+
+        if self._feed is None:
+            note_damage(self.status_file({"state": str(self._options.state)}), damage)
+        else:
+            self._feed.note_damage(damage)
 
     def stop(self) -> None:
         if self._feed is not None:

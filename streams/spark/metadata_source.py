@@ -114,6 +114,12 @@ class KraftMetadata(Source):
 
         return LiveFeed(parsed.controllers, parsed.path, parsed.state, ring)
 
+    @classmethod
+    def status_file(cls, options: Mapping[str, str]) -> Path:
+        from streams.state.source_status import STATUS_FILE
+
+        return Path(options["state"]) / STATUS_FILE
+
     def initial(self) -> Offset:
         """Return the log's beginning, or that of the only segment."""
         from streams.metadata.log_files import list_log
@@ -170,6 +176,14 @@ class KraftMetadata(Source):
             if self._log == done.log:
                 self._index.forget(done.offset)
 
+    def note_damage(self, damage: str) -> None:
+        from streams.state.source_status import note_damage
+
+        if self._feed is None:
+            note_damage(self.status_file({"state": str(self._options.state)}), damage)
+        else:
+            self._feed.note_damage(damage)
+
     def stop(self) -> None:
         if self._feed is not None:
             self._feed.stop()
@@ -181,10 +195,13 @@ class KraftMetadata(Source):
 
         options = self._options
         if self._feed is None:
+            if options.controllers is not None:
+                _require_copy(log_directory(options.path, start.log), start.offset)
             self._feed = self._open_feed()
         if self._index is None or self._planner is None or self._log != start.log:
-            self._index = LogIndex(log_directory(options.path, start.log), start)
             finite = options.controllers is None
+            directory = log_directory(options.path, start.log)
+            self._index = LogIndex(directory, start, decodes=not finite)
             self._planner = Planner(self._index, finite=finite, until=options.until)
             self._log = start.log
         return self._feed, self._index, self._planner
@@ -193,6 +210,25 @@ class KraftMetadata(Source):
         from streams.metadata.spool_info import began_ms
 
         return 0 if self._options.controllers is None else began_ms(self._options.path, log)
+
+
+def _require_copy(directory: Path, offset: int) -> None:
+    """Check that a log is there which the job has read up to `offset`; the newest part is kept.
+
+    Raises:
+        LogGap: it is gone, or was replaced by an empty one. Another cluster's would be read on
+            from there.
+    """
+    from streams.metadata.log_files import list_log
+    from streams.metadata.plan import LogGap
+    from streams.state.recovery import NEW_STORE
+
+    files = list_log(directory) if directory.is_dir() else None
+    if offset and not (files and (files.segments or files.idle or files.checkpoints)):
+        raise LogGap(
+            f"{directory} has no metadata log, and the job has read it up to offset {offset}:"
+            f" {NEW_STORE}"
+        )
 
 
 def _reach(feed: Feed) -> "Reach | None":

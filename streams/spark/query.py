@@ -253,6 +253,8 @@ def _start(
 ) -> Job:
     store = held.enter_context(Store.open(state_dir / "store.db"))
     transitions = state_dir.absolute() / "transitions"
+    for left in transitions.glob("*/.*.tmp"):  # by a process that was killed while it wrote
+        left.unlink(missing_ok=True)
     checkpoint = state_dir.absolute() / "checkpoint"
     spark = stream.sparkSession
     # One more task costs a small batch 100 ms (measured: `make bench`), and speeds up a large one.

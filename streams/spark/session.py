@@ -282,7 +282,7 @@ def _ask_for_token(spark: SparkSession) -> None:
     """
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
-    logging.getLogger("py4j.java_gateway").addFilter(_without_traceback)
+    logging.getLogger("py4j.java_gateway").addFilter(_is_news)
 
 
 def _look_up_nothing(spark: SparkSession) -> None:
@@ -302,10 +302,13 @@ def _scala_object(jvm: Any, name: str) -> Any:  # noqa: ANN401  # PySpark has no
     return getattr(getattr(jvm, f"{name}$"), "MODULE$")
 
 
-def _without_traceback(record: logging.LogRecord) -> bool:
-    """Drop the traceback of py4j's log records, such as that of an unknown client's connection."""
+def _is_news(record: logging.LogRecord) -> bool:
+    """Drop the record of an exception in the sink, which the query raises.
+
+    Drop the traceback of others, such as that of an unknown client's connection.
+    """
     record.exc_info = None
-    return True
+    return not record.getMessage().startswith("There was an exception while executing the Python")
 
 
 def _start_workers(spark: SparkSession) -> None:

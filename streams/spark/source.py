@@ -6,6 +6,7 @@ object.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streams.process.feed import Feed, Offset
@@ -36,6 +37,11 @@ class Source(ABC):
 
         `ring`: the feed's threads call it when there is something new. It does not block.
         """
+
+    @classmethod
+    @abstractmethod
+    def status_file(cls, options: Mapping[str, str]) -> Path:
+        """Return the file with the source's status."""
 
     @abstractmethod
     def initial(self) -> Offset:
@@ -69,5 +75,23 @@ class Source(ABC):
         """Release everything before `end`, which has been processed."""
 
     @abstractmethod
+    def note_damage(self, damage: str) -> None:
+        """Report in the source's status that it cannot be read on."""
+
+    @abstractmethod
     def stop(self) -> None:
         """Stop the feed, if it was opened."""
+
+
+class FeedDamaged(Exception):
+    """What a feed in another process stored is damaged, which its status shows."""
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """Return the errors of what one source stored, which leave other sources readable."""
+    from streams.kafka.errors import WrongCluster
+    from streams.metadata.errors import SpoolDamaged
+    from streams.metadata.plan import LogGap
+    from streams.state.journal import JournalError
+
+    return FeedDamaged, JournalError, LogGap, SpoolDamaged, WrongCluster

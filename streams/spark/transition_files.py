@@ -126,8 +126,12 @@ def write_transitions(
     path = folder / f"{log:03d}-{offset:020d}-{shard:03d}.parquet"
     # Readers of the data set ignore a name that begins with a dot: one may be left after a kill.
     fresh = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
-    pq.write_table(_arrow(log, table, topics, ids), fresh)
-    fresh.replace(path)
+    try:
+        pq.write_table(_arrow(log, table, topics, ids), fresh)
+        fresh.replace(path)
+    except OSError:  # of a full disk, which each further attempt would keep full
+        fresh.unlink(missing_ok=True)
+        raise
     return path
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from migration.observed.source_status import SourceStatus, to_json
 from streams.process.background import BackgroundThread
+from streams.process.clocks import wall_clock_ms
 from streams.state.files import replace_file
 
 STATUS_FILE: Final = "source.json"
@@ -25,6 +26,11 @@ def write_status(file: Path, status: SourceStatus) -> None:
     text = json.dumps(to_json(status), ensure_ascii=False)
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, text.encode("utf-8", "replace"), durable=False)
+
+
+def note_damage(file: Path, damage: str) -> None:
+    """Write the status of a source that nothing observes, because what it stored is damaged."""
+    write_status(file, SourceStatus(observed_ms=wall_clock_ms(), error=damage))
 
 
 class StatusWriter(BackgroundThread):

@@ -14,11 +14,13 @@ from migration.metadata import records
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
 from migration.values.secret_settings import setting_digest
 from streams.wire import schema
+from streams.wire.errors import DamagedValue
 from streams.wire.schema import MetadataRecord
 from streams.wire.values import read_value
 
 _ZERO: Final = bytes(16)
 _VERSION: Final = "metadata.version"
+_MIGRATION_STATES: Final = range(4)
 
 
 def _raw(value: uuid.UUID | None) -> bytes:
@@ -120,6 +122,13 @@ def _client_quota(entity: schema.ClientQuotaRecordV0) -> records.Config:
     )
 
 
+def _zk_migration_state(entity: schema.ZkMigrationStateRecordV0) -> records.ZkMigrationState:
+    state = entity.zk_migration_state
+    if state not in _MIGRATION_STATES:
+        raise DamagedValue(f"ZkMigrationState {state} is none that Kafka 3.9 writes")
+    return records.ZkMigrationState(state)
+
+
 # Each function accepts only the classes of its own key, which no annotation can express.
 _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     0: _register_broker,
@@ -135,7 +144,7 @@ _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     14: _client_quota,
     17: _broker_registration_change,
     20: lambda _: records.NoOp(),
-    21: lambda one: records.ZkMigrationState(one.zk_migration_state),
+    21: _zk_migration_state,
     23: lambda one: records.BeginTransaction(one.name),
     24: lambda _: records.EndTransaction(),
     25: lambda one: records.AbortTransaction(one.reason),

@@ -89,6 +89,28 @@ def test_an_unknown_frame_version_ends_it_although_its_crc_is_right(
     assert _at(outcome) == len(_DRAWN)
 
 
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (
+            write_value(ZkMigrationStateRecordV0(zk_migration_state=5)),  # type: ignore[arg-type]
+            "ZkMigrationState 5",
+        ),
+        (b"\x01\x00\x09\x00", "record type 0 has version 9"),
+    ],
+)
+def test_what_the_driver_cannot_read_ends_it_likewise(
+    tmp_path: Path, whole: bytes, value: bytes, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = _segment(tmp_path, whole + write_batch(len(_DRAWN) + 1, 1, 9_000, [value]))
+    outcome = replay(path)
+    assert outcome.damage is not None
+    assert f"{path}, byte {len(whole)}" in outcome.damage
+    assert why in outcome.damage
+    assert _at(outcome) == len(_DRAWN)
+    assert [each for each in caplog.records if each.name.startswith("py4j")] == []
+
+
 def test_an_unknown_record_type_is_counted_and_skipped(tmp_path: Path, whole: bytes) -> None:
     strange = write_batch(len(_DRAWN) + 1, 1, 9_000, [b"\x01\x63\x00\x00", b"\x01\x63\x00\x00"])
     outcome = replay(_segment(tmp_path, whole + strange))
@@ -151,7 +173,10 @@ def test_a_moved_state_directory_goes_on_and_a_damaged_one_is_named(
     before.rename(moved)
     more = write_batch(len(_DRAWN) + 1, 1, 9_000, [write_value(NoOpRecordV0())])
     _segment(log, whole + more)
+    left = moved / "state" / "transitions" / "cluster=replay" / ".001-2-006.1000.tmp"
+    left.touch()  # by a process that was killed
     outcome = replay(log, moved)
+    assert not left.exists()
     assert _at(outcome) == len(_DRAWN) + 1
     assert outcome.summary is not None
     assert outcome.summary.topics > 0

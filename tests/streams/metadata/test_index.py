@@ -14,6 +14,7 @@ from streams.metadata.plan import Planner
 from streams.metadata.spool import Position, Spool
 from streams.wire.schema import (
     BeginTransactionRecordV0,
+    EndTransactionRecordV0,
     MetadataRecord,
     NoOpRecordV0,
     ZkMigrationStateRecordV0,
@@ -54,6 +55,56 @@ def test_what_is_half_written_behind_the_end_is_no_damage(tmp_path: Path) -> Non
         index.refresh(spool.position.next_offset)
     assert index.damage is None
     assert [each.next.offset for each in index.entries] == [1, 2]
+
+
+def test_what_is_half_written_after_a_snapshot_is_no_damage(tmp_path: Path) -> None:
+    """The job is still before the snapshot, so its index ends before the gap."""
+    with Spool(tmp_path) as spool:
+        append(spool, NEWS)
+        spool.begin_snapshot(OffsetAndEpoch(9, 1))
+        spool.append_snapshot(write_checkpoint(1, 1000, [[write_value(NEWS)]]))
+        spool.complete_snapshot()
+        index = LogIndex(tmp_path, START)
+        segment = tmp_path / f"{9:020d}.log"
+        with segment.open("ab") as file:
+            file.write(made(9, [NEWS])[:60])
+        index.refresh(spool.position.next_offset)
+        assert index.damage is None
+        with segment.open("ab") as file:
+            file.truncate(0)
+        append(spool, NEWS)
+        index.refresh(spool.position.next_offset)
+    assert index.damage is None
+    assert [each.next.offset for each in index.entries] == [1, 10]
+
+
+def test_a_segment_may_begin_within_a_transaction_that_the_checkpoint_includes(
+    tmp_path: Path,
+) -> None:
+    """Kafka deletes whole segments."""
+    segment = made(400, [NEWS, EndTransactionRecordV0(), NEWS, NEWS, NEWS])
+    (tmp_path / f"{400:020d}.log").write_bytes(segment)
+    checkpoint = write_checkpoint(1, 1000, [[write_value(NEWS)]])
+    (tmp_path / f"{403:020d}-{1:010d}.checkpoint").write_bytes(checkpoint)
+    index = LogIndex(tmp_path, START)
+    index.refresh()
+    assert index.damage is None
+    planner, at = Planner(index, finite=True), START
+    for end in (403, 405):
+        at = planner.latest(at, 1000)
+        assert at.offset == end
+
+
+@pytest.mark.parametrize(
+    "value", [b"\x01\x03\x09\x00", b"\x01\x00\x09\x00"], ids=["partition", "broker"]
+)
+def test_a_value_that_the_job_could_not_decode_is_damage(tmp_path: Path, value: bytes) -> None:
+    """A batch that Spark has begun ends the job for all clusters at each start."""
+    (tmp_path / f"{0:020d}.log").write_bytes(made(0, [NEWS]) + write_batch(1, 1, 1000, [value]))
+    index = LogIndex(tmp_path, START, decodes=True)
+    index.refresh()
+    assert "version 9" in str(index.damage)
+    assert [each.next.offset for each in index.entries] == [1]
 
 
 def test_no_op_records_that_were_deleted_unread_leave_no_gap(tmp_path: Path) -> None:

@@ -4,21 +4,24 @@ import pickle
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus, from_json
 from migration.shard.placement import ZOOKEEPER
+from migration.values.foreign import load
 from streams.spark.data_source import _GATHER_S, JobReader, KraftgateDataSource, source_name
 from streams.spark.journal_source import ZooKeeperSource
 from streams.spark.metadata_source import KraftMetadata
 from streams.spark.settings import ClusterSources
 from streams.state.fact_codec import unpack_row
-from streams.state.journal import Journal
-from tests.support.polling import PATIENCE_S
+from streams.state.journal import Journal, JournalError
+from streams.state.source_status import STATUS_FILE
+from tests.support.polling import PATIENCE_S, until
 
 NO_LIMIT: Any = None
 SEEN = ZooKeeperSeen(1000, "zk1:2181", 1, None, 7)
@@ -121,6 +124,75 @@ def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path
         assert (cluster, len(unpack_row(packed).facts)) == ("a", 3)
         later = source.latestOffset(begun, NO_LIMIT)
         assert {name: later[name] for name in begun} == begun
+
+
+def _status(state: Path, cluster: str, file: str) -> SourceStatus:
+    return from_json(load((state / "clusters" / cluster / file).read_bytes()))
+
+
+def _both_read(state: Path) -> dict[str, Any]:
+    """Let the job read two clusters' journals; return the offset."""
+    for cluster in "ab":
+        write(state, cluster, 5)
+    with stopped(reader(state, "a", "b")) as source:
+        return source.latestOffset(source.initialOffset(), NO_LIMIT)
+
+
+def test_a_journal_that_was_replaced_stops_only_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark would repeat the batch that ends before it begins, at each start."""
+    watch = staticmethod(lambda *_: partial(SourceStatus, observed_ms=1))
+    monkeypatch.setattr(ZooKeeperSource, "watch", watch)
+    read = _both_read(tmp_path)
+    journal(tmp_path, "b").unlink()
+    write(tmp_path, "a", 2)
+    every = [ClusterSources(cluster=each, zookeeper={}) for each in "ab"]
+    sources = [one for each in every for one in each.options(tmp_path)]
+    options = KraftgateDataSource.options_of(sources, tmp_path, waits=False)
+    with stopped(JobReader(options)) as source:
+        end = source.latestOffset(read, NO_LIMIT)
+        source.commit(end)
+        assert source.latestOffset(end, NO_LIMIT) == end
+        until(lambda: _status(tmp_path, "b", "zookeeper.json").error, "the status")
+    assert end == {**read, "a/zookeeper": {"sequence": 7}}
+    why = "ends with fact 0, and the job has read up to 5"
+    assert why in str(_status(tmp_path, "b", "zookeeper.json").error)
+    assert _status(tmp_path, "a", "zookeeper.json").error is None
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_damaged_journal_stops_only_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, here: bool
+) -> None:
+    monkeypatch.setattr("streams.spark.feeds.CLUSTERS_HERE_MAX", 4 if here else 1)
+    read = _both_read(tmp_path)
+    journal(tmp_path, "b").write_bytes(b"\0" * 8192)
+    write(tmp_path, "a", 2)
+    with stopped(reader(tmp_path, "a", "b")) as source:
+        assert source.latestOffset(read, NO_LIMIT) == {**read, "a/zookeeper": {"sequence": 7}}
+    assert "file is not a database" in str(_status(tmp_path, "b", "zookeeper.json").error)
+
+
+def test_the_damage_of_the_only_cluster_ends_the_job(tmp_path: Path) -> None:
+    journal(tmp_path, "a").parent.mkdir(parents=True)
+    journal(tmp_path, "a").write_bytes(b"\0" * 8192)
+    with stopped(reader(tmp_path, "a")) as source, pytest.raises(JournalError, match="database"):
+        source.latestOffset(source.initialOffset(), NO_LIMIT)
+
+
+def test_a_metadata_log_that_is_gone_stops_only_its_source(tmp_path: Path) -> None:
+    """Another cluster's log, under the same name, would be read on from the former offset."""
+    listener = {"bootstrap": ["127.0.0.1:1"]}
+    of = [ClusterSources(cluster="a"), ClusterSources(cluster="b", controllers=listener)]
+    sources = [one for each in of for one in each.options(tmp_path)]
+    options = KraftgateDataSource.options_of(sources, tmp_path, waits=False)
+    with stopped(JobReader(options)) as source:
+        start = source.initialOffset()
+        read = {**start, "b/kraft_metadata": {**start["b/kraft_metadata"], "offset": 7}}
+        assert source.latestOffset(read, NO_LIMIT) == read
+    error = _status(tmp_path, "b", STATUS_FILE).error
+    assert "has no metadata log, and the job has read it up to offset 7" in str(error)
 
 
 class Asked:

@@ -11,6 +11,8 @@ import psutil
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
+from migration.observed.source_status import from_json
+from migration.values.foreign import load
 from streams.spark import feed_process
 from streams.spark.data_source import JobReader, KraftgateDataSource
 from streams.spark.feeds import CLUSTERS_A_PROCESS, CLUSTERS_HERE_MAX, FeedFailed
@@ -110,16 +112,18 @@ def test_news_end_the_wait(state: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert last_sequence(home(state, each) / "jmx.db") >= at[f"{each}/jmx"]["sequence"] > 0
 
 
-def test_a_feed_that_cannot_be_opened_has_the_message_of_this_process(
+def test_the_status_of_a_damaged_feed_has_the_message_of_this_process(
     source: JobReader, state: Path
 ) -> None:
     damaged = home(state, CLUSTERS[3]) / "log_dirs.db"
     damaged.write_bytes(b"no journal, but longer than the header of a database" * 20)
     with pytest.raises(JournalError) as here:
         Journal(damaged)
-    with pytest.raises(FeedFailed) as there:
-        source.latestOffset(source.initialOffset(), NO_LIMIT)
-    assert str(there.value) == f"{CLUSTERS[3]}/log_dirs: {here.value}"
+    start = source.initialOffset()
+    name = f"{CLUSTERS[3]}/log_dirs"
+    assert source.latestOffset(start, NO_LIMIT)[name] == start[name]
+    status = from_json(load((home(state, CLUSTERS[3]) / "log_dirs.json").read_bytes()))
+    assert status.error == str(here.value)
 
 
 def test_a_process_that_is_killed_is_named(source: JobReader) -> None:
