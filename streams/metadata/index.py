@@ -225,12 +225,18 @@ def _decode(batch: Batch, known: set[bytes]) -> None:
         batch.control_records()
         return
     _, starts, ends = batch.places()
-    for start, end in zip(starts, ends, strict=True):
+    for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
         frame = bytes(batch.buffer[start : start + _FRAME])
-        if frame not in known:
+        if frame in known:
+            continue
+        try:
             read_record(batch.buffer[start:end])
-            if frame[1] in _OF_PARTITIONS:
-                known.add(frame)
+        except WireError as error:
+            offset = batch.base_offset + row
+            error.locate(file=batch.file, position=batch.position, offset=offset)
+            raise
+        if frame[1] in _OF_PARTITIONS:
+            known.add(frame)
 
 
 def _joins(last: IndexEntry, entry: IndexEntry) -> bool:

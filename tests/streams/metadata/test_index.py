@@ -103,6 +103,8 @@ def test_a_value_that_the_job_could_not_decode_is_damage(tmp_path: Path, value: 
     (tmp_path / f"{0:020d}.log").write_bytes(made(0, [NEWS]) + write_batch(1, 1, 1000, [value]))
     index = LogIndex(tmp_path, START, decodes=True)
     index.refresh()
+    first = len(made(0, [NEWS]))
+    assert str(index.damage).startswith(f"{tmp_path / f'{0:020d}.log'}, byte {first}, offset 1: ")
     assert "version 9" in str(index.damage)
     assert [each.next.offset for each in index.entries] == [1]
 
