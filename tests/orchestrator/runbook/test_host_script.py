@@ -101,6 +101,22 @@ def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) ->
     assert here.calls() == []
 
 
+@pytest.mark.parametrize("version", ["version=1", "version = 1 "])
+def test_a_disk_formatted_for_kraft_does_not_go_back_to_zookeeper(here: Host, version: str) -> None:
+    """Kafka in ZooKeeper mode refuses it, after the controllers are gone."""
+    meta = here.root / "data" / "d1" / "meta.properties"
+    meta.write_text(f"{version}\nnode.id=1\n", "utf-8")
+    for mode in ("migration", "kraft"):
+        assert here.node("check", "switch", "broker", "1", mode).returncode == 0
+    for words in (("check", "switch"), ("switch",)):
+        done = here.node(*words, "broker", "1", "zookeeper")
+        assert done.returncode == 1
+        assert f"{meta} has version 1" in done.stderr
+    assert here.calls() == []
+    meta.write_text("version=0\nbroker.id=1\n", "utf-8")
+    assert here.node("switch", "broker", "1", "zookeeper").returncode == 0
+
+
 def test_what_a_step_would_do_is_checked_and_not_done(here: Host) -> None:
     controller(here)
     znodes(here, controller=KRAFT)
