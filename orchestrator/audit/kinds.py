@@ -10,6 +10,12 @@ from orchestrator.audit.entry import Entry
 from orchestrator.errors import AuditError
 from orchestrator.output.json_value import JsonValue
 
+NEW_STATE_DIR: Final = (
+    "start with a new state directory, and skip what the migration has passed: kraftgate help"
+    " state-and-backup"
+)
+"""What to do without the trail; it is more than another `state_dir`, so the page has the steps."""
+
 
 class EntryKind(WeightedKind):
     """What an entry records.
@@ -180,6 +186,6 @@ class EntryBody(BaseModel):
 def _unreadable(entry: Entry, why: str) -> AuditError:
     return AuditError(
         f"entry {entry.sequence} ({entry.kind}) of {entry.cluster} in the audit trail is one that"
-        f" this version cannot read: {why}. Use the version of Kraftgate that wrote it, or set"
-        " another `state_dir`"
+        f" this version cannot read: {why}. Use the version of Kraftgate that wrote it, or"
+        f" {NEW_STATE_DIR}"
     )

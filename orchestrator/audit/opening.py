@@ -2,6 +2,7 @@
 
 import os
 
+from orchestrator.audit.kinds import NEW_STATE_DIR
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.config.load import Config
 from orchestrator.config.state_dir import prepared
@@ -23,8 +24,8 @@ def open_verified(config: Config) -> AuditLog:
     if not found.ok:
         log.close()
         raise AuditError(
-            f"the audit trail was changed: {found.why}. Keep a copy of it, set another `state_dir`"
-            f" in {config.path}, and start `kraftgate run`"
+            f"the audit trail was changed: {found.why}. Keep a copy of it, and restore it from a"
+            f" backup, or {NEW_STATE_DIR}"
         )
     return log
 

@@ -53,5 +53,6 @@ def test_an_entry_of_another_version_is_one_error_with_its_place_and_the_fix(
             ExecutionTrail(log, "prod").state()
     assert str(raised.value) == (
         f"entry 1 ({kind}) of prod in the audit trail is one that this version cannot read: {why}."
-        " Use the version of Kraftgate that wrote it, or set another `state_dir`"
+        " Use the version of Kraftgate that wrote it, or start with a new state directory, and skip"
+        " what the migration has passed: kraftgate help state-and-backup"
     )
