@@ -74,6 +74,8 @@ def prepare(path: Path) -> None:
         OSError: it cannot be created, read or written.
     """
     create_private()
+    if path.is_dir():  # before its parents: they may belong to its owner
+        _check_owner(path, path, path.stat())
     check_way(path)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
@@ -128,10 +130,12 @@ def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
 def _check_owner(path: Path, state_dir: Path, found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
         us, owner = _name(os.geteuid()), _name(found.st_uid)
-        raise UnsafeStateDir(
-            f"{path} belongs to {owner}, and kraftgate runs as {us}:"
-            f" run it as {owner}, or: chown -R {us} {_quoted(state_dir)}"
-        )
+        # The owner of a directory uses it; what was restored into ours may be made ours.
+        fix = f"chown -R {us} {_quoted(state_dir)}"
+        if path == state_dir:
+            user = owner if owner != str(found.st_uid) else f"#{owner}"
+            fix = f"run it as that user: sudo -u {shlex.quote(user)} kraftgate ..."
+        raise UnsafeStateDir(f"{path} belongs to {owner}, and kraftgate runs as {us}: {fix}")
 
 
 def _way(path: Path) -> Iterator[Path]:

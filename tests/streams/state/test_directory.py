@@ -16,6 +16,7 @@ from streams.state.files import replace_file
 from streams.state.store import Store
 
 _NOBODY = 65534
+_NAMELESS = 54321
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 
@@ -90,7 +91,7 @@ def test_a_file_that_others_can_write_to_in_a_readable_one_is_refused(tmp_path: 
 
 @as_root
 @pytest.mark.parametrize("mode", [0o700, 0o755])
-@pytest.mark.parametrize("inside", [".", "store.db", "clusters/prod/alerts.json"])
+@pytest.mark.parametrize("inside", ["store.db", "clusters/prod/alerts.json"])
 def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str, mode: int) -> None:
     """Such as what an administrator copied back as root."""
     state = tmp_path / "it's"
@@ -103,6 +104,26 @@ def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str, mo
         prepare(state)
     assert f"{state / inside} belongs to nobody, and kraftgate runs as root" in str(refused.value)
     assert str(refused.value).endswith(f"chown -R root '{tmp_path}/it'\"'\"'s'")
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("uid", "user"), [(_NOBODY, "nobody"), (_NAMELESS, f"'#{_NAMELESS}'")], ids=str
+)
+@pytest.mark.parametrize("owned", ["home/state", "home"])
+def test_the_directory_of_another_user_is_not_to_be_taken_over(
+    tmp_path: Path, uid: int, user: str, owned: str
+) -> None:
+    """Its owner, such as the service that runs, could not use it any more."""
+    state = tmp_path / "home" / "state"
+    state.mkdir(parents=True)
+    os.chown(state, uid, uid)
+    os.chown(tmp_path / owned, uid, uid)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(state)
+    assert str(refused.value).endswith(
+        f"and kraftgate runs as root: run it as that user: sudo -u {user} kraftgate ..."
+    )
 
 
 @as_root
