@@ -12,7 +12,7 @@ from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import RUNBOOKS, Body
+from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.running_step import Home
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
@@ -22,6 +22,7 @@ from orchestrator.execution.approvals import this_person
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
+from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.step_fence import end_own
 from orchestrator.execution.steps import Record, Steps
@@ -141,6 +142,7 @@ class _ClusterExecution:
                 facts=self.facts,
                 steps=lambda record: self._steps(record, hooks, lock, config.state_dir, home),
                 commands=Commands.of(config, entry.name),
+                state_dir=config.state_dir,
             )
             made.callback(self._record_end)
             self._made = made.pop_all()
@@ -194,7 +196,7 @@ class _ClusterExecution:
 
     def _record_start(self, state_dir: Path, hooks: Hooks | None) -> None:
         """Begin an execution if there never was one, and record which orchestrator runs it."""
-        _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
+        _keep(kept_runbook(state_dir, self._loaded.sha256), self._loaded)
         if self._trail.state() is None:
             began = entries.ExecutionBegan(
                 runbook=self._loaded.runbook.name,

@@ -8,6 +8,7 @@ that took the fence last can act.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
@@ -21,6 +22,7 @@ from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.evaluation import PartEvaluator, PartResult
 from orchestrator.execution.facts import FactFinder
+from orchestrator.execution.kept_runbook import kept_runbook, restore_words
 from orchestrator.execution.route import (
     AllPassed,
     CheckpointInstance,
@@ -67,6 +69,7 @@ class Executor:
         steps: makes the steps, given the function that appends to the trail.
         fence: the value that `AuditLog.take_fence` returned.
         commands: for the cluster.
+        state_dir: holds the copies of executed runbooks.
     """
 
     def __init__(
@@ -78,11 +81,13 @@ class Executor:
         facts: FactFinder,
         steps: Callable[[Callable[[Body], None]], Steps],
         commands: Commands,
+        state_dir: Path,
     ) -> None:
         self._loaded = loaded
         self._trail = trail
         self._fence = fence
         self._commands = commands
+        self._state_dir = state_dir
         self._facts = facts
         self._evaluator = PartEvaluator(facts)
         self._own = frozenset(each.name for each in loaded.runbook.conditions)
@@ -148,16 +153,17 @@ class Executor:
             text = "End `kraftgate run` and start it again"
             why = f"it has the text of {file} from its start; this execution began with a later one"
             return self._status(None, (f"{text}: {why}",), turn=Turn(text=text, why=why))
+        restore = restore_words(file, kept_runbook(self._state_dir, execution.sha256))
         changed_text = (
-            f"{file} was changed since this execution began: restore it, or"
-            " abort (kraftgate abort) and begin a new execution (kraftgate begin)"
+            f"{file} was changed since this execution began: {restore}, and start `kraftgate run`"
+            " again; or abort (kraftgate abort) and begin a new execution (kraftgate begin)"
         )
-        restore = Turn(
-            text=f"Restore {file}, or abort and begin a new execution",
+        turn = Turn(
+            text=f"{restore[:1].upper()}{restore[1:]}; or abort and begin a new execution",
             why="it was changed since this execution began",
             commands=(self._commands.make("abort"),),
         )
-        return self._status(None, (changed_text,), turn=restore)
+        return self._status(None, (changed_text,), turn=turn)
 
     def _continue(self, at: _Tick) -> ExecutionStatus:
         match at.state.stage:

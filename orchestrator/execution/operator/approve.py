@@ -69,7 +69,7 @@ class _Approvable:
 
 def _approvable(at: RequestContext, id_: str) -> _Approvable:
     execution, state = at.current(id_)
-    loaded = runbook_of(at.entry, execution)
+    loaded = runbook_of(at, execution)
     checkpoint = checkpoint_of(loaded.runbook, execution.path, id_)
     if checkpoint.approval is None:
         raise ExecutionError(f"{id_} needs no approval")

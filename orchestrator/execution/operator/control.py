@@ -65,7 +65,7 @@ def skip(request: OperatorRequest, checkpoint: str) -> None:
     """
     with open_request(request) as at:
         execution, state = at.current(checkpoint)
-        runbook = runbook_of(at.entry, execution).runbook
+        runbook = runbook_of(at, execution).runbook
         if checkpoint_of(runbook, execution.path, state.id).irreversible:
             raise ExecutionError(f"{state.id} is irreversible: it is never skipped")
         at.require_no_hook(state)
@@ -85,7 +85,7 @@ def rollback(request: OperatorRequest, checkpoint: str | None = None) -> None:
         if execution.path is not None:
             raise ExecutionError(f"a rollback is already being executed: {execution.path}")
         at.require_no_hook(state)
-        loaded = runbook_of(at.entry, execution)
+        loaded = runbook_of(at, execution)
         path = rollback_of(loaded.runbook, execution, state.id, at.view())
         at.record(
             entries.RollbackBegan(path=path, at=state.id, by=at.by, reason=request.reason),
@@ -169,7 +169,7 @@ def begin(request: OperatorRequest) -> None:
             raise ExecutionError(
                 f"an execution of {at.entry.name} has not ended: abort it first (kraftgate abort)"
             )
-        loaded = runbook_of(at.entry, None)
+        loaded = runbook_of(at, None)
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )

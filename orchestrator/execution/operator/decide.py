@@ -83,7 +83,7 @@ def _must_have_hook(at: RequestContext, execution: ExecutionState, state: Checkp
             "kraftgate run was started without --execute, so every step is done by hand: end it and"
             " start kraftgate run --execute first"
         )
-    loaded = runbook_of(at.entry, execution)
+    loaded = runbook_of(at, execution)
     step = checkpoint_of(loaded.runbook, execution.path, state.id).step
     file = None if at.entry.runbook is None else at.entry.runbook.hooks
     if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
@@ -96,7 +96,7 @@ def _must_have_the_same_hooks(at: RequestContext, execution: ExecutionState) -> 
     if execution.hooks_sha256 is None or at.entry.runbook is None:
         return
     file = at.entry.runbook.hooks
-    loaded = runbook_of(at.entry, execution)
+    loaded = runbook_of(at, execution)
     if file is None or load_hooks(file, loaded.runbook).sha256 != execution.hooks_sha256:
         raise ExecutionError(
             f"{file or '`runbook.hooks`'} was changed since kraftgate run started: end it and start"

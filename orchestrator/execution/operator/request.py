@@ -16,6 +16,7 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
+from orchestrator.execution.kept_runbook import kept_runbook, restore_words
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.output.printing import echo
 from orchestrator.run.assessed import Assessor
@@ -147,19 +148,20 @@ def _none_begun(cluster: str) -> str:
     return f"no execution has begun for {cluster}: start kraftgate run"
 
 
-def runbook_of(entry: ClusterEntry, execution: ExecutionState | None) -> Loaded:
+def runbook_of(at: RequestContext, execution: ExecutionState | None) -> Loaded:
     """Return the cluster's runbook, which must be the one of the execution.
 
     Raises:
         ExecutionError: none is configured, or it was changed since the execution began.
         RunbookError: it cannot be used.
     """
-    if entry.runbook is None:
-        raise ExecutionError(f"no `runbook` is configured for {entry.name}")
-    loaded = load(entry.runbook.file)
+    if at.entry.runbook is None:
+        raise ExecutionError(f"no `runbook` is configured for {at.entry.name}")
+    loaded = load(at.entry.runbook.file)
     if execution is not None and loaded.sha256 != execution.sha256:
+        restore = restore_words(loaded.path, kept_runbook(at.config.state_dir, execution.sha256))
         raise ExecutionError(
-            f"{loaded.path} was changed since this execution began: restore it, or abort it"
+            f"{loaded.path} was changed since this execution began: {restore}; or abort it"
             " (kraftgate abort) and begin a new one (kraftgate begin); gates that hold open again"
         )
     return loaded

@@ -22,6 +22,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
+from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.operator.request import RequestContext
 from orchestrator.hooks.runs import HookRuns, Unknown
 from orchestrator.run import reader
@@ -437,6 +438,10 @@ def test_an_execution_that_begins_within_a_migration_says_what_to_skip(desk: Des
 def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
     (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
     assert "was changed since this execution began" in desk.refused("approve", "finalize", *WHY)
+    kept = kept_runbook(desk.folder / "state", desk.sha256)
+    kept.parent.mkdir()
+    kept.write_text(RUNBOOK)
+    assert f"set `runbook.file` to {kept}" in desk.refused("approve", "finalize", *WHY)
 
 
 def test_waiting_for_a_checkpoint(desk: Desk) -> None:

@@ -43,6 +43,7 @@ from orchestrator.execution.approvals import basis
 from orchestrator.execution.commands import Commands
 from orchestrator.execution.executor import Executor
 from orchestrator.execution.facts import FactFinder
+from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.operator.control import rollback_of
@@ -53,7 +54,7 @@ from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.probes.poller import OwnPoll, Poller
-from orchestrator.runbook.load import parse, shipped
+from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.templates import render
 from tests.migration.assessment.conditions.views import all_disks, directory, disks, quorum
@@ -247,6 +248,7 @@ class Night:
             fence=fence,
             facts=self.facts,
             commands=Commands(options=(), cluster="prod"),
+            state_dir=self.outside.folder,
             steps=lambda tell: Steps(
                 entry=ClusterEntry(name="prod"),
                 make_hook=None if self.by_hand else self.outside.hook,
@@ -923,8 +925,25 @@ def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
 def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> None:
     night.loaded = parse(RUNBOOK + "# longer\n", night.outside.folder / "small.yaml")
     night.take_up()
-    assert "was changed since this execution began" in night.look().holds[0]
+    assert "was changed since this execution began: restore" in night.look().holds[0]
     assert night.outside.started == []
+
+
+def test_the_kept_text_of_a_changed_runbook_is_named(night: Night) -> None:
+    """A bundled runbook that an upgrade changed cannot be restored in its place."""
+    began = night.loaded
+    kept = kept_runbook(night.outside.folder, began.sha256)
+    kept.parent.mkdir()
+    kept.write_text(RUNBOOK, "utf-8")
+    night.loaded = parse(RUNBOOK + "# longer\n", began.path)
+    night.take_up()
+    result = night.look()
+    fix = f"estore {began.path}, or set `runbook.file` to {kept}, the text that it began with"
+    assert fix in result.turn
+    assert f"{fix}, and start `kraftgate run` again" in result.holds[0]
+    night.loaded = load(kept)
+    night.take_up()
+    assert night.settle().checkpoint == "brokers-kraft[1]"
 
 
 def test_an_execution_that_began_with_the_changed_runbook_asks_for_a_restart(
