@@ -87,10 +87,14 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     took += f", of which {failed} failed or ended unknown" if failed else ""
     spent = lasting(execution.duration_ms)
     if execution.outcome is None:
-        place = f" ({execution.place})" if execution.place else ""
-        at_ = f" at {execution.stands_at}{place}" if execution.stands_at else ""
         why = f": {execution.waiting_for[0]}" if execution.waiting_for else ""
-        return f"{through} has not ended; it is{at_}{why}. In {spent} {took}."
+        if not execution.checkpoints:
+            return f"{through} has not ended; it has entered no checkpoint yet{why}."
+        where = "between two checkpoints"
+        if execution.stands_at:
+            place = f" ({execution.place})" if execution.place else ""
+            where = f"at {execution.stands_at}{place}"
+        return f"{through} has not ended; it is {where}{why}. In {spent} {took}."
     back = ""
     if execution.way_back is not None:
         back = f" It was rolled back from {execution.turned_at} by {execution.way_back}."
