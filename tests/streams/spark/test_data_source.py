@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
-from migration.observed.source_status import SourceStatus, from_json
+from migration.observed.source_status import NO_STATUS, SourceStatus, from_json
 from migration.shard.placement import ZOOKEEPER
 from migration.values.foreign import load
 from streams.spark.data_source import _GATHER_S, JobReader, KraftgateDataSource, source_name
@@ -126,8 +126,10 @@ def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path
         assert {name: later[name] for name in begun} == begun
 
 
-def _status(state: Path, cluster: str, file: str) -> SourceStatus:
-    return from_json(load((state / "clusters" / cluster / file).read_bytes()))
+def _status(state: Path, cluster: str, name: str) -> SourceStatus:
+    """The status, which is NO_STATUS until the source's thread wrote one."""
+    file = state / "clusters" / cluster / name
+    return from_json(load(file.read_bytes())) if file.is_file() else NO_STATUS
 
 
 def _both_read(state: Path) -> dict[str, Any]:
@@ -154,7 +156,8 @@ def test_a_journal_that_was_replaced_stops_only_its_source(
         end = source.latestOffset(read, NO_LIMIT)
         source.commit(end)
         assert source.latestOffset(end, NO_LIMIT) == end
-        until(lambda: _status(tmp_path, "b", "zookeeper.json").error, "the status")
+        until(lambda: _status(tmp_path, "b", "zookeeper.json").error, "the status of b")
+        until(lambda: _status(tmp_path, "a", "zookeeper.json") != NO_STATUS, "the status of a")
     assert end == {**read, "a/zookeeper": {"sequence": 7}}
     why = "ends with fact 0, and the job has read up to 5"
     assert why in str(_status(tmp_path, "b", "zookeeper.json").error)
