@@ -231,6 +231,11 @@ def _ask_controller(
                     return _QuorumAnswer(why=may_fetch.why)
                 if agrees is False:
                     return _QuorumAnswer(why=f"it belongs to another cluster, not {cluster_id}")
+                if agrees is None:
+                    return _QuorumAnswer(
+                        denied=f"{endpoint}: whether it belongs to {cluster_id} is not known: grant"
+                        " the principal CLUSTER_ACTION on CLUSTER"
+                    )
             quorum = node.quorum()
             if quorum is None:
                 return _QuorumAnswer()

@@ -93,6 +93,8 @@ def reason(error: Exception) -> str:
     """Return why a connection failed, as a phrase for an operator."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
+        return f"it rejects the TLS connection ({error.reason}): check `cert_file` and `key_file`"
     if isinstance(error, ssl.SSLError):
         return f"no TLS: {error.reason or error.strerror or error}"
     return getattr(error, "strerror", None) or str(error) or "no answer"

@@ -142,13 +142,20 @@ def replicas_accounted(facts: Facts) -> Finding:
 @needs(no_brokers)
 def stray_logs(facts: Facts) -> Finding:
     """Check that no broker has a log that the metadata does not assign to it (KAFKA-16120)."""
+    hidden = _hidden_topics(facts)
     strays = [
         f"broker {broker.id}: {at} in {one.path}"
         for broker, dirs in _known_dirs(facts)
         for placed in (hosted(facts, broker.id),)
         for one in dirs
         for at in sorted(one.replicas - placed.keys())
+        if at.topic not in hidden
     ]
+    missing = [
+        f"topic {each}, of which brokers have logs, is not listed: grant the principal DESCRIBE on"
+        " all topics, unless it was deleted"
+        for each in sorted(hidden)
+    ] + _unknown_dirs(facts)
     if strays:
         fix = (
             "find out why they exist (a topic deleted while the broker was down, an aborted"
@@ -156,11 +163,25 @@ def stray_logs(facts: Facts) -> Finding:
             " strays and deletes them"
         )
         return warned(
-            "logs on disk that the metadata does not assign to the broker", *strays, fix=fix
+            "logs on disk that the metadata does not assign to the broker",
+            *worse_first(strays, missing),
+            fix=fix,
         )
-    if missing := _unknown_dirs(facts):
+    if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
     return satisfied("no broker has a log that is not assigned to it")
+
+
+def _hidden_topics(facts: Facts) -> set[str]:
+    """Return topics with logs that may exist although the brokers do not list them.
+
+    They omit those that the principal may not describe, without an error.
+    """
+    on_disk = {at.topic for _, dirs in _known_dirs(facts) for one in dirs for at in one.replicas}
+    if not isinstance(facts.zookeeper, Unknown):
+        on_disk &= facts.zookeeper.assignments.keys()
+    listed_ones = facts.topics.partitions if isinstance(facts.topics, Topics) else ()
+    return on_disk - {part.at.topic for part in listed_ones}
 
 
 @needs(no_brokers)

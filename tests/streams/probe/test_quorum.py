@@ -30,7 +30,13 @@ def told(leader: int, epoch: int, *lags_ms: int) -> Quorum:
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+def errors() -> dict[str, int]:
+    """The error with which a host answers a FETCH of our cluster's id."""
+    return {FOREIGN: Code.INCONSISTENT_CLUSTER_ID}
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, errors: Mapping[str, int]) -> Ask:
     """Ask a controller of ours, one of a cluster with a higher epoch, and one that is dead."""
     quorums = {OURS: told(3000, 5, 600_000, 100), FOREIGN: told(7000, 40, 100, 100)}
 
@@ -51,8 +57,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
 
         def ask(self, request: object) -> FetchReply:
             del request
-            foreign = self.host == FOREIGN
-            return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID if foreign else 0)
+            return FetchReply(error=errors.get(self.host, 0))
 
         def quorum(self) -> Quorum:
             return quorums[self.host]
@@ -82,3 +87,13 @@ def test_of_two_quorums_without_a_known_cluster_id_none_counts(ask: Ask) -> None
     seen = ask(None)
     assert isinstance(seen, Unknown)
     assert seen.why.startswith(f"{OURS}:9093: not of the quorum that 7000 leads")
+
+
+def test_a_quorum_whose_cluster_id_cannot_be_checked_does_not_count(
+    ask: Ask, errors: dict[str, int]
+) -> None:
+    """The principal may describe another cluster's quorum, and may not fetch from it."""
+    errors[OURS] = Code.CLUSTER_AUTHORIZATION_FAILED
+    seen = ask("ours")
+    assert isinstance(seen, Unknown)
+    assert "grant the principal CLUSTER_ACTION on CLUSTER" in seen.why

@@ -138,6 +138,14 @@ def test_a_server_that_is_not_trusted_is_not_spoken_to(secured: Secured, over_tl
         until_refused_connection(watched, "its certificate is not trusted")
 
 
+def test_a_client_that_the_server_does_not_trust_is_named(secured: Secured, over_tls: str) -> None:
+    stranger = Authority(secured.place, "unknown-client")
+    own = stranger.issue("unknown")
+    security = replace(secured.tls, cert_file=own.cert, key_file=own.key)
+    with watching(over_tls, security=security) as watched:
+        until_refused_connection(watched, "rejects the TLS connection", "`cert_file`")
+
+
 def test_a_server_of_another_name_is_spoken_to_only_if_one_says_so(
     secured: Secured, kafka: Writer, over_tls: str
 ) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from migration.observed.probed import Facts, Unknown, ZooKeeperServer
+from migration.observed.probed import Facts, TopicPartition, Unknown, ZooKeeperServer
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
     CONTROLLERS,
@@ -59,6 +59,7 @@ ONE_ID_TWICE = replace(
 NAMELESS = replace(WELL, controllers=(*CONTROLLERS[:2], replace(CONTROLLERS[2], node_id=WHY)))
 """A controller that does not report its id may be the third voter."""
 HAS_SECRET = {"password.encoder.secret": "(set)"}
+DELETED = TopicPartition("deleted", 0)
 SECRETS = zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)})
 WITH_SECRET = replace(SECRETS, controllers=controllers(settings=HAS_SECRET).controllers)
 DENIED = controllers(may_fetch=False, may_describe=False, quorum=None, node_id=WHY, cluster_id=WHY)
@@ -96,6 +97,10 @@ CASES = (
     Case("stray-logs", WELL, PASS),
     Case("stray-logs", broker2(log_dirs=(log_dir("/d0", SINGLE),)), WARN, "single-0 in /d0"),
     Case("stray-logs", broker2(log_dirs=WHY), UNKNOWN),
+    Case("stray-logs", replace(broker2(log_dirs=(log_dir("/d0", DELETED),)), zookeeper=WHY),
+         UNKNOWN, "DESCRIBE"),
+    Case("stray-logs", broker2(log_dirs=(log_dir("/d0", DELETED),)), WARN, "deleted-0 in /d0"),
+    Case("stray-logs", topics(partitions=()), UNKNOWN, "topic single"),
     Case("zookeeper-reachable", WELL, PASS),
     Case("zookeeper-reachable", zookeeper(cluster_id=None), FAIL, "no znode /cluster/id"),
     Case("zookeeper-reachable", no_zookeeper(), UNKNOWN, "does not answer"),
