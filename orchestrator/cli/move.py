@@ -299,7 +299,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
     with (
         open_verified(asked.config) as log,
         orchestrating(asked.config, asked.entry, log) as held,
-        Stop() as stop,
+        Stop(hang_up=True) as stop,
     ):
         yield MoveRun(plan, held, requests, stop.wait)
 

@@ -240,6 +240,15 @@ class MoveRun:
             LockError: another orchestrator has the lock.
             AuditError: the audit trail cannot be written.
         """
+        with self._resumable("apply"):
+            self._apply(at_once, require_allowed, show)
+
+    def _apply(
+        self,
+        at_once: int,
+        require_allowed: Callable[[Collection[int], Mapping[int, Broker]], None],
+        show: Callable[[Measured, Step], None],
+    ) -> None:
         self._record_begin("apply")
         run, _, found, _ = self._polled(Moving(), at_once)
         kind: type[KraftgateError] = MoveError
@@ -277,6 +286,10 @@ class MoveRun:
             LockError: another orchestrator has the lock.
             AuditError: the audit trail cannot be written.
         """
+        with self._resumable("cancel"):
+            self._cancel()
+
+    def _cancel(self) -> None:
         self._record_begin("cancel")
         found = self._poll()
         run = Moving()
@@ -290,6 +303,26 @@ class MoveRun:
         silent = [each.why or "" for each in found if each.progress is Progress.UNKNOWN]
         kind = NoDataError if silent else MoveError
         self._end("cancel", run, found, kind, list(dict.fromkeys(silent)))
+
+    @contextmanager
+    def _resumable(self, command: Command) -> Iterator[None]:
+        """Add to the error of a lost lock what it leaves, since nothing may be restored without it.
+
+        Raises:
+            LockError: the lock was lost.
+        """
+        try:
+            yield
+        except LockError as error:
+            kept = sorted(self._throttled.keys() & self._plan.targets.keys())
+            throttles = [f"broker {id_} keeps the throttle" for id_ in kept]
+            left = "; ".join(["replicas that are being moved go on", *throttles])
+            raise LockError(f"{error}. {left}. {self._next(command)}") from error
+
+    def _next(self, command: Command) -> str:
+        resume = f"To resume: kraftgate move {command} {self._plan.file}"
+        end = f"; to end: kraftgate move cancel {self._plan.file}"
+        return resume + end * (command == "apply")
 
     def _keep(self, run: Moving, broker: int, kept: dict[Replica, str]) -> Moving:
         """Assign to the replicas of a broker that move the directories that they have now.
@@ -482,9 +515,7 @@ class MoveRun:
             state = "in their target" if command == "apply" else "without a move"
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *named])}. To resume: kraftgate move"
-                f" {command} {self._plan.file}"
-                + (f"; to end: kraftgate move cancel {self._plan.file}" * (command == "apply"))
+                f" {'; '.join([*why, *named])}. {self._next(command)}"
             )
 
 

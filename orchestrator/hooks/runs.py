@@ -22,6 +22,7 @@ from orchestrator.hooks.files import Outcome, ProcessId
 from orchestrator.hooks.supervisor import STARTED_WORD, Order
 from orchestrator.process.environment import child_environment
 from orchestrator.redaction.known_secrets import Secrets
+from streams.process.child import module_environment
 from streams.state.directory import GIVEN_UMASK
 from streams.state.files import sync_directory, try_lock
 
@@ -213,10 +214,12 @@ def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock
     )
     with (directory / files.LOG).open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "orchestrator.hooks.supervisor", str(directory)],
+            # Not from the working directory, which may have modules of the same names.
+            [sys.executable, "-P", "-m", "orchestrator.hooks.supervisor", str(directory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
+            env=module_environment(),
             pass_fds=(lock,),
             start_new_session=True,
         )

@@ -1,5 +1,6 @@
 """Makes confluent-kafka's clients from the security settings of every other connection."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -20,6 +21,10 @@ UNREACHABLE: Final = frozenset(
     }
 )
 _NEVER_S: Final = 2.0**31
+_SILENT: Final = logging.getLogger(f"{__name__}.silent")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+"""Its errors are raised by the calls."""
 
 Client = TypeVar("Client")
 
@@ -46,6 +51,8 @@ def made(
         "bootstrap.servers": ",".join(map(str, bootstrap)),
         **client_settings(security),
         **(more or {}),
+        # Without one it prints fatal errors to stderr, at each level.
+        "logger": _SILENT,
     }
     if security.sasl_mechanism == "OAUTHBEARER":
         settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)

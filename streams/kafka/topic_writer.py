@@ -115,10 +115,13 @@ class TopicWriter:
 
     def close(self) -> None:
         """Abort what is open, and close the connections."""
-        with suppress(KafkaException):  # there may be no transaction, or no connection
-            self._producer.abort_transaction(_ANSWER_S_MAX)
-        self._producer.close()
-        self._consumer.close()
+        # There may be no transaction or connection, or a missing right, which librdkafka keeps.
+        for end in (self._abort, self._producer.close, self._consumer.close):
+            with suppress(KafkaException):
+                end()
+
+    def _abort(self) -> None:
+        self._producer.abort_transaction(_ANSWER_S_MAX)
 
     def _produce(self, key: bytes, value: bytes) -> None:
         while True:

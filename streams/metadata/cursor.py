@@ -135,8 +135,8 @@ class Cursor:
         if isinstance(error, CommittedLogDiverged | SpoolDamaged | WrongCluster):
             self._refuse(error, retry_at)
             return
-        # The credentials may be wrong at one controller only, while they are changed.
-        until = retry_at if isinstance(error, AuthenticationFailed) else None
+        # One controller may lack the user, or the right (`super.users`), while they are changed.
+        until = retry_at if isinstance(error, AuthenticationFailed | NotAuthorized) else None
         over = self._rounds.failed(endpoint, Refusal(str(error), until=until), now)
         if over is not None and over.rejected:
             self._refuse(error, retry_at)
@@ -311,9 +311,9 @@ class Cursor:
 
     def _complain(self, code: int, leader: Leader | None, now: float) -> None:
         where = self.connected_to
-        if code == Code.CLUSTER_AUTHORIZATION_FAILED:
+        if code == Code.CLUSTER_AUTHORIZATION_FAILED and where is not None:
             error = f"{where} refuses: grant the principal CLUSTER_ACTION on CLUSTER"
-            self._refuse(NotAuthorized(error), now + REFUSED_RETRY_S)
+            self.failed(NotAuthorized(error), where, now)
         elif code == Code.INCONSISTENT_CLUSTER_ID:
             error = f"{where} belongs to another cluster than the one configured or spooled"
             self._refuse(WrongCluster(error), now + REFUSED_RETRY_S)

@@ -25,6 +25,15 @@ def tell_parent(line: str) -> None:
             _log.debug("the parent has ended: %r", error)
 
 
+def module_environment() -> dict[str, str]:
+    """Return the environment for `python -P -m`: it finds the modules that this process finds.
+
+    A worker of Spark has a path of its own.
+    """
+    path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
+    return {**os.environ, "PYTHONPATH": path}
+
+
 class Child:
     """A module in another process. Its `main` ends when its input ends, also if this process dies.
 
@@ -37,15 +46,13 @@ class Child:
         Raises:
             OSError: it cannot be started.
         """
-        # A worker of Spark has a path of its own.
-        path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
         self._writing = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if silent else None,
-            env={**os.environ, "PYTHONPATH": path},
+            env=module_environment(),
             start_new_session=True,  # Linux shares the CPU between sessions: autogroup in sched(7)
         )
 

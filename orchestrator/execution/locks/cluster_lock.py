@@ -98,7 +98,7 @@ class ClusterLock:
             try:
                 before, self._token = self._token, self._zookeeper.acquire()
             except LockError as error:
-                return NotHeld(why=f"{found.why}; {error}")
+                return NotHeld(why="; ".join(dict.fromkeys((found.why, str(error)))))
             if self._token != before:
                 return NotHeld(why=f"{found.why}; another orchestrator held it meanwhile")
         return here

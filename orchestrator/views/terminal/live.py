@@ -29,15 +29,21 @@ _ROOMY: Final = 4
 
 
 class Stop:
-    """Is set by Ctrl-C or SIGTERM while it is entered; the view then ends in an orderly way."""
+    """Is set by Ctrl-C or SIGTERM while it is entered; the view then ends in an orderly way.
 
-    def __init__(self) -> None:
+    Args:
+        hang_up: Whether SIGHUP, of a terminal that is closed, sets it, too; not under nohup.
+    """
+
+    def __init__(self, *, hang_up: bool = False) -> None:
         self._event = threading.Event()
         self._before: dict[int, object] = {}
+        hang_up = hang_up and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        self._numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
 
     def __enter__(self) -> "Stop":
         """Install the signal handlers."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._numbers:
             self._before[number] = signal.getsignal(number)
         self.take_signals()
         return self
@@ -54,7 +60,7 @@ class Stop:
 
     def take_signals(self) -> None:
         """Install the handlers, also after a library did (PySpark takes Ctrl-C when it starts)."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._numbers:
             signal.signal(number, self._on_signal)
 
     def is_set(self) -> bool:

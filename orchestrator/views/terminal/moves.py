@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -90,6 +91,7 @@ class MovesView:
         self._live = None if live is None else Live(console=live, auto_refresh=False)
         self._samples: deque[tuple[float, int]] = deque()
         self._printed: tuple[object, float] = (None, 0.0)
+        self._is_gone = False
 
     def __enter__(self) -> "MovesView":
         """Take the terminal."""
@@ -100,9 +102,19 @@ class MovesView:
     def __exit__(self, *_: object) -> None:
         """Leave the last line on the terminal."""
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
 
     def show(self, done: Measured, step: Step) -> None:
+        """Show how far the moves are; an output that nobody reads any more does not end them."""
+        if self._is_gone:
+            return
+        try:
+            self._show(done, step)
+        except OSError:  # a closed pipe, or a terminal that hung up
+            self._is_gone = True
+
+    def _show(self, done: Measured, step: Step) -> None:
         now_s = time.monotonic()
         self._samples.append((now_s, done.bytes))
         while now_s - self._samples[0][0] > _RATED_S:

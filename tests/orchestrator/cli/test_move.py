@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import signal
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from orchestrator.execution.moves import Requests
 from orchestrator.process.owner import Owner
 from orchestrator.run.followed import caught_up
 from orchestrator.views.terminal.blocks import SHOWN_MAX
+from orchestrator.views.terminal.live import Stop
 from orchestrator.views.terminal.moves import (
     MovesView,
     moving_line,
@@ -801,6 +803,28 @@ def test_the_line_has_rate_and_time_left() -> None:
     )
     silent = moving_line("prod", done, Step({}, (), {2: "b2 refused"}), None)
     assert silent.endswith("no rate yet, broker 2 does not answer: b2 refused")
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_a_terminal_that_is_closed_ends_the_command_in_good_order(*, is_ignored: bool) -> None:
+    """Under nohup it ignores that."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
+    try:
+        with Stop(hang_up=True) as stop:
+            signal.raise_signal(signal.SIGHUP)
+            assert stop.is_set() is not is_ignored
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_an_output_that_is_closed_does_not_end_the_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("orchestrator.views.terminal.moves.echo", closed)
+    with MovesView("prod", None) as view:
+        for completed in (0, 1):
+            view.show(Measured(completed, 2, 0, 10), Step({}, (), {}))
 
 
 def test_on_a_terminal_the_line_has_a_bar() -> None:

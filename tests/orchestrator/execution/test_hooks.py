@@ -325,6 +325,15 @@ def test_a_supervisor_that_fails_did_nothing(
     assert found.outcome.succeeded
 
 
+def test_the_supervisor_imports_nothing_from_the_working_directory(
+    runs: HookRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "psutil.py").write_text("raise SystemExit('code of another user')")
+    monkeypatch.chdir(tmp_path)
+    found, _ = ran(runs, hook("true"))
+    assert found.outcome.succeeded
+
+
 def test_every_end_has_words() -> None:
     for end in End:
         outcome = Outcome(

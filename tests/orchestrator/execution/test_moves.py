@@ -16,8 +16,10 @@ from migration.moves.steps import STRIKES_MAX, Measured, Step
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from orchestrator.audit import AuditLog
 from orchestrator.audit.move_entries import Body, left_throttled
-from orchestrator.errors import HazardError, LockHeld, MoveError, NoDataError
+from orchestrator.errors import HazardError, LockError, LockHeld, MoveError, NoDataError
 from orchestrator.execution import moves as module
+from orchestrator.execution.locks.cluster_lock import ClusterLock
+from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle
@@ -614,6 +616,26 @@ def test_an_interrupted_run_leaves_the_moves_and_their_throttle(machine: Machine
     machine.cancel()
     machine.require_clean()
     assert set(machine.kafka.places.values()) == {D0}
+
+
+@pytest.mark.parametrize("checks", range(4))
+@pytest.mark.parametrize("command", ["apply", "cancel"])
+def test_a_run_that_loses_its_lock_says_what_it_leaves(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, command: str, checks: int
+) -> None:
+    """At each check: without the lock nothing may be restored."""
+    machine.kafka.stuck = command == "cancel"
+    if machine.kafka.stuck:
+        with pytest.raises(MoveError, match="interrupted"):
+            machine.apply(polls_max=1)
+    left = [Held(token=1, until_s=0.0)] * checks
+    gone = NotHeld(why="it is gone")
+    monkeypatch.setattr(ClusterLock, "check", lambda *_, **__: left.pop() if left else gone)
+    with pytest.raises(LockError, match="prod: the lock was lost: it is gone") as caught:
+        getattr(machine, command)()
+    assert f"To resume: kraftgate move {command} plan.json" in str(caught.value)
+    for id_, own in machine.kafka.own.items():
+        assert (own == OURS) <= (f"broker {id_} keeps the throttle" in str(caught.value))
 
 
 def test_a_cancellation_leaves_another_clients_move(machine: Machine) -> None:

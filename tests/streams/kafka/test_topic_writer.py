@@ -90,3 +90,26 @@ def test_a_record_that_is_refused_ends_the_transaction_with_its_cause(
         writer.write(RECORDS, "position", 5)
     assert len(producer.produced) == 2
     assert not producer.committed
+
+
+def test_what_ends_a_producer_does_not_keep_the_writer_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without the right on its id, each of its calls raises that; the next writer may have it."""
+    closed = []
+
+    class Fatal:
+        def __init__(self, *_: object) -> None:
+            """Take the place of a Producer."""
+
+        def abort_transaction(self, _: float) -> None:
+            raise KafkaException(KafkaError(KafkaError._FATAL))
+
+        def close(self) -> None:
+            closed.append(self)
+            raise KafkaException(KafkaError(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+
+    monkeypatch.setattr(topic_writer, "Producer", Fatal)
+    monkeypatch.setattr(topic_writer, "Consumer", Fatal)
+    TopicWriter([Endpoint("kafka.example", 9092)], Security(), "events", "name").close()
+    assert len(closed) == 2

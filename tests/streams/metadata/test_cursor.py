@@ -297,25 +297,34 @@ def test_an_unforeseen_error_code_is_named_and_waited_for(code: int) -> None:
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (Code.CLUSTER_AUTHORIZATION_FAILED, NotAuthorized),
-        (Code.INCONSISTENT_CLUSTER_ID, WrongCluster),
-    ],
-)
-@pytest.mark.parametrize("snapshot", [False, True])
-def test_a_refusal_is_told_and_tried_again_slowly(
-    code: Code, kind: type[LiveError], snapshot: bool
-) -> None:
-    made = checked() if snapshot else cursor()
+def answers(made: Cursor, code: Code, *, snapshot: bool) -> None:
     if snapshot:
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(9, 1)), 0.0, 0.0)
         made.snapshot_fetched(SnapshotReply(error=code), 0.0)
     else:
         made.fetched(FetchReply(error=code), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_refusal_is_told_and_tried_again_slowly(*, snapshot: bool) -> None:
+    made = checked() if snapshot else cursor()
+    answers(made, Code.INCONSISTENT_CLUSTER_ID, snapshot=snapshot)
     told = refusal(made)
-    assert isinstance(told.error, kind)
+    assert isinstance(told.error, WrongCluster)
+    assert told.until == REFUSED_RETRY_S
+    assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_right_that_one_controller_lacks_leaves_the_others_in_use(*, snapshot: bool) -> None:
+    """`super.users` is a setting of each controller."""
+    made = checked() if snapshot else cursor()
+    answers(made, Code.CLUSTER_AUTHORIZATION_FAILED, snapshot=snapshot)
+    assert made.next_action(0.0) == Connect(C2)
+    made.connected(C2)
+    made.fetched(FetchReply(error=Code.CLUSTER_AUTHORIZATION_FAILED), 0.0, 0.0)
+    told = refusal(made)
+    assert isinstance(told.error, NotAuthorized)
     assert told.until == REFUSED_RETRY_S
     assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
 
