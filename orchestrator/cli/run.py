@@ -28,7 +28,7 @@ from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.conditions import Gate
-from orchestrator.run.identity import followed_ids, require_one_cluster
+from orchestrator.run.identity import OneCluster, followed_ids
 from orchestrator.run.job import Follow, check, followed
 from orchestrator.run.probes.probes import disks_poller, poller_for
 from orchestrator.run.publishing import publishing
@@ -216,6 +216,7 @@ def follow_and_show(
         stop.take_signals()
 
         assessor = Assessor(config, reader, log)
+        one_cluster = OneCluster(config)
         reader.execution = conductor.execution
         assessor.polled = lambda name: polled(name).merged(conductor.polled(name))
 
@@ -225,7 +226,7 @@ def follow_and_show(
             publisher.check()
             conductor.store_answers()  # before the read, so that the read cannot be older
             now = assessor.tick(wall_clock_ms())
-            require_one_cluster(config, now)
+            one_cluster.require(now)
             conductor.tick(now)
             last = now
             alerts.polled()

@@ -1,15 +1,19 @@
 """Checks that every followed source belongs to the configured cluster."""
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+import time
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from migration.assessment.data_source import DataSource
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
+from orchestrator.config.targets import security_of
 from orchestrator.errors import ConfigError
 from orchestrator.run.assessed import Tick
 from orchestrator.run.reader import ClusterRead
+from streams.net.endpoint import Endpoint
 
+_ASK_AGAIN_S: Final = 10.0
 _FIX: Final = (
     "correct `id` or the addresses; a state directory that followed another cluster cannot be used"
     " for this one"
@@ -22,24 +26,81 @@ _WHERE: Final = {
 }
 
 
-def require_one_cluster(config: Config, tick: Tick) -> None:
-    """Check that the configuration and all sources name one cluster id for each cluster.
+AskController: TypeAlias = Callable[[ClusterEntry, str, str], bool | None]
+"""Returns whether the controller at an address belongs to a cluster id; None: it is unknown."""
 
-    A status that was reported to an earlier process is ignored.
 
-    Raises:
-        ConfigError: they name several ids; the message lists every id and its source.
+def ask_controller(entry: ClusterEntry, address: str, cluster_id: str) -> bool | None:
+    """Ask a controller by a FETCH with this cluster id, which needs no right that `run` lacks."""
+    from streams.probe.asking import query_node
+    from streams.probe.controllers import ask_fetch
+
+    (endpoint,) = Endpoint.parse_list(address)
+    security = security_of(entry.controllers, "controllers.security")
+    answer = query_node(endpoint, security, lambda node: ask_fetch(node, cluster_id)[1])
+    return answer if isinstance(answer, bool) else None
+
+
+class OneCluster:
+    """Checks at each tick that all sources belong to one cluster, the configured one.
+
+    A controller reports its cluster id only to principals with ALTER on CLUSTER. One that does not
+    report it is asked whether it belongs to the cluster of the other sources, once.
     """
-    problems = []
-    for one in tick.clusters:
-        named = list(_named(one.entry, one.read))
-        if len({id_ for _, id_ in named}) > 1:
-            ids = ", ".join(f"{where}: {id_}" for where, id_ in named)
-            problems.append(
-                f"{config.path}: cluster {one.entry.name}: several cluster ids: {ids}: {_FIX}"
-            )
-    if problems:
-        raise ConfigError(problems)
+
+    def __init__(
+        self,
+        config: Config,
+        ask: AskController = ask_controller,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config = config
+        self._ask = ask
+        self._clock_s = clock_s
+        self._answers: dict[tuple[str, str, str], bool] = {}
+        self._ask_at_s: dict[str, float] = {}
+
+    def require(self, tick: Tick) -> None:
+        """Check that the configuration and all sources name one cluster id for each cluster.
+
+        A status that was reported to an earlier process is ignored.
+
+        Raises:
+            ConfigError: they name several ids; the message lists every id and its source.
+        """
+        problems = []
+        for one in tick.clusters:
+            named = list(_named(one.entry, one.read))
+            if len({id_ for _, id_ in named}) == 1:
+                named += self._other_id(one.entry, one.read, named[0][1])
+            if len({id_ for _, id_ in named}) > 1:
+                ids = ", ".join(f"{where}: {id_}" for where, id_ in named)
+                problems.append(
+                    f"{self._config.path}: cluster {one.entry.name}: several cluster ids: {ids}:"
+                    f" {_FIX}"
+                )
+        if problems:
+            raise ConfigError(problems)
+
+    def _other_id(
+        self, entry: ClusterEntry, one: ClusterRead, cluster_id: str
+    ) -> list[tuple[str, str]]:
+        """Return that the followed controller belongs to another cluster, if it does."""
+        status = one.status
+        if status.cluster_id is not None or status.endpoint is None:
+            return []  # the follower sends the id with each FETCH, or no controller has answered
+        if DataSource.METADATA_LOG in one.resuming:
+            return []
+        key = entry.name, status.endpoint, cluster_id
+        if key not in self._answers and self._clock_s() >= self._ask_at_s.get(entry.name, 0.0):
+            agrees = self._ask(entry, status.endpoint, cluster_id)
+            if agrees is None:
+                self._ask_at_s[entry.name] = self._clock_s() + _ASK_AGAIN_S
+            else:
+                self._answers[key] = agrees
+        if self._answers.get(key, True):
+            return []
+        return [(f"the controllers ({status.endpoint})", "another one, which they do not report")]
 
 
 class FollowedIds(NamedTuple):

@@ -11,14 +11,6 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
 
 from migration.observed.probed import Broker, TopicPartition, Unknown
 from orchestrator.audit import AuditLog
@@ -31,6 +23,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.brokers import broker_log_dirs
 from tests.streams.zookeeper.certificates import Authority
+from tests.support.granting import AUTHORIZED, grant
 from tests.support.lab_steps import wait_directory_noticed
 from tests.support.polling import until
 
@@ -47,10 +40,6 @@ USERS: Final = {
 
 ALTER includes DESCRIBE, and ALTER_CONFIGS DESCRIBE_CONFIGS (StandardAuthorizerData).
 """
-AUTHORIZED: Final = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
 
 
 @dataclass
@@ -125,26 +114,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         }
         lab.start_kraft()
         lab.create_topic("spread", 4, 1)
-        _allow(AdminClient({"bootstrap.servers": lab.broker_bootstrap}))
+        for user, rights in USERS.items():
+            grant(lab.broker_bootstrap, user, rights)
         yield Secured(lab, Endpoint(LOOPBACK, port), folder)
-
-
-def _allow(admin: AdminClient) -> None:
-    wanted = [
-        AclBinding(
-            ResourceType.BROKER,
-            "kafka-cluster",
-            ResourcePatternType.LITERAL,
-            f"User:{user}",
-            "*",
-            AclOperation[right],
-            AclPermissionType.ALLOW,
-        )
-        for user, rights in USERS.items()
-        for right in rights
-    ]
-    for each in admin.create_acls(wanted).values():
-        each.result()
 
 
 FIRST: Final = TopicPartition("spread", 0)

@@ -1,5 +1,6 @@
 """Every source must speak of the cluster that is meant; else `run` ends and names the ids."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
+from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.run.assessed import Tick
-from orchestrator.run.identity import FollowedIds, followed_ids, require_one_cluster
+from orchestrator.run.identity import FollowedIds, OneCluster, followed_ids
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
@@ -39,7 +41,7 @@ def reported(
 def check(text: str, one: ClusterRead) -> None:
     config = parse_config(text, Path("kraftgate.yaml"))
     found = assessed(one, NOW_MS, of=config.clusters[0])
-    require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)))
+    OneCluster(config).require(Tick(at_ms=NOW_MS, clusters=(found,)))
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,47 @@ def test_what_an_earlier_process_was_told_does_not_count() -> None:
     before = dict.fromkeys(DataSource, NOW_MS)
     check(WITH_ID, replace(reported("theirs"), reported_before=before))
     check(WITH_ID, replace(HYBRID, status=NO_STATUS))
+
+
+class Controllers:
+    """Controllers of the cluster `theirs`, which do not report it; at first they do not answer."""
+
+    def __init__(self, *answers: bool | None) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._answers = list(answers)
+
+    def ask(self, _: ClusterEntry, address: str, cluster_id: str) -> bool | None:
+        self.asked.append((address, cluster_id))
+        return self._answers.pop(0)
+
+
+def test_a_controller_that_reports_no_id_is_asked_for_the_other_sources_id() -> None:
+    config = parse_config(BARE, Path("kraftgate.yaml"))
+    now_s = 0.0
+    controllers = Controllers(True, None, False)
+    one_cluster = OneCluster(config, controllers.ask, lambda: now_s)
+
+    def require(endpoint: str | None, brokers: str | None) -> None:
+        one = reported(brokers=brokers)
+        one = replace(one, status=replace(one.status, endpoint=endpoint))
+        found = assessed(one, NOW_MS, of=config.clusters[0])
+        one_cluster.require(Tick(at_ms=NOW_MS, clusters=(found,)))
+
+    require(None, "ours")
+    require("c1:9093", None)
+    assert not controllers.asked, "there is no controller to ask yet, or no id"
+    for _ in range(2):
+        require("c1:9093", "ours")
+    assert controllers.asked == [("c1:9093", "ours")]
+    for _ in range(2):
+        require("c2:9093", "ours")
+    assert controllers.asked[1:] == [("c2:9093", "ours")], "it does not answer: not asked at once"
+    now_s = 10.0
+    both = "the brokers: ours, the controllers (c2:9093): another one, which they do not report"
+    with pytest.raises(ConfigError, match=re.escape(both)):
+        require("c2:9093", "ours")
+    with pytest.raises(ConfigError, match=re.escape(both)):
+        require("c2:9093", "ours")
 
 
 def test_run_ends_and_does_not_try_again(config_file: Path, store: FakeStore) -> None:

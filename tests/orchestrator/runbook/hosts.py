@@ -5,7 +5,10 @@ keeps each unit's state in a file, and gives each start an id of its own, as sys
 """
 
 import os
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -37,10 +40,26 @@ while [ $# -gt 0 ]; do
     case $1 in --cluster-id=*) id=${{1#*=}} ;; --config) file=$2 ;; esac
     shift
 done
+node=$(sed -n 's/^node.id=//p' "$file")
 sed -n 's/^log.dirs=//p' "$file" | tr , '\\n' | while read -r dir; do
-    [ -e "$dir/meta.properties" ] || echo "cluster.id=$id" > "$dir/meta.properties"
+    [ -e "$dir/meta.properties" ] ||
+        printf 'version=1\\ncluster.id=%s\\nnode.id=%s\\n' "$id" "$node" > "$dir/meta.properties"
 done
 """
+
+
+class Connected:
+    """A script whose output goes to a connection."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self.returncode: int | None = None
+
+    def hang_up(self) -> None:
+        """End the connection, and that of a terminal."""
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        os.killpg(self._process.pid, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -60,15 +79,45 @@ class Host:
 
     def call(self, *argv: str, **more: str) -> "subprocess.CompletedProcess[str]":
         """Call a command in this host's environment."""
-        environment = {
-            **os.environ,
-            "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
-            "KRAFTGATE_NODE_CONF": str(self.root / "node.conf"),
-            **more,
-        }
+        environment = {**self._environment(), **more}
         return subprocess.run(
             argv, capture_output=True, text=True, env=environment, timeout=60, check=False
         )
+
+    @contextmanager
+    def stopping(self, unit: str, *arguments: str) -> Iterator["Connected"]:
+        """Call kraftgate-node over a connection, and yield while systemd stops the unit."""
+        began, goes_on = (self.root / name for name in ("began", "goes-on"))
+        for fifo in (began, goes_on):
+            os.mkfifo(fifo)
+        systemctl = self.root / "bin" / "systemctl"
+        waits = f"echo >{began}; read -r _ <{goes_on}"
+        slow = f'case "$*" in *"now {unit}" | "stop {unit}") {waits} ;; esac\n'
+        text = systemctl.read_text("utf-8").replace("set -eu\n", f"set -eu\n{slow}", 1)
+        systemctl.write_text(text, "utf-8")
+        process = subprocess.Popen(
+            ["sh", str(HOOKS / "kraftgate-node"), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._environment(),
+            start_new_session=True,
+        )
+        connected = Connected(process)
+        try:
+            began.read_bytes()
+            yield connected
+            with goes_on.open("rb+", buffering=0) as opened:  # does not wait for a reader
+                opened.write(b"\n")
+                connected.returncode = process.wait(60)
+        finally:
+            process.kill()
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
+            "KRAFTGATE_NODE_CONF": str(self.root / "node.conf"),
+        }
 
     def properties(self, name: str, **properties: str) -> Path:
         """Write a properties file; `_` in a key stands for a dot."""
@@ -77,11 +126,11 @@ class Host:
         file.write_text("# as the operator wrote it\n" + "\n".join(lines) + "\n", "utf-8")
         return file
 
-    def directory(self, name: str) -> Path:
-        """Make a log directory that was formatted."""
+    def directory(self, name: str, written: str = "version=0\nbroker.id=1\n") -> Path:
+        """Make a log directory that was formatted, by default for broker 1."""
         path = self.root / "data" / name
         path.mkdir(parents=True, exist_ok=True)
-        (path / "meta.properties").write_text("version=0\nbroker.id=1\n", "utf-8")
+        (path / "meta.properties").write_text(written, "utf-8")
         return path
 
     def calls(self) -> list[str]:

@@ -157,6 +157,31 @@ def test_a_directory_that_goes_while_the_broker_stops_keeps_it_stopped(here: Hos
     assert linked(here) == "broker.zookeeper.properties"
 
 
+def test_a_connection_that_ends_during_the_stop_does_not_keep_the_broker_stopped(
+    here: Host,
+) -> None:
+    """ssh drops: the next line that the script prints has no reader, and a terminal hangs up."""
+    with here.stopping("kafka", "switch", "broker", "1", "kraft") as script:
+        script.hang_up()
+    assert script.returncode == 0
+    assert here.calls() == ["stop kafka", "start kafka"]
+    assert linked(here) == "broker.kraft.properties"
+
+
+def test_a_connection_that_ends_does_not_leave_half_of_the_directories(here: Host) -> None:
+    controller(here)
+    file = here.etc / "controller.migration.properties"
+    more = f"metadata.log.dir={here.root}/data/more\n"
+    file.write_text(file.read_text("utf-8") + more, "utf-8")
+    for name in ("metadata", "more"):
+        here.directory(name, CONTROLLERS)
+    with here.stopping("kafka-controller", "deprovision", "controller") as script:
+        script.hang_up()
+    assert script.returncode == 0
+    kept = sorted(path.name for path in (here.root / "data").iterdir())
+    assert kept == ["d0", "d1", "metadata.rolled-back.1", "more.rolled-back.1"]
+
+
 def test_a_unit_that_does_not_come_up_is_a_failure_and_is_tried_again(here: Host) -> None:
     (here.root / "dies" / "kafka").touch()
     failed = here.node("switch", "broker", "1", "kraft")
@@ -178,6 +203,9 @@ def test_more_directories_come_behind_those_that_there_are(here: Host) -> None:
     assert "must begin with those that there are" in before.stderr
     jbod.write_text(kraft.replace("/d1", f"/d1,{data}/d2"), "utf-8")
     assert here.node("switch", "broker", "1", "jbod").returncode == 0
+
+
+CONTROLLERS = "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=3000\n"
 
 
 def controller(here: Host, quorum: str = "controller_quorum_voters") -> None:
@@ -240,7 +268,7 @@ def test_every_directory_of_the_metadata_is_put_aside(here: Host) -> None:
         zookeeper_metadata_migration_enable="true",
     )
     for name in ("logs", "metadata"):
-        here.directory(name)
+        here.directory(name, CONTROLLERS)
     done = here.node("deprovision", "controller")
     assert (done.returncode, done.stderr) == (0, "")
     kept = sorted(path.name for path in data.iterdir())
@@ -253,7 +281,7 @@ def test_a_mount_point_is_refused_before_the_controller_is_stopped(here: Host) -
     stand_in = here.root / "bin" / "mountpoint"
     stand_in.write_text('#!/bin/sh\n[ -e "$2/lost+found" ]\n', "utf-8")
     stand_in.chmod(0o755)
-    (here.directory("metadata") / "lost+found").mkdir()
+    (here.directory("metadata", CONTROLLERS) / "lost+found").mkdir()
     for words in (("check", "deprovision"), ("deprovision",)):
         done = here.node(*words, "controller")
         assert done.returncode == 1
@@ -261,11 +289,52 @@ def test_a_mount_point_is_refused_before_the_controller_is_stopped(here: Host) -
     assert here.calls() == []
 
 
+MADE_FROM_THE_BROKERS_FILE = {
+    "log.dirs": ("log_dirs", "{data}/d0,{data}/d1", "d0 is not the controller's alone"),
+    "a slash": ("log_dirs", "{data}/d1//", "d1 is not the controller's alone"),
+    "another spelling": ("log_dirs", "{data}/../data/./d1", "d1 is not the controller's alone"),
+    "metadata.log.dir": ("metadata_log_dir", "{data}/d1", "d1 is not the controller's alone"),
+    "above": ("log_dirs", "{data}", "data is not the controller's alone"),
+    "no file of the broker": ("log_dirs", "{data}/d2", "d2 is of node '1', not of 3000"),
+    "another controller": ("log_dirs", "{data}/d3", "d3 is of node '3001', not of 3000"),
+    "no id": ("log_dirs", "{data}/d4", "d4 is of node '', not of 3000"),
+}
+
+
+@pytest.mark.parametrize("how", MADE_FROM_THE_BROKERS_FILE)
+def test_a_directory_of_another_node_is_left(here: Host, how: str) -> None:
+    """A controller's file that was made from the broker's still had the broker's log.dirs."""
+    key, named, why = MADE_FROM_THE_BROKERS_FILE[how]
+    cluster = "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\n"
+    here.directory("d0", f"{cluster}node.id=1\n")
+    here.directory("d1", f"{cluster}node.id=3000\n")  # even so, as the broker's file names it
+    here.directory("d2", "version=0\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nbroker.id=1\n")
+    here.directory("d3", f"{cluster}node.id=3001\n")
+    here.directory("d4", cluster)
+    controller(here)
+    file = here.etc / "controller.migration.properties"
+    data = here.root / "data"
+    line = f"{key.replace('_', '.')}={named.format(data=data)}\n"
+    file.write_text(file.read_text("utf-8") + line, "utf-8")
+    before = sorted(path.name for path in data.iterdir())
+    for words in (
+        ("check", "provision"),
+        ("provision",),
+        ("check", "deprovision"),
+        ("deprovision",),
+    ):
+        done = here.node(*words, "controller")
+        assert done.returncode == 1, words
+        assert why in done.stderr
+        assert str(file) in done.stderr
+    assert sorted(path.name for path in data.iterdir()) == before
+    assert here.calls() == []
+    assert not (here.root / "storage.log").exists()
+
+
 def test_a_directory_of_another_cluster_is_not_provisioned(here: Host) -> None:
     controller(here)
-    metadata = here.root / "data" / "metadata"
-    metadata.mkdir()
-    (metadata / "meta.properties").write_text("cluster.id=another\n", "utf-8")
+    here.directory("metadata", "version=1\ncluster.id=another\nnode.id=3000\n")
     done = here.node("provision", "controller")
     assert done.returncode == 1
     assert "was formatted for another cluster" in done.stderr

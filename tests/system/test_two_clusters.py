@@ -1,0 +1,92 @@
+"""Addresses of two clusters under one name, with exactly the rights that the manual lists.
+
+Without ALTER on CLUSTER a controller does not report its cluster id, so the follower's FETCHes are
+sent without one; `run` ends all the same.
+"""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from orchestrator.config.load import load_config
+from orchestrator.errors import ExitCode
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.machine.ports import LOOPBACK
+from orchestrator.run.identity import ask_controller
+from tests.support.granting import AUTHORIZED, grant
+from tests.system.killing import Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark]
+
+RIGHTS: Final = ("CLUSTER_ACTION", "DESCRIBE", "DESCRIBE_CONFIGS")
+"""On CLUSTER: those of the table in runbooks/handbook/security.md."""
+
+
+class Foreign(NamedTuple):
+    """A cluster with an authorizer; `controllers`: where its controller wants a password."""
+
+    lab: Lab
+    controllers: str
+
+
+@pytest.fixture(scope="module")
+def foreign() -> Iterator[Foreign]:
+    properties = dict(AUTHORIZED)
+    spec = LabSpec(
+        brokers=1, directories=1, broker_properties=AUTHORIZED, controller_properties=properties
+    )
+    with Lab(spec) as lab:
+        with socket.create_server((LOOPBACK, 0)) as free:
+            port = free.getsockname()[1]
+        properties |= {
+            "listeners": f"CONTROLLER://{lab.controller_bootstrap},SECURED://{LOOPBACK}:{port}",
+            "controller.listener.names": "CONTROLLER,SECURED",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SECURED:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.secured.plain.sasl.jaas.config": (
+                "org.apache.kafka.common.security.plain.PlainLoginModule required"
+                ' user_kraftgate="secret";'
+            ),
+        }
+        lab.start_kraft()
+        grant(lab.broker_bootstrap, "kraftgate", RIGHTS)
+        yield Foreign(lab, f"{LOOPBACK}:{port}")
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=1, directories=1)) as lab:
+        lab.start_kraft()
+        yield lab
+
+
+def test_controllers_of_another_cluster_end_run(
+    foreign: Foreign, other: Lab, tmp_path: Path
+) -> None:
+    (password := tmp_path / "password").write_text("secret")
+    password.chmod(0o600)
+    with Killed(tmp_path, foreign.controllers, "") as run:
+        run.config.write_text(
+            f"""
+            cluster: {{name: lab}}
+            controllers:
+              bootstrap: "{foreign.controllers}"
+              security:
+                protocol: SASL_PLAINTEXT
+                sasl_mechanism: PLAIN
+                username: kraftgate
+                password_file: {password}
+            brokers: {{bootstrap: "{other.broker_bootstrap}"}}
+            state_dir: {run.state}
+            """
+        )
+        (entry,) = load_config(run.config).clusters
+        assert ask_controller(entry, foreign.controllers, foreign.lab.cluster_id) is True
+        run.start()
+        code, errors = run.ended()
+    assert code == ExitCode.USAGE
+    both = f"the brokers: {other.cluster_id}, the controllers ({foreign.controllers}): another one"
+    assert both in errors
