@@ -64,6 +64,7 @@ function App() {
   useKeys(cluster, !!action);
   useTitle(cluster, currency);
   useReasons(place);
+  useEffect(() => setAction((one) => (one?.cluster === cluster?.name ? one : null)), [cluster?.name]);
   if (known.locked) return html`<${Locked} why=${known.locked.why} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
@@ -84,7 +85,7 @@ function App() {
         </div>`}
     ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} currency=${currency} onClose=${closeSheets} />`}
     ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} currency=${currency} onClose=${closeSheets} />`}
-    ${cluster?.walk && action && html`<${ActionDialog} action=${action} cluster=${cluster} off=${old} onClose=${() => setAction(null)} onDone=${(output) => {
+    ${cluster?.walk && action?.cluster === cluster.name && html`<${ActionDialog} action=${action.name} cluster=${cluster} off=${old} onClose=${() => setAction(null)} onDone=${(output) => {
       setAction(null);
       setDone(output);
     }} />`}

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Request, expect
 
 from orchestrator.config.load import load_config
 from tests.orchestrator.views.browser.conftest import looked, now_ms
 from tests.orchestrator.views.browser.desk import PHONE, Desk
+from tests.orchestrator.views.browser.twins import TWIN, Twins
 from tests.orchestrator.views.console.serve import Served, serving
 from tests.orchestrator.views.console.world import World
 
@@ -71,3 +72,30 @@ def test_the_switch_is_reached_on_a_phone(desk: Desk) -> None:
     page = desk.open(size=PHONE)
     page.get_by_role("navigation", name="Clusters").get_by_role("link", name="edge-7").click()
     expect(page.locator(".old-band")).to_contain_text("Nothing is known yet")
+
+
+@pytest.fixture
+def twins(desk: Desk, tmp_path: Path) -> Iterator[Desk]:
+    with serving(Twins(tmp_path / "twins", now_ms())) as served:
+        desk.served = looked(served)
+        yield desk
+        desk.close()
+
+
+def test_a_dialog_does_not_move_to_another_cluster(twins: Desk) -> None:
+    """Both clusters are at the same checkpoint, so that nothing else distinguishes the actions."""
+    page = twins.open()
+    page.get_by_role("navigation", name="Clusters").get_by_role("link", name=TWIN).click()
+    expect(page.locator(".clusters [aria-current]")).to_contain_text(TWIN)
+    page.locator(".actions").get_by_role("button", name="Done").click()
+    dialog = page.locator("dialog.action-dialog")
+    expect(dialog.locator("h2")).to_contain_text(TWIN)
+    sent: list[Request] = []
+    page.on("request", lambda one: sent.append(one) if one.method == "POST" else None)
+    page.go_back()
+    expect(page.locator(".clusters [aria-current]")).to_contain_text("prod")
+    expect(dialog).to_have_count(0)
+    page.go_forward()
+    expect(page.locator(".clusters [aria-current]")).to_contain_text(TWIN)
+    expect(dialog).to_have_count(0)
+    assert not sent

@@ -10,7 +10,7 @@ import { counted, duration, time } from "./format.js";
 
 /**
  * @param {{cluster: import("./store.js").Cluster, currency: import("./currency.js").Currency,
- *     onAct: (action: string) => void}} properties
+ *     onAct: (action: {name: string, cluster: string}) => void}} properties
  */
 export function Now({ cluster, currency, onAct }) {
   const { head, walk } = cluster;
@@ -138,7 +138,7 @@ const Execution = memo(({ cluster, off, onAct }) => {
           key=${action}
           class=${`button ${action === asked ? "primary" : ""} ${ACTIONS[action].danger ? "danger" : ""}`}
           disabled=${off}
-          onClick=${() => onAct(action)}
+          onClick=${() => onAct({ name: action, cluster: name })}
         >
           <${Icon} name=${ACTIONS[action].icon} />${ACTIONS[action].label}…
         </button>`,
