@@ -464,7 +464,8 @@ class Executor:
 
     def _record(self, body: Body) -> None:
         begins = isinstance(body, entries.StepShown | entries.StepStarted)
-        self._trail.append(body, self._now_ms, self._fence, unmoved=begins)
+        unmoved = (lambda one: one.position) if begins else None
+        self._trail.append(body, self._now_ms, self._fence, unmoved=unmoved)
 
     def _status(
         self,

@@ -4,12 +4,14 @@ The process that executes the runbook writes the file and has the status in memo
 read the file. Decisions are in the audit trail, not here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import STAGE_WORDS, CheckpointState, ExecutionState, Stage
 from streams.state.files import replace_file
@@ -61,6 +63,7 @@ class ExecutionStatus(_Stored):
         commands: that `turn` needs, complete, the most likely first.
         output: the last lines that the failed hook printed.
         can: the actions that an operator may take now.
+        at: what each of them concerns, as an opaque value.
         people: how many people must approve the step before it begins; 0: none.
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
         unexpected: changes in the cluster that no step made, newest last: time in ms, text.
@@ -92,6 +95,7 @@ class ExecutionStatus(_Stored):
     commands: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
     can: tuple[str, ...] = ()
+    at: Mapping[str, str] = {}
 
     @property
     def stage_text(self) -> str | None:
@@ -148,6 +152,7 @@ def status_of(
         commands=() if turn is None else turn.commands,
         output=() if at is None or at.stage is not Stage.ASKS else at.output,
         can=can,
+        at={each: concern(each, execution) for each in can},
     )
 
 

@@ -147,6 +147,7 @@ class ActionRequest(Row):
 
     Attributes:
         checkpoint: that the action concerns, unless it concerns the whole execution.
+        at: `ExecutionState.at` of the action as the operator saw it.
         confirm: the cluster's name: to approve an irreversible or destructive step, to skip, to
             roll back.
     """
@@ -154,6 +155,7 @@ class ActionRequest(Row):
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     reason: Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
     checkpoint: Annotated[str, Field(max_length=200)] | None = None
+    at: Annotated[str, Field(max_length=64)] | None = None
     confirm: Annotated[str, Field(max_length=200)] | None = None
 
 

@@ -39,7 +39,8 @@ Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`,
                                                                    `checkpoint`
     /api/clusters/NAME/rollback    the same; without `checkpoint` from the current one
     /api/clusters/NAME/pause, /resume, /abort, /begin    body `ActionRequest`
-        answer `ActionResult`; its effect arrives on the stream.
+        answer `ActionResult`; its effect arrives on the stream. With `at`, it is refused if the
+        execution has moved on since.
     /api/session    body {}: 204 if the token is right, with a cookie that lets this browser read
 
 Errors have the body `Failure`: 400 `bad_request`, 401 `token_needed`, `token_wrong`; 403
@@ -246,6 +247,8 @@ class ExecutionState(ExecutionRow):
         approved_by: whose approvals are in force.
         output: the last lines that the failed hook printed.
         can: the actions that are possible now, the most likely first.
+        at: what each of them concerns: the execution, its pause, or an attempt at the current
+            checkpoint. Send it with the action.
     """
 
     stage_text: str | None
@@ -254,6 +257,7 @@ class ExecutionState(ExecutionRow):
     approved_by: tuple[str, ...]
     output: tuple[str, ...]
     can: tuple[Action, ...]
+    at: Mapping[Action, str]
 
 
 class PhaseStep(Row):

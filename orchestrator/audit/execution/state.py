@@ -149,11 +149,16 @@ class ExecutionState:
         return next((each for each in self.checkpoints.values() if not each.is_behind), None)
 
     @property
-    def position(self) -> tuple[object, ...]:
-        """What a decision about a step is made for."""
+    def place(self) -> tuple[object, ...]:
+        """What a decision about the current checkpoint is made for: this attempt at its step."""
         at = self.current
-        where = None if at is None else (at.id, at.stage)
-        return self.sequence, self.outcome, self.path, self.paused, where
+        where = None if at is None else (at.id, at.stage, at.attempts, at.asks)
+        return self.sequence, self.path, where
+
+    @property
+    def position(self) -> tuple[object, ...]:
+        """What the beginning of a step, or a decision about it, relies on."""
+        return self.outcome, self.paused, *self.place
 
     def passed(self, id_: str) -> bool:
         """Return whether a checkpoint is passed; with `for_each`, whether all its instances are."""

@@ -1,6 +1,7 @@
 """A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from orchestrator.audit import AuditLog, Entry
 from orchestrator.audit.execution.entries import Body
@@ -29,9 +30,14 @@ class ExecutionTrail:
         return self._state
 
     def append(
-        self, body: Body, now_ms: int, fence: int | None = None, *, unmoved: bool = False
+        self,
+        body: Body,
+        now_ms: int,
+        fence: int | None = None,
+        *,
+        unmoved: Callable[[ExecutionState], object] | None = None,
     ) -> None:
-        """Append an entry; `unmoved`: only if the execution is where `state` returned it last.
+        """Append an entry; `unmoved`: only if it returns the same as for `state`'s last result.
 
         Raises:
             AuditError: it cannot be written, or, with `fence`, another orchestrator took over.
@@ -43,13 +49,13 @@ class ExecutionTrail:
             body.as_json(),
             now_ms,
             fence=fence,
-            check=self._require_unmoved if unmoved else None,
+            check=None if unmoved is None else partial(self._require_unmoved, unmoved),
         )
 
-    def _require_unmoved(self) -> None:
+    def _require_unmoved(self, where: Callable[[ExecutionState], object]) -> None:
         before = self._state
         now = self._with(self._log.locked_entries(self.cluster, self._read_until))
-        if now is not None and (before is None or before.position != now.position):
+        if now is not None and (before is None or where(before) != where(now)):
             raise ExecutionError(
                 f"the execution of {self.cluster} has moved just now: look at kraftgate status, and"
                 " retry"

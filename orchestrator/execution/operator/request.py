@@ -8,6 +8,7 @@ from pathlib import Path
 from migration.assessment.conditions import View
 from orchestrator.audit import AUDIT_FILE
 from orchestrator.audit.database import has_trail
+from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import Aborted, Body, Paused, Person, Resumed
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -27,6 +28,25 @@ from streams.process.clocks import wall_clock_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a page showed when the operator chose an action.
+
+    Attributes:
+        at: what the action concerned, by `concern`.
+    """
+
+    action: str
+    at: str
+
+    def require(self, execution: ExecutionState) -> None:
+        """Raise ExecutionError if the action would act on something else."""
+        if concern(self.action, execution) != self.at:
+            raise ExecutionError(
+                "the execution has moved on since this was shown: check what is asked for now"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRequest:
     """An operator's request: who makes it, for which cluster's execution, and why.
 
@@ -34,7 +54,8 @@ class OperatorRequest:
         by: the operator, if not the user of this process; `who` is then ignored.
         confirm: given the cluster's name, asks the operator to type it; None: there is no one to
             ask.
-        say: prints what was done.
+        output: prints what was done.
+        shown: what a page showed; None: the operator asks and acts at once.
     """
 
     config_path: Path
@@ -44,6 +65,7 @@ class OperatorRequest:
     by: Person | None = None
     confirm: Callable[[str], str | None] = lambda _: None
     output: Callable[[str], None] = echo
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +133,14 @@ class RequestContext:
 
         Raises:
             ExecutionError: the execution has moved since it was read; a pause, its end and an abort
-                count anywhere.
+                count anywhere in it.
         """
         anywhere = isinstance(body, Paused | Resumed | Aborted)
-        self.trail.append(body, self.now_ms, unmoved=not anywhere)
+        self.trail.append(
+            body,
+            self.now_ms,
+            unmoved=lambda one: (one.sequence, one.outcome) if anywhere else one.position,
+        )
         self.output(f"{self.entry.name}: {words}")
 
 
@@ -124,7 +150,8 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
 
     Raises:
         UnknownIdError: the cluster is ambiguous, or there is none of this name.
-        ExecutionError: the reason is missing, or there is no trail yet.
+        ExecutionError: the reason is missing, there is no trail yet, or the execution has moved on
+            since a page showed it.
         AuditError: the audit trail cannot be opened.
     """
     config = load_config(request.config_path)
@@ -134,10 +161,14 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
     if not begins and not has_trail(config.state_dir / AUDIT_FILE):
         raise ExecutionError(_none_begun(entry.name))
     with open_for_entry(config) as log:
+        trail = ExecutionTrail(log, entry.name)
+        execution = trail.state()
+        if request.shown is not None and execution is not None:
+            request.shown.require(execution)
         yield RequestContext(
             config=config,
             entry=entry,
-            trail=ExecutionTrail(log, entry.name),
+            trail=trail,
             by=request.by or this_person(request.who),
             now_ms=wall_clock_ms(),
             output=request.output,

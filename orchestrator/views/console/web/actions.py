@@ -16,7 +16,7 @@ from orchestrator.execution.allowed import Action
 from orchestrator.execution.operator import control
 from orchestrator.execution.operator.approve import approve
 from orchestrator.execution.operator.decide import decide
-from orchestrator.execution.operator.request import OperatorRequest
+from orchestrator.execution.operator.request import OperatorRequest, Shown
 from orchestrator.views.console.access.refusals import Refused
 from streams.process.clocks import wall_clock_ms
 
@@ -59,6 +59,7 @@ def act(
         by=Person(who=asked.who, login=CONSOLE_LOGIN, host=host),
         confirm=lambda _: asked.confirm,
         output=words.append,
+        shown=None if asked.at is None else Shown(action=action, at=asked.at),
     )
     if action in _CONFIRMED and asked.confirm != cluster:
         raise Refused(400, "bad_request", f"confirm {action} with the cluster's name, in `confirm`")

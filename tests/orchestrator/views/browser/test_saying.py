@@ -161,6 +161,26 @@ def test_a_rollback_begins_only_where_its_dialog_was_opened(desk: Desk, start: S
     expect(dialog.get_by_role("button", name="Roll back from")).to_be_disabled()
 
 
+def test_a_dialog_is_about_the_failure_for_which_it_was_opened(desk: Desk, start: Start) -> None:
+    desk.served = start(scene="failed-step")
+    page = desk.open()
+    dialog = _dialog(page, "Done")
+    desk.served.world.fail_again()
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("moved on since you opened this.")
+    expect(dialog.get_by_role("button", name="Done brokers-kraft")).to_be_disabled()
+
+
+def test_a_dialog_is_about_the_execution_for_which_it_was_opened(desk: Desk, start: Start) -> None:
+    desk.served = start()
+    page = desk.open()
+    dialog = _dialog(page, "Abort")
+    desk.served.world.begin_another()
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("moved on since you opened this.")
+    expect(dialog.get_by_role("button", name="Abort the execution")).to_be_disabled()
+
+
 def test_what_was_sent_is_not_said_to_be_not_sent(desk: Desk, start: Start) -> None:
     """The answer is lost, and the state shows the next checkpoint."""
     desk.served = start()

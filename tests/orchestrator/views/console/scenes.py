@@ -26,6 +26,7 @@ Scene = Literal[
 """In `night` a broker is held, and gets its directories as time is let pass."""
 
 ANNA: Final = Person(who="anna", login="anna", host="desk")
+BORIS: Final = Person(who="boris", login="boris", host="desk")
 MINUTE_MS: Final = 60_000
 RUNBOOK: Final = load("zk-to-kraft-jbod")
 ANSWERS: Final = Answers(
@@ -117,7 +118,7 @@ def entries_of(
         say(now_ms - 2 * MINUTE_MS, _shown(id_, at.moving))
     elif scene == "failed-step":
         say(now_ms - 7 * MINUTE_MS, entries.CheckpointEntered(checkpoint=id_))
-        for body in _failed(id_, at.moving):
+        for body in failed(id_, at.moving):
             say(now_ms - MINUTE_MS, body)
     elif scene == "rolled-back":
         say(now_ms - 20 * MINUTE_MS, entries.CheckpointEntered(checkpoint=id_))
@@ -136,12 +137,19 @@ def _shown(id_: str, broker: int) -> Body:
     return entries.StepShown(checkpoint=id_, text=text, open_before=False, facts={})
 
 
-def _failed(id_: str, broker: int) -> tuple[Body, ...]:
-    run = f"1-{id_}-1"
+def failed(id_: str, broker: int, attempt: int = 1) -> tuple[Body, ...]:
+    """Return the entries of a hook that begins and fails."""
+    run = f"1-{id_}-{attempt}"
     argv = ("ssh", sample.host(broker), "sudo", "restart-broker", "--mode", "kraft", str(broker))
     return (
         entries.StepStarted(
-            checkpoint=id_, run=run, attempt=1, argv=argv, token=1, open_before=False, facts={}
+            checkpoint=id_,
+            run=run,
+            attempt=attempt,
+            argv=argv,
+            token=1,
+            open_before=False,
+            facts={},
         ),
         entries.StepEnded(
             checkpoint=id_,

@@ -191,3 +191,51 @@ def test_the_trail_is_intact_after_it(start: Start) -> None:
     for each in ("pause", "resume", "abort"):
         say(served, each)
     assert served.world.log.verify().ok
+
+
+def shown(served: Served, action: str) -> str:
+    """What the action concerns, as a page sees it."""
+    with client(served) as http:
+        (cluster,) = http.get("/api/state").json()["clusters"]
+    at: str = cluster["walk"]["at"][action]
+    return at
+
+
+def test_a_decision_is_about_the_failure_that_was_shown(start: Start) -> None:
+    served = start(scene="failed-step")
+    at = shown(served, "done")
+    served.world.fail_again()
+    said = refuses(served, "done", checkpoint="brokers-kraft[2]", at=at)
+    assert "the execution has moved on since this was shown" in said
+    served.advance()
+    served.until_shown()
+    assert say(served, "done", checkpoint="brokers-kraft[2]", at=shown(served, "done"))
+
+
+@pytest.mark.parametrize("action", ["abort", "pause"])
+def test_an_abort_and_a_pause_concern_the_execution_that_was_shown(
+    start: Start, action: str
+) -> None:
+    served = start()
+    at = shown(served, action)
+    served.world.begin_another()
+    assert "has moved on" in refuses(served, action, at=at)
+
+
+def test_an_abort_counts_at_each_checkpoint_of_its_execution(start: Start) -> None:
+    served = start()
+    at = shown(served, "abort")
+    while served.world.at.moving == 2:
+        served.advance(share=1.0)
+    assert say(served, "abort", at=at)
+
+
+def test_the_end_of_a_pause_concerns_the_pause_that_was_shown(start: Start) -> None:
+    served = start()
+    say(served, "pause")
+    served.advance()
+    served.until_shown()
+    at = shown(served, "resume")
+    say(served, "resume")
+    say(served, "pause", reason="broker 3 smokes")
+    assert "has moved on" in refuses(served, "resume", at=at)

@@ -35,7 +35,7 @@ from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.orchestrator.views.console import sample, scenes
 from tests.orchestrator.views.console.sample import Shape
-from tests.orchestrator.views.console.scenes import ANNA, Scene
+from tests.orchestrator.views.console.scenes import ANNA, BORIS, Scene
 
 CLUSTER = """cluster: {name: prod}
 zookeeper: {connect: 'zk1:2181/kafka'}
@@ -91,6 +91,23 @@ class World:
         self._write_walk()
         self._commit([])
         self.tell()
+
+    def begin_another(self) -> None:
+        """Boris aborts the execution and begins another one."""
+        self._say(self.at.now_ms, entries.Aborted(by=BORIS, reason="new text"))
+        runbook = scenes.RUNBOOK
+        began = entries.ExecutionBegan(
+            runbook=runbook.runbook.name, sha256=runbook.sha256, by=BORIS, reason="new text"
+        )
+        self._say(self.at.now_ms, began)
+        self._say(self.at.now_ms, entries.CheckpointEntered(checkpoint="preflight"))
+
+    def fail_again(self) -> None:
+        """Boris has the failed step repeated, and it fails again."""
+        id_ = f"brokers-kraft[{self.at.moving}]"
+        repeat = entries.StepDecided(checkpoint=id_, decision="repeat", by=BORIS, reason="again")
+        for body in (repeat, *scenes.failed(id_, self.at.moving, attempt=2)):
+            self._say(self.at.now_ms, body)
 
     def close(self) -> None:
         self.store.close()

@@ -50,7 +50,11 @@ const EFFECTS = {
  */
 export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const dialog = useModal();
-  const [opened] = useState(() => ({ checkpoint: cluster.walk.checkpoint, title: cluster.walk.title }));
+  const [opened] = useState(() => ({
+    checkpoint: cluster.walk.checkpoint,
+    title: cluster.walk.title,
+    at: cluster.walk.at[action],
+  }));
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const [sent, setSent] = useState(false);
@@ -58,7 +62,8 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const { walk, name } = cluster;
   const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
   const here = OF_CHECKPOINT.includes(action);
-  const moved = here && walk.checkpoint !== opened.checkpoint;
+  const elsewhere = here && walk.checkpoint !== opened.checkpoint;
+  const moved = elsewhere || (walk.at[action] ?? opened.at) !== opened.at;
   const gone = !walk.can.includes(action);
   const named = NAMED.includes(action) || (action === "approve" && (row?.irreversible === true || row?.destructive === true));
 
@@ -66,7 +71,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
     const held = asksToken ? given.token.trim() : token();
-    const body = { who: given.who.trim(), reason: given.reason.trim() };
+    const body = { who: given.who.trim(), reason: given.reason.trim(), at: opened.at };
     if (here) body.checkpoint = opened.checkpoint;
     if (named) body.confirm = given.confirm;
     setBusy(true);
@@ -102,7 +107,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="Stored in the audit trail"></textarea></label>
       ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
       ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It is in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
-      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. ${sent ? "This was sent: the audit trail shows whether it counts." : "Nothing was sent."} Close this and check again.</span></p>`}
+      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this${elsewhere ? `, to ${walk.checkpoint ?? "its end"}` : ""}. ${sent ? "This was sent: the audit trail shows whether it counts." : "Nothing was sent."} Close this and check again.</span></p>`}
       ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
       ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>The shown state is not current. Wait until it is.</span></p>`}
       <${Trouble} error=${error} />

@@ -7,6 +7,7 @@
  * @property {string} who
  * @property {string} reason
  * @property {string|null} [checkpoint]
+ * @property {string|null} [at]
  * @property {string|null} [confirm]
  */
 
@@ -222,6 +223,7 @@
  * @property {readonly (string)[]} approved_by
  * @property {readonly (string)[]} output
  * @property {readonly ("approve"|"done"|"repeat"|"execute"|"pause"|"resume"|"skip"|"rollback"|"abort"|"begin")[]} can
+ * @property {Record<string, string>} at
  */
 
 /**

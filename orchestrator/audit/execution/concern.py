@@ -1,0 +1,23 @@
+"""What an operator's action concerns, as an opaque value that a page shows and sends back."""
+
+import hashlib
+import json
+from typing import Final
+
+from orchestrator.audit.execution.state import ExecutionState
+
+_OF_EXECUTION: Final = frozenset({"pause", "abort", "begin"})
+
+
+def concern(action: str, execution: ExecutionState) -> str:
+    """Return a value that changes when `action` would act on something else.
+
+    A pause, an abort and a new beginning concern one execution, the end of a pause that pause. All
+    others concern one attempt at the current checkpoint.
+    """
+    found: list[object] = [execution.sequence]
+    if action == "resume":
+        found.append(None if execution.paused is None else execution.paused.as_json())
+    elif action not in _OF_EXECUTION:
+        found.append(execution.place)
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
