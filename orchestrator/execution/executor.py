@@ -353,9 +353,12 @@ class Executor:
 
     def _differs(self, at: _Tick, state: CheckpointState) -> tuple[str, ...]:
         """Return what has changed since the approvals of a place, a line each."""
-        now = basis(at.view.summary, at.view.hazards, self._loaded.sha256)
+        now = self._basis(at.view)
         lines = (line for each in state.approvals for line in changed(each.basis, now))
         return tuple(dict.fromkeys(lines))
+
+    def _basis(self, view: View) -> dict[str, str]:
+        return basis(view.summary, view.hazards, self._loaded.sha256)
 
     def _asking(self, at: _Tick) -> ExecutionStatus:
         """Wait for a decision, unless the cluster shows that a step of unknown outcome was done.
@@ -482,6 +485,7 @@ class Executor:
             raise AssertionError("the execution with a status has not begun")
         id_ = None if instance is None else instance.id
         known = instance if isinstance(instance, CheckpointInstance) else None
+        people = 0 if known is None else approvals_needed(execution, known)
         return status_of(
             execution,
             self._now_ms,
@@ -489,7 +493,8 @@ class Executor:
             title=None if known is None else known.checkpoint.title,
             holds=holds,
             findings=tuple(RecordedFinding.of(each) for each in findings),
-            people=0 if known is None else approvals_needed(execution, known),
+            people=people,
+            basis=self._basis(view) if people and view is not None else None,
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
             turn=turn or self._end_elsewhere(execution),

@@ -65,6 +65,7 @@ class ExecutionStatus(_Stored):
         can: the actions that an operator may take now.
         at: what each of them concerns, as an opaque value.
         people: how many people must approve the step before it begins; 0: none.
+        basis: the state that an approval would be given for; None: none is needed.
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
         unexpected: changes in the cluster that no step made, newest last: time in ms, text.
         finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
@@ -87,6 +88,7 @@ class ExecutionStatus(_Stored):
     places: tuple[CheckpointStatus, ...]
     unexpected: tuple[tuple[int, str], ...]
     people: int = 0
+    basis: Mapping[str, str] | None = None
     approved_by: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
     place: str = ""
@@ -120,6 +122,7 @@ def status_of(
     holds: tuple[str, ...],
     findings: tuple[RecordedFinding, ...],
     people: int = 0,
+    basis: Mapping[str, str] | None = None,
     finalize_is_near: bool | None = None,
     place: str = "",
     turn: Turn | None = None,
@@ -144,6 +147,7 @@ def status_of(
         places=tuple(map(CheckpointStatus.model_validate, execution.checkpoints.values())),
         unexpected=execution.unexpected,
         people=people,
+        basis=basis,
         approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
         finalize_is_near=finalize_is_near,
         place=place,

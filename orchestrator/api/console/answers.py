@@ -148,6 +148,7 @@ class ActionRequest(Row):
     Attributes:
         checkpoint: that the action concerns, unless it concerns the whole execution.
         at: `ExecutionState.at` of the action as the operator saw it.
+        basis: `ExecutionState.basis` as the operator saw it, for an approval.
         confirm: the cluster's name: to approve an irreversible or destructive step, to skip, to
             roll back.
     """
@@ -156,6 +157,7 @@ class ActionRequest(Row):
     reason: Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
     checkpoint: Annotated[str, Field(max_length=200)] | None = None
     at: Annotated[str, Field(max_length=64)] | None = None
+    basis: Annotated[str, Field(max_length=64)] | None = None
     confirm: Annotated[str, Field(max_length=200)] | None = None
 
 

@@ -39,8 +39,8 @@ Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`,
                                                                    `checkpoint`
     /api/clusters/NAME/rollback    the same; without `checkpoint` from the current one
     /api/clusters/NAME/pause, /resume, /abort, /begin    body `ActionRequest`
-        answer `ActionResult`; its effect arrives on the stream. With `at`, it is refused if the
-        execution has moved on since.
+        answer `ActionResult`; its effect arrives on the stream. With `at` and `basis`, it is
+        refused if the execution has moved on, or the state to approve has changed, since.
     /api/session    body {}: 204 if the token is right, with a cookie that lets this browser read
 
 Errors have the body `Failure`: 400 `bad_request`, 401 `token_needed`, `token_wrong`; 403
@@ -244,6 +244,8 @@ class ExecutionState(ExecutionRow):
         stage_text: the stage as in the terminal.
         holds: why it does not continue, the most severe reason first.
         people: how many must approve the step before it begins; 0: none.
+        basis: identifies the state that an approval would be given for; null: none is needed.
+            Send it with an approval.
         approved_by: whose approvals are in force.
         output: the last lines that the failed hook printed.
         can: the actions that are possible now, the most likely first.
@@ -254,6 +256,7 @@ class ExecutionState(ExecutionRow):
     stage_text: str | None
     holds: tuple[str, ...]
     people: int
+    basis: str | None
     approved_by: tuple[str, ...]
     output: tuple[str, ...]
     can: tuple[Action, ...]

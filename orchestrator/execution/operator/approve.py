@@ -1,17 +1,20 @@
 """Records an approval of the step of the current checkpoint; approvals count by login."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from migration.assessment.conditions import DataSource
+from migration.assessment.conditions import DataSource, View
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.errors import ExecutionError, NoDataError
-from orchestrator.execution.approvals import basis
+from orchestrator.execution.approvals import basis, basis_id, changed
 from orchestrator.execution.operator.request import (
     OperatorRequest,
     RequestContext,
+    Shown,
     open_request,
     runbook_of,
 )
@@ -23,20 +26,25 @@ def approve(request: OperatorRequest, checkpoint: str) -> None:
     """Approve the step of the current checkpoint, in the state that is current now.
 
     Raises:
-        ExecutionError: another checkpoint is current, or it needs no approval.
+        ExecutionError: another checkpoint is current, it needs no approval, or the state has
+            changed since the operator saw it.
         NoDataError: the state that would be approved is stale or unknown.
     """
     with open_request(request) as at:
-        confirmed = _confirmed(at, request, _approvable(at, checkpoint).checkpoint, checkpoint)
+        before = _approvable(at, checkpoint)
+        confirmed = _confirmed(at, request, before.checkpoint, checkpoint)
+        if request.shown is not None:
+            _require_shown(request.shown, before.basis)
     with open_request(
         request
     ) as at:  # read again: an operator may have taken minutes to type the name
         found = _approvable(at, checkpoint)
+        _require_same(before.basis, found.basis)
         body = entries.Approved(
             checkpoint=checkpoint,
             by=at.by,
             reason=request.reason,
-            basis=_basis(at, found.checkpoint, found.sha256),
+            basis=found.basis,
             confirmed=confirmed,
         )
         at.record(body, f"{checkpoint} approved by {at.by.words()}")
@@ -64,7 +72,25 @@ class _Approvable:
     checkpoint: Checkpoint
     state: CheckpointState
     people: int
-    sha256: str
+    basis: Mapping[str, str]
+
+
+def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
+    """Raise ExecutionError if the page showed another state than that of now."""
+    if shown.basis_id in (None, basis_id(now)):
+        return
+    if shown.basis is not None:
+        _require_same(shown.basis, now)
+    raise ExecutionError(f"{_CHANGED}: check it, and approve again")
+
+
+def _require_same(seen: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Raise ExecutionError if the state has changed, with what has."""
+    if lines := changed(seen, now):
+        raise ExecutionError(f"{_CHANGED}: {'; '.join(lines)}: check it, and approve again")
+
+
+_CHANGED: Final = "nothing was approved, because the state has changed since you saw it"
 
 
 def _approvable(at: RequestContext, id_: str) -> _Approvable:
@@ -73,14 +99,19 @@ def _approvable(at: RequestContext, id_: str) -> _Approvable:
     checkpoint = checkpoint_of(loaded.runbook, execution.path, id_)
     if checkpoint.approval is None:
         raise ExecutionError(f"{id_} needs no approval")
-    if is_covered(execution, checkpoint, id_, at.view().summary):
+    view = at.view()
+    if is_covered(execution, checkpoint, id_, view.summary):
         raise ExecutionError(
             f"{id_} needs no approval any more: it was given, and a step was begun"
         )
     if state.stage is not Stage.ENTERED:
         raise ExecutionError(f"{id_} needs no approval any more: it is {state.stage}")
-    people = checkpoint.approval.people
-    return _Approvable(checkpoint=checkpoint, state=state, people=people, sha256=loaded.sha256)
+    return _Approvable(
+        checkpoint=checkpoint,
+        state=state,
+        people=checkpoint.approval.people,
+        basis=_basis(at, view, checkpoint, loaded.sha256),
+    )
 
 
 def _confirmed(
@@ -107,7 +138,7 @@ def _confirmed(
     return typed
 
 
-def _basis(at: RequestContext, checkpoint: Checkpoint, sha256: str) -> dict[str, str]:
+def _basis(at: RequestContext, view: View, checkpoint: Checkpoint, sha256: str) -> dict[str, str]:
     """Return what the approval rests on.
 
     Where a rollback stops the controllers, or relies on it, the metadata log may have ended.
@@ -117,7 +148,6 @@ def _basis(at: RequestContext, checkpoint: Checkpoint, sha256: str) -> dict[str,
     """
     parts = (*checkpoint.already, *checkpoint.needs, *checkpoint.opens_when)
     stops = any(each.startswith("controllers_stopped") for each in parts)
-    view = at.view()
     unseen = not_known(view, DataSource.ZOOKEEPER) if stops else brokers_not_known(view)
     if unseen is None and at.entry.brokers is not None:
         unseen = not_known(view, DataSource.LOG_DIRS)

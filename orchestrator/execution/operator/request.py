@@ -1,6 +1,6 @@
 """What every command that controls an execution needs: its cluster, audit trail and operator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +32,19 @@ class Shown:
     """What a page showed when the operator chose an action.
 
     Attributes:
-        at: what the action concerned, by `concern`.
+        at: what the action concerned, by `concern`; None: the request does not say it.
+        basis_id: of the state that was shown for an approval; None, too.
+        basis: that state; None: it is not known any more.
     """
 
     action: str
-    at: str
+    at: str | None
+    basis_id: str | None = None
+    basis: Mapping[str, str] | None = None
 
     def require(self, execution: ExecutionState) -> None:
         """Raise ExecutionError if the action would act on something else."""
-        if concern(self.action, execution) != self.at:
+        if self.at is not None and concern(self.action, execution) != self.at:
             raise ExecutionError(
                 "the execution has moved on since this was shown: check what is asked for now"
             )

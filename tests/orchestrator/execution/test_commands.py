@@ -177,6 +177,20 @@ def test_on_a_terminal_the_clusters_name_is_asked_for(
     assert "Type the cluster's name, prod, to confirm" in result.stderr
 
 
+def test_what_changes_while_the_name_is_typed_is_not_approved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(cluster: str) -> str:
+        now = desk.store.summaries["prod"]
+        desk.store.summaries["prod"] = replace(now, brokers=now.brokers[1:])
+        return cluster
+
+    monkeypatch.setattr("orchestrator.cli.execution._typed", asked)
+    said = desk.refused("approve", "finalize", *WHY)
+    assert "the state has changed since you saw it: broker 1: was" in said
+    assert desk.walk().checkpoint("finalize").approvals == ()
+
+
 def test_a_configured_secret_in_a_reason_is_not_written(desk: Desk) -> None:
     (desk.folder / "token").write_text("orange-bicycle-beneath-seven-lamps\n")
     with desk.config.open("a") as config:

@@ -798,6 +798,22 @@ def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
     night.say(entries.Approved(checkpoint=checkpoint, by=by, reason="ok", basis=now))
 
 
+def test_the_status_has_the_state_that_is_approved_and_what_each_action_concerns(
+    night: Night,
+) -> None:
+    at_finalize(night)
+    before = night.settle()
+    approve(night, ANNA)
+    (given,) = night.place("finalize").approvals
+    assert before.basis == given.basis
+    assert before.at.keys() == {*before.can}
+    night.say(entries.Paused(by=ANNA, reason="lunch"))
+    after = night.settle()
+    assert {each for each in before.at if after.at.get(each) == before.at[each]} == {
+        each for each in before.can if each != "pause"
+    }
+
+
 def test_a_hook_that_never_started_leaves_the_rollback(night: Night) -> None:
     """Kraftgate was killed between the entry and the start: nothing was touched."""
     at_finalize(night)

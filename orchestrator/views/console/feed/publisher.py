@@ -18,6 +18,7 @@ from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.answers.timeline import decision_row, event_row
 from orchestrator.views.console.feed.hub import ClusterUpdate
+from orchestrator.views.console.state.approvable import ShownBases
 from orchestrator.views.console.state.cluster import StateBuilder
 from streams.process.background import BackgroundThread
 from streams.state.store import Store, StoreError
@@ -90,6 +91,7 @@ class Publisher(BackgroundThread):
 
     Attributes:
         last: the last tick; None before the first.
+        bases: the states that pages were shown for an approval.
     """
 
     def __init__(
@@ -103,8 +105,11 @@ class Publisher(BackgroundThread):
         super().__init__("console-publisher", stop_s=threading.TIMEOUT_MAX)
         self._state_dir = config.state_dir
         self._cleaner = cleaner
+        self.bases = ShownBases()
         self._builders = {
-            each.name: StateBuilder(cleaner, loaded.get(each.name), config.alerts.runbook_url)
+            each.name: StateBuilder(
+                cleaner, loaded.get(each.name), config.alerts.runbook_url, self.bases
+            )
             for each in config.clusters
         }
         self._show = show

@@ -19,6 +19,7 @@ from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
+from orchestrator.views.console.state.approvable import ShownBases
 from orchestrator.views.console.state.disks import disks_row
 from orchestrator.views.console.state.head import head
 from orchestrator.views.console.state.rows import (
@@ -72,10 +73,15 @@ class StateBuilder:
     """Makes the state of one cluster."""
 
     def __init__(
-        self, cleaner: RedactedJson, loaded: Loaded | None, runbook_url: str = RUNBOOK_URL
+        self,
+        cleaner: RedactedJson,
+        loaded: Loaded | None,
+        runbook_url: str = RUNBOOK_URL,
+        bases: ShownBases | None = None,
     ) -> None:
-        """Start with no state; `loaded`: the configured runbook."""
+        """Start with no state; `loaded`: the configured runbook; `bases`: keeps the shown ones."""
         self._json = cleaner.json
+        self._bases = ShownBases() if bases is None else bases
         self._loaded = loaded
         self._runbook_url = runbook_url
         self._way: tuple[object, bytes] = (None, b"[]")
@@ -97,7 +103,7 @@ class StateBuilder:
         walk = one.execution
         yield "head", self._json(head(one, self._estimates.of_all(one.summary)))
         yield "sources", self._list(sources(one))
-        yield "walk", b"null" if walk is None else self._json(execution_state(walk))
+        yield "walk", b"null" if walk is None else self._json(execution_state(walk, self._bases))
         yield "checkpoints", self._checkpoints(walk)
         yield "waits", self._list(waits(one.waits))
         yield "hazards", self._list(hazards(one.hazards))

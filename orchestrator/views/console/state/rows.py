@@ -36,6 +36,7 @@ from orchestrator.run.assessed import Assessed, is_in_order, urgency
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
+from orchestrator.views.console.state.approvable import ShownBases
 
 EVERY_MS: Final = 5_000
 """An estimate of an otherwise unchanged broker is renewed at most once in this time."""
@@ -163,9 +164,10 @@ def alerts(found: AlertStates, runbook_url: str) -> Iterator[AlertRow]:
     return (alert_row(each, runbook_url) for each in found.active()[:ROWS_MAX])
 
 
-def execution_state(walk: ExecutionStatus) -> ExecutionState:
+def execution_state(walk: ExecutionStatus, bases: ShownBases) -> ExecutionState:
     return ExecutionState.from_facts(
         walk,
+        basis=None if walk.basis is None else bases.add(walk.basis),
         unexpected=unexpected_rows(walk),
         at_ms=walk.at_ms - walk.at_ms % _MINUTE_MS,
     )

@@ -18,6 +18,7 @@ from orchestrator.execution.operator.approve import approve
 from orchestrator.execution.operator.decide import decide
 from orchestrator.execution.operator.request import OperatorRequest, Shown
 from orchestrator.views.console.access.refusals import Refused
+from orchestrator.views.console.state.approvable import ShownBases
 from streams.process.clocks import wall_clock_ms
 
 _LOG = logging.getLogger(__name__)
@@ -39,7 +40,12 @@ _CONFIRMED: Final = frozenset({"skip", "rollback"})
 
 
 def act(
-    config_path: Path, cluster: str, action: Action, asked: ActionRequest, host: str
+    config_path: Path,
+    cluster: str,
+    action: Action,
+    asked: ActionRequest,
+    host: str,
+    bases: ShownBases,
 ) -> ActionResult:
     """Perform an action as the command does; `host`: the address of the browser.
 
@@ -59,7 +65,12 @@ def act(
         by=Person(who=asked.who, login=CONSOLE_LOGIN, host=host),
         confirm=lambda _: asked.confirm,
         output=words.append,
-        shown=None if asked.at is None else Shown(action=action, at=asked.at),
+        shown=Shown(
+            action=action,
+            at=asked.at,
+            basis_id=asked.basis,
+            basis=None if asked.basis is None else bases.get(asked.basis),
+        ),
     )
     if action in _CONFIRMED and asked.confirm != cluster:
         raise Refused(400, "bad_request", f"confirm {action} with the cluster's name, in `confirm`")

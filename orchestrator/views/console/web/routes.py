@@ -30,6 +30,7 @@ from orchestrator.views.console.answers.query import checked
 from orchestrator.views.console.answers.timeline import History, TimelineQuery, history
 from orchestrator.views.console.feed.event_stream import EventStream
 from orchestrator.views.console.feed.hub import Hub
+from orchestrator.views.console.state.approvable import ShownBases
 from orchestrator.views.console.web.actions import act
 
 _BODY_BYTES_MAX: Final = 16 * 1024
@@ -51,6 +52,7 @@ class Routes:
         tls: whether it serves HTTPS.
         loaded: the runbook of each cluster that has one.
         tick: returns the last tick; None before the first.
+        bases: the states that pages were shown for an approval.
     """
 
     config: Config
@@ -62,6 +64,7 @@ class Routes:
     replicas: Replicas
     loaded: Mapping[str, Loaded]
     tick: Callable[[], Tick | None]
+    bases: ShownBases
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
     _action_threads: CapacityLimiter = field(
         default_factory=lambda: CapacityLimiter(_ACTION_THREADS)
@@ -164,9 +167,9 @@ class Routes:
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
         wanted = self._action(await _body(request))
         host = request.client.host if request.client else "unknown"
-        path = self.config.path
+        path, bases = self.config.path, self.bases
         done = await to_thread.run_sync(
-            lambda: act(path, cluster, cast(Action, action), wanted, host),
+            lambda: act(path, cluster, cast(Action, action), wanted, host, bases),
             limiter=self._action_threads,
         )
         return self._json(done)

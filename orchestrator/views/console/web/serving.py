@@ -157,6 +157,7 @@ def _running(
         replicas=Replicas(config.state_dir),
         loaded=loaded,
         tick=lambda: publisher.last,
+        bases=publisher.bases,
     )
     crowd = Crowd()
     server = Server(

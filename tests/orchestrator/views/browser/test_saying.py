@@ -181,6 +181,18 @@ def test_a_dialog_is_about_the_execution_for_which_it_was_opened(desk: Desk, sta
     expect(dialog.get_by_role("button", name="Abort the execution")).to_be_disabled()
 
 
+def test_an_approval_is_for_the_state_for_which_its_dialog_was_opened(
+    desk: Desk, start: Start
+) -> None:
+    desk.served = start(scene="approve")
+    page = desk.open()
+    dialog = _dialog(page, "Approve")
+    desk.served.world.fail_disk()
+    desk.refresh()
+    expect(dialog.get_by_role("alert")).to_contain_text("The state has changed since you opened")
+    expect(dialog.get_by_role("button", name="Approve finalize")).to_be_disabled()
+
+
 def test_what_was_sent_is_not_said_to_be_not_sent(desk: Desk, start: Start) -> None:
     """The answer is lost, and the state shows the next checkpoint."""
     desk.served = start()

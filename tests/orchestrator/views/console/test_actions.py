@@ -239,3 +239,29 @@ def test_the_end_of_a_pause_concerns_the_pause_that_was_shown(start: Start) -> N
     say(served, "resume")
     say(served, "pause", reason="broker 3 smokes")
     assert "has moved on" in refuses(served, "resume", at=at)
+
+
+def test_an_approval_covers_the_state_that_was_shown(start: Start) -> None:
+    served = start(scene="approve")
+    seen = basis_shown(served)
+    served.world.fail_disk()
+    served.advance()
+    said = refuses(served, "approve", **APPROVE, basis=seen)
+    assert "the state has changed since you saw it: bad log directories of broker 1: was" in said
+    served.until_shown()
+    assert say(served, "approve", **APPROVE, basis=basis_shown(served))
+
+
+def test_a_state_that_was_shown_by_an_earlier_kraftgate_is_refused_without_its_changes(
+    start: Start,
+) -> None:
+    served = start(scene="approve")
+    said = refuses(served, "approve", **APPROVE, basis="0" * 16)
+    assert "the state has changed since you saw it: check it" in said
+
+
+def basis_shown(served: Served) -> str:
+    with client(served) as http:
+        (cluster,) = http.get("/api/state").json()["clusters"]
+    seen: str = cluster["walk"]["basis"]
+    return seen

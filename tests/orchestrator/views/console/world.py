@@ -27,8 +27,11 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
 from orchestrator.execution.allowed import allowed
+from orchestrator.execution.approvals import basis
 from orchestrator.execution.route import CheckpointInstance, checkpoint_of
 from orchestrator.run import execution_status
+from orchestrator.run.assessed import Assessor
+from orchestrator.run.reader import Reader
 from streams.log_dirs import memory
 from streams.log_dirs.memory import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
@@ -108,6 +111,10 @@ class World:
         repeat = entries.StepDecided(checkpoint=id_, decision="repeat", by=BORIS, reason="again")
         for body in (repeat, *scenes.failed(id_, self.at.moving, attempt=2)):
             self._say(self.at.now_ms, body)
+
+    def fail_disk(self) -> None:
+        """A log directory of broker 1 fails."""
+        self.shape = replace(self.shape, offline=frozenset({1}))
 
     def close(self) -> None:
         self.store.close()
@@ -263,11 +270,18 @@ class World:
             holds=() if walk.outcome else tuple(holds),
             findings=told.findings,
             people=told.people,
+            basis=self._basis() if told.people else None,
             place=told.place,
             turn=told.turn,
             can=tuple(allowed(walk, runbook, instance, self._view(), has_hook=False)),
         )
         execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
+
+    def _basis(self) -> Mapping[str, str]:
+        """Return what an approval would be given for, as the executor finds it."""
+        assessor = Assessor(self.config, Reader(self.config, newest=1))
+        view = assessor.tick(self.at.now_ms).cluster("prod").assessment.view
+        return basis(view.summary, view.hazards, scenes.RUNBOOK.sha256)
 
     def _view(self) -> View:
         return View(

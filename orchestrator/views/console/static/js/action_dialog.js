@@ -54,6 +54,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
     checkpoint: cluster.walk.checkpoint,
     title: cluster.walk.title,
     at: cluster.walk.at[action],
+    basis: action === "approve" ? cluster.walk.basis : null,
   }));
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -64,6 +65,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const here = OF_CHECKPOINT.includes(action);
   const elsewhere = here && walk.checkpoint !== opened.checkpoint;
   const moved = elsewhere || (walk.at[action] ?? opened.at) !== opened.at;
+  const differs = !moved && opened.basis !== null && (walk.basis ?? opened.basis) !== opened.basis;
   const gone = !walk.can.includes(action);
   const named = NAMED.includes(action) || (action === "approve" && (row?.irreversible === true || row?.destructive === true));
 
@@ -71,7 +73,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
     const held = asksToken ? given.token.trim() : token();
-    const body = { who: given.who.trim(), reason: given.reason.trim(), at: opened.at };
+    const body = { who: given.who.trim(), reason: given.reason.trim(), at: opened.at, basis: opened.basis };
     if (here) body.checkpoint = opened.checkpoint;
     if (named) body.confirm = given.confirm;
     setBusy(true);
@@ -108,12 +110,13 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
       ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It is in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
       ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this${elsewhere ? `, to ${walk.checkpoint ?? "its end"}` : ""}. ${sent ? "This was sent: the audit trail shows whether it counts." : "Nothing was sent."} Close this and check again.</span></p>`}
+      ${differs && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The state has changed since you opened this. Close this, check the state, and approve again.</span></p>`}
       ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
       ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>The shown state is not current. Wait until it is.</span></p>`}
       <${Trouble} error=${error} />
       <p class="dialog-end">
         <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>
-        <button class=${`button primary ${ACTIONS[action].danger ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Sending…" : label}</button>
+        <button class=${`button primary ${ACTIONS[action].danger ? "danger" : ""}`} disabled=${busy || moved || differs || off || gone}>${busy ? "Sending…" : label}</button>
       </p>
     </form>
   </dialog>`;

@@ -8,6 +8,7 @@
  * @property {string} reason
  * @property {string|null} [checkpoint]
  * @property {string|null} [at]
+ * @property {string|null} [basis]
  * @property {string|null} [confirm]
  */
 
@@ -220,6 +221,7 @@
  * @property {string|null} stage_text
  * @property {readonly (string)[]} holds
  * @property {number} people
+ * @property {string|null} basis
  * @property {readonly (string)[]} approved_by
  * @property {readonly (string)[]} output
  * @property {readonly ("approve"|"done"|"repeat"|"execute"|"pause"|"resume"|"skip"|"rollback"|"abort"|"begin")[]} can
