@@ -60,6 +60,7 @@ class OperatorRequest:
             ask.
         output: prints what was done.
         shown: what a page showed; None: the operator asks and acts at once.
+        served: the configuration that the page is served with; None: no page sends this.
     """
 
     config_path: Path
@@ -70,6 +71,7 @@ class OperatorRequest:
     confirm: Callable[[str], str | None] = lambda _: None
     output: Callable[[str], None] = echo
     shown: Shown | None = None
+    served: Config | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,12 +156,14 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
 
     Raises:
         UnknownIdError: the cluster is ambiguous, or there is none of this name.
-        ExecutionError: the reason is missing, there is no trail yet, or the execution has moved on
-            since a page showed it.
+        ExecutionError: the reason is missing, there is no trail yet, the execution has moved on
+            since a page showed it, or the page shows another state directory or cluster.
         AuditError: the audit trail cannot be opened.
     """
     config = load_config(request.config_path)
     entry = config.one_cluster(request.cluster)
+    if request.served is not None:
+        _require_served(config, entry, request.served)
     if not request.reason.strip():
         raise ExecutionError("a reason is required for the audit trail: pass --reason '...'")
     if not begins and not has_trail(config.state_dir / AUDIT_FILE):
@@ -176,6 +180,15 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
             by=request.by or this_person(request.who),
             now_ms=wall_clock_ms(),
             output=request.output,
+        )
+
+
+def _require_served(config: Config, entry: ClusterEntry, served: Config) -> None:
+    """Raise ExecutionError if the file has another cluster, or state, than the page shows."""
+    if (config.state_dir, entry) != (served.state_dir, served.one_cluster(entry.name)):
+        raise ExecutionError(
+            f"{config.path} was changed since kraftgate run started, and has another `state_dir`"
+            f" or other keys for {entry.name}: restart kraftgate run, then retry"
         )
 
 

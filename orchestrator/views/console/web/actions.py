@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from orchestrator.api.console.answers import ActionRequest, ActionResult
@@ -40,7 +39,7 @@ _CONFIRMED: Final = frozenset({"skip", "rollback"})
 
 
 def act(
-    config_path: Path,
+    config: Config,
     cluster: str,
     action: Action,
     asked: ActionRequest,
@@ -48,6 +47,8 @@ def act(
     bases: ShownBases,
 ) -> ActionResult:
     """Perform an action as the command does; `host`: the address of the browser.
+
+    `config`: that the console is served with.
 
     Raises:
         Refused: `checkpoint` is missing, or is not allowed for this action; or the cluster's name
@@ -58,7 +59,8 @@ def act(
     """
     words: list[str] = []
     said = OperatorRequest(
-        config_path=config_path,
+        config_path=config.path,
+        served=config,
         cluster=cluster,
         who=asked.who,
         reason=asked.reason,

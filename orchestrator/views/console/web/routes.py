@@ -167,9 +167,9 @@ class Routes:
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
         wanted = self._action(await _body(request))
         host = request.client.host if request.client else "unknown"
-        path, bases = self.config.path, self.bases
+        config, bases = self.config, self.bases
         done = await to_thread.run_sync(
-            lambda: act(path, cluster, cast(Action, action), wanted, host, bases),
+            lambda: act(config, cluster, cast(Action, action), wanted, host, bases),
             limiter=self._action_threads,
         )
         return self._json(done)

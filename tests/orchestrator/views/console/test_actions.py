@@ -1,11 +1,15 @@
 """What a person says on the page: the same entries as by the command, with who, why and where."""
 
+from contextlib import closing
+
 import pytest
 from click.testing import CliRunner
 
+from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.state import Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.orchestrator.views.console.conftest import Start
@@ -258,6 +262,23 @@ def test_a_state_that_was_shown_by_an_earlier_kraftgate_is_refused_without_its_c
     served = start(scene="approve")
     said = refuses(served, "approve", **APPROVE, basis="0" * 16)
     assert "the state has changed since you saw it: check it" in said
+
+
+@pytest.mark.parametrize(
+    ("was", "now"), [("state_dir: state", "state_dir: other"), ("zk1:2181", "zk9:2181")]
+)
+def test_an_edited_configuration_sends_no_action_elsewhere(
+    start: Start, was: str, now: str
+) -> None:
+    served = start()
+    file = served.world.config.path
+    with closing(AuditLog.open(file.parent / "other" / AUDIT_FILE)) as other:
+        for entry, body in Body.read(served.world.log.entries("prod")):
+            ExecutionTrail(other, "prod").append(body, entry.at_ms)
+        before = len(other.entries("prod"))
+        file.write_text(file.read_text().replace(was, now))
+        assert "was changed since kraftgate run started" in refuses(served, "abort")
+        assert len(other.entries("prod")) == before
 
 
 def basis_shown(served: Served) -> str:
