@@ -144,3 +144,104 @@ def test_a_log_that_is_still_being_read_is_not_the_present(desk: Desk) -> None:
            }"""
     )
     assert page.evaluate("window.got.kind") == "reading"
+
+
+_FAKE = """
+window.lines = [];
+window.EventSource = class extends EventTarget {
+  constructor() {
+    super();
+    this.isOpen = true;
+    window.lines.push(this);
+  }
+  close() {
+    this.isOpen = false;
+  }
+};
+window.says = (kind, data) =>
+  lines.at(-1).dispatchEvent(new MessageEvent(kind, { data: JSON.stringify(data) }));
+"""
+
+
+class _SlowLine:
+    """A page whose messages a test delivers, by a clock that the test moves."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.page = desk.open()
+        self.page.add_init_script(_FAKE)
+        self.page.clock.install(time=now_ms() / 1000)
+        self.page.clock.pause_at(now_ms() / 1000 + 60)
+        self.page.reload()
+        self.at_ms = now_ms()
+
+    def connect(self) -> None:
+        """Deliver what a new connection begins with."""
+        says = (
+            "async beat => { const s = await (await fetch('/api/state')).json(); says('state', s)"
+        )
+        self.page.evaluate(f"{says}; says('beat', beat); }}", self._beat())
+        self.page.clock.run_for(1_100)
+
+    def deliver(self, after_ms: int, later_ms: int, kind: str = "beat") -> None:
+        """Deliver the next message: `after_ms` was made since the last one, `later_ms` passed."""
+        self.at_ms += after_ms
+        self.page.clock.run_for(later_ms)
+        data = self._beat() if kind == "beat" else {"at_ms": self.at_ms, "clusters": []}
+        self.page.evaluate("([kind, data]) => says(kind, data)", [kind, data])
+        self.page.clock.run_for(1_100)
+
+    def connections(self) -> int:
+        count: int = self.page.evaluate("lines.length")
+        return count
+
+    def label(self) -> str:
+        return self.page.get_by_test_id("currency").inner_text()
+
+    def _beat(self) -> dict[str, int]:
+        return {"at_ms": self.at_ms, "looked_ms": self.at_ms}
+
+
+def test_data_that_arrives_late_is_not_taken_for_the_present(desk: Desk) -> None:
+    """The delay grows, and no silence is longer than ten seconds."""
+    line = _SlowLine(desk)
+    line.connect()
+    _is_present(line.page)
+    line.deliver(1_000, 8_000)
+    _is_present(line.page)
+    line.deliver(1_000, 8_000, "change")
+    assert "current" not in line.label(), "what is shown is 15 s old"
+    line.deliver(0, 0)
+    _is_old(line.page, "Messages arrive late")
+    line.page.clock.run_for(1_000)
+    assert line.connections() == 2
+    line.connect()
+    _is_present(line.page)
+
+
+def test_a_line_that_is_late_again_is_not_said_to_be_current(desk: Desk) -> None:
+    line = _SlowLine(desk)
+    line.connect()
+    for _ in range(3):
+        line.deliver(1_000, 9_000)
+        line.deliver(1_000, 9_000)
+        _is_old(line.page, "Messages arrive late")
+        line.page.clock.run_for(11_000)
+        line.connect()
+    _is_old(line.page, "Messages arrive late")
+    assert line.connections() == 4
+    for _ in range(13):
+        line.deliver(5_000, 3_900)
+    _is_present(line.page)
+
+
+def test_a_clock_that_is_moved_costs_one_new_connection(desk: Desk) -> None:
+    line = _SlowLine(desk)
+    line.connect()
+    for moved_ms in (3_600_000, -3_600_000):
+        line.page.evaluate("ms => { const was = Date.now; Date.now = () => was() + ms; }", moved_ms)
+        line.deliver(5_000, 3_900)
+        if moved_ms > 0:
+            line.page.clock.run_for(1_000)
+            line.connect()
+        _is_present(line.page)
+    assert line.connections() == 2

@@ -16,15 +16,27 @@ export function now() {
   return Date.now() + ahead;
 }
 
-/** Set the server's time to `at`. @param {number} at */
-export function received(at) {
-  wall = Date.now();
-  steady = performance.now();
-  ahead = at - wall;
+/** Set the server's time to `at`, by a message that nothing can have delayed. @param {number} at */
+export function synchronize(at) {
+  ahead = at - Date.now();
+  received(at, Infinity);
 }
 
 /**
- * Ms since the last message of the server, the longer of two measures: one stops while a laptop
+ * Note a message that was sent at `at`; returns whether it is younger than `late_ms`. A late one does
+ * not end the silence, and none sets the server's time back: that would make a delay look like a
+ * difference of the clocks. @param {number} at @param {number} late_ms
+ */
+export function received(at, late_ms) {
+  ahead = Math.max(ahead, at - Date.now());
+  if (now() - at > late_ms) return false;
+  wall = Date.now();
+  steady = performance.now();
+  return true;
+}
+
+/**
+ * Ms since the last message of the server that was not late, the longer of two measures: one stops while a laptop
  * sleeps, the other may be set back.
  */
 export function silence() {

@@ -8,7 +8,7 @@ import { now, silence } from "./clock.js";
 export const SILENT_AFTER_MS = 15_000;
 
 /**
- * @typedef {"connecting"|"open"|"lost"|"ended"|"refused"} LinkState
+ * @typedef {"connecting"|"open"|"late"|"lost"|"ended"|"refused"} LinkState
  * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, received_ms: number|null}} Link
  *     `retry_ms`: when the page connects again; `received_ms`: the server's clock in its last message
  * @typedef {{
@@ -69,12 +69,17 @@ function nothing(link) {
   return { kind: "nothing", label: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
 }
 
+const CUT_OFF = {
+  ended: { label: "ended", title: "Kraftgate has ended" },
+  late: { label: "stale", title: "Messages arrive late" },
+  lost: { label: "disconnected", title: "This page receives nothing" },
+};
+
 /** @param {Link} link @returns {Currency} */
 function cutOff(link, model) {
   return {
     kind: "old",
-    label: link.state === "ended" ? "ended" : "disconnected",
-    title: link.state === "ended" ? "Kraftgate has ended" : "This page receives nothing",
+    ...(CUT_OFF[link.state] ?? CUT_OFF.lost),
     text: linkText(link),
     as_of_ms: link.received_ms ?? model.at_ms,
   };

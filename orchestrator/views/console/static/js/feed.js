@@ -1,10 +1,13 @@
 /** The server-sent events, and the detection of a lost connection. */
-import { everySecond, now, received, silence } from "./clock.js";
+import { everySecond, now, received, silence, synchronize } from "./clock.js";
 import { SILENT_AFTER_MS } from "./currency.js";
 import { Failed, read } from "./api.js";
 
 const FIRST_RETRY_MS = 500;
 const RETRY_MS_MAX = 10_000;
+/** A line whose messages were late twice within this time is current only after it was in time for as long. */
+const PROBATION_MS = 60_000;
+const LATE = "The connection is slow, or this computer slept.";
 
 /**
  * @typedef {{
@@ -26,6 +29,8 @@ export class Feed {
     this.delay_ms = FIRST_RETRY_MS;
     this.received_ms = null;
     this.began_ms = 0;
+    this.late_ms = null;
+    this.slow = false;
     everySecond(() => this.#watch());
     window.addEventListener("online", () => this.source ?? this.connect());
   }
@@ -38,12 +43,13 @@ export class Feed {
     const source = new EventSource("api/stream");
     this.source = source;
     this.began_ms = performance.now();
+    // The first state has the time of its last change; the first beat, right behind it, has the clock.
+    let first = null;
+    let beats = 0;
     source.addEventListener("state", (event) => {
-      this.delay_ms = FIRST_RETRY_MS;
       const state = JSON.parse(event.data);
-      this.#received(state.at_ms);
-      this.listener.state(state);
-      this.#report("open", null, null);
+      if (beats) this.listener.state(state);
+      else first = state;
     });
     source.addEventListener("change", (event) => {
       const change = JSON.parse(event.data);
@@ -52,16 +58,44 @@ export class Feed {
     });
     source.addEventListener("beat", (event) => {
       const beat = JSON.parse(event.data);
-      this.#received(beat.at_ms);
+      if (!beats++) {
+        this.#begun(beat.at_ms);
+        this.listener.state(first);
+      } else if (!this.#received(beat.at_ms)) return this.#late();
       this.listener.beat(beat);
+      this.#open();
     });
     source.addEventListener("end", () => this.#again("ended", null, RETRY_MS_MAX));
     source.addEventListener("error", () => this.#failed());
   }
 
-  #received(at_ms) {
-    received(at_ms);
+  #begun(at_ms) {
+    synchronize(at_ms);
     this.received_ms = at_ms;
+    // A first beat that took that long may be as old; the clock that it sets does not show it.
+    if (performance.now() - this.began_ms > SILENT_AFTER_MS) {
+      this.slow = true;
+      this.late_ms = performance.now();
+    }
+    if (!this.slow) this.delay_ms = FIRST_RETRY_MS;
+  }
+
+  #received(at_ms) {
+    this.received_ms = at_ms;
+    return received(at_ms, SILENT_AFTER_MS);
+  }
+
+  /** A new connection has nothing queued. If it is late again soon, the line is slow. */
+  #late() {
+    const at = performance.now();
+    this.slow = this.late_ms !== null && at - this.late_ms < PROBATION_MS;
+    this.late_ms = at;
+    this.#again("late", LATE, this.slow ? RETRY_MS_MAX : this.delay_ms);
+  }
+
+  #open() {
+    if (this.slow && performance.now() - Math.max(this.late_ms, this.began_ms) > PROBATION_MS) this.slow = false;
+    this.#report(this.slow ? "late" : "open", this.slow ? LATE : null, null);
   }
 
   /** A connection may end without an error, as a VPN's does. A new one has as long for its first message. */
