@@ -1,11 +1,11 @@
 /** The console's page: messages of the server update the model, and the page draws the model. */
-import { html, render, useCallback, useEffect, useState } from "./js/html.js";
+import { Component, html, render, useCallback, useEffect, useState } from "./js/html.js";
 import { BrokerSheet } from "./js/broker_sheet.js";
 import { Brokers } from "./js/brokers.js";
 import { everySecond, now } from "./js/clock.js";
 import { currencyOf, isOld } from "./js/currency.js";
 import { Feed } from "./js/feed.js";
-import { Announcer, Bar, InsecureBand, OldBand, Tabs } from "./js/frame.js";
+import { Announcer, Bar, Broken, InsecureBand, OldBand, Tabs } from "./js/frame.js";
 import { GateSheet } from "./js/gate_sheet.js";
 import { Hazards } from "./js/hazards.js";
 import { Heat } from "./js/heat.js";
@@ -33,13 +33,49 @@ function put(part) {
   draw();
 }
 
+let fail = () => {};
+
+/** A handler whose failure is shown: without its message, the page would be old. */
+function shown(handle) {
+  return (message) => {
+    try {
+      handle(message);
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
 const feed = new Feed({
-  state: (state) => put({ model: whole(state, known.model), locked: null }),
-  change: (change) => known.model && put({ model: changed(known.model, change) }),
+  state: shown((state) => {
+    // This page's files are of the version before.
+    if (known.model && state.version !== known.model.version) location.reload();
+    else put({ model: whole(state, known.model), locked: null });
+  }),
+  change: shown((change) => known.model && put({ model: changed(known.model, change) })),
   beat: (beat) => known.model && put({ model: { ...known.model, looked_ms: beat.looked_ms ?? 0 } }),
   link: (one) => put({ link: one }),
   locked: (why) => put({ locked: { why } }),
 });
+
+/** The page, until something fails in it. */
+class Root extends Component {
+  constructor(properties) {
+    super(properties);
+    fail = (error) => {
+      console.error(error);
+      this.setState({ broken: true });
+    };
+  }
+
+  componentDidCatch(error) {
+    fail(error);
+  }
+
+  render(_, { broken }) {
+    return broken ? html`<${Broken} />` : html`<${App} />`;
+  }
+}
 
 function App() {
   const [, again] = useState(0);
@@ -170,7 +206,7 @@ function Toast({ text, onGone }) {
 
 const root = document.getElementById("app");
 root.replaceChildren();
-render(html`<${App} />`, root);
+render(html`<${Root} />`, root);
 feed.connect();
 
 /** For the tests and the benchmark: the state of the page, and its clock. */

@@ -1,14 +1,21 @@
 """Old data is never shown as current, whichever source became silent."""
 
 import re
+import socket
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.orchestrator.views.browser.conftest import Start, now_ms
+from orchestrator.views.console.web import serving
+from orchestrator.views.console.web.serving import served
+from tests.orchestrator.views.browser.conftest import Start, looked, now_ms
 from tests.orchestrator.views.browser.desk import Desk
 from tests.orchestrator.views.browser.line import Line
+from tests.orchestrator.views.console.serve import Served
+from tests.orchestrator.views.console.world import World
 
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
@@ -245,3 +252,54 @@ def test_a_clock_that_is_moved_costs_one_new_connection(desk: Desk) -> None:
             line.connect()
         _is_present(line.page)
     assert line.connections() == 2
+
+
+def test_a_state_that_the_page_cannot_show_is_said(desk: Desk) -> None:
+    desk.expected = ["Cannot read properties of undefined"]
+    line = _SlowLine(desk)
+    line.connect()
+    line.page.evaluate(
+        """async () => {
+             const s = await (await fetch('/api/state')).json();
+             s.clusters[0].walk.can = ['dance'];
+             says('state', s);
+           }"""
+    )
+    line.page.clock.run_for(1_100)
+    band = line.page.locator(".old-band")
+    expect(band).to_contain_text("This page cannot show what it receives.")
+    assert "current" not in line.label()
+    expect(line.page).to_have_title(re.compile("^stale"))
+    with line.page.expect_navigation():
+        band.get_by_role("link", name="Reload it").click()
+
+
+def test_a_change_that_the_page_cannot_take_is_said(desk: Desk) -> None:
+    """Beats go on, and would say that what is shown is current."""
+    desk.expected = ["is not iterable", "Cannot read properties of", "is not a function"]
+    line = _SlowLine(desk)
+    line.connect()
+    line.page.evaluate("at_ms => says('change', { at_ms })", line.at_ms)
+    line.deliver(1_000, 900)
+    expect(line.page.locator(".old-band")).to_contain_text("This page cannot show")
+
+
+def test_an_open_page_is_loaded_again_after_an_upgrade(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.expected = ["ERR_CONNECTION", "ERR_INCOMPLETE", "Failed to load resource"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    world = World(tmp_path / "world", now_ms(), console=f"{{listen: '127.0.0.1:{port}'}}")
+    with closing(world):
+        assert world.config.console is not None
+        with served(world.config, world.config.console) as console:
+            desk.served = looked(Served(world, console, lambda: None))
+            page = desk.open()
+            page.evaluate("window.isOld = true")
+        monkeypatch.setattr(serving, "version", lambda _: "9.9.9")
+        with served(world.config, world.config.console) as console:
+            desk.served = looked(Served(world, console, lambda: None))
+            page.wait_for_function("() => window.isOld === undefined")
+            page.wait_for_function("() => window.kraftgate?.known().model?.version === '9.9.9'")
+            desk.close()

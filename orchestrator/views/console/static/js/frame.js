@@ -78,6 +78,28 @@ export function InsecureBand({ insecure }) {
   </p>`;
 }
 
+/** Instead of the page, if a message or the drawing of it fails: it would show the state before for ever. */
+export function Broken() {
+  useEffect(() => {
+    document.title = "stale: Kraftgate";
+    document.querySelector("link[rel=icon]").setAttribute("href", "static/icon-old.svg");
+  }, []);
+  const reload = (event) => {
+    event.preventDefault();
+    location.reload();
+  };
+  return html`<div class="page">
+    <header class="top">
+      <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
+      <span class="top-end"><${CurrencyChip} kind="old" label="stale" as_of_ms=${null} /></span>
+    </header>
+    <main id="main" class="old-band" data-kind="old" role="alert">
+      <p class="old-title"><${Icon} name="cross" />This page cannot show what it receives.</p>
+      <p class="old-text"><a href=${location.href} onClick=${reload}>Reload it.</a></p>
+    </main>
+  </div>`;
+}
+
 /** A stale state is marked across the whole page, with its age. */
 export function OldBand({ currency, link: linked }) {
   if (["present", "partial", "settled"].includes(currency.kind)) return null;

@@ -12,7 +12,7 @@ import {
 import htm from "../vendor/htm.mjs";
 import { localTimes } from "./format.js";
 
-export { render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState };
+export { Component, render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState };
 
 export const html = htm.bind(element);
 
