@@ -5,7 +5,7 @@ import { Brokers } from "./js/brokers.js";
 import { everySecond, now } from "./js/clock.js";
 import { currencyOf, isOld } from "./js/currency.js";
 import { Feed } from "./js/feed.js";
-import { Announcer, Bar, Broken, InsecureBand, OldBand, Tabs } from "./js/frame.js";
+import { Announcer, Bar, Broken, InsecureBand, NoCluster, OldBand, Tabs } from "./js/frame.js";
 import { GateSheet } from "./js/gate_sheet.js";
 import { Hazards } from "./js/hazards.js";
 import { Heat } from "./js/heat.js";
@@ -94,11 +94,13 @@ function App() {
     return () => window.removeEventListener("hashchange", moved);
   }, []);
   const { model, link: linked } = known;
-  const cluster = model?.clusters.find((each) => each.name === place.cluster) ?? model?.clusters[0] ?? null;
+  const all = model?.clusters ?? [];
+  const cluster = (place.cluster === null ? all[0] : all.find((each) => each.name === place.cluster)) ?? null;
+  const missing = cluster === null && all.length > 0 ? place.cluster : null;
   const currency = useCurrency(linked, model, cluster);
   const old = isOld(currency);
   useKeys(cluster, !!action);
-  useTitle(cluster, currency);
+  useTitle(cluster, missing, currency, all.find((each) => each !== cluster && needsNow(each, linked, model)));
   useReasons(place);
   useEffect(() => setAction((one) => (one?.cluster === cluster?.name ? one : null)), [cluster?.name]);
   if (known.locked) return html`<${Locked} why=${known.locked.why} onOpen=${() => feed.connect()} />`;
@@ -110,9 +112,11 @@ function App() {
     <div class="sticky">
       <${Bar} model=${model} cluster=${cluster} link=${linked} currency=${currency} view=${place.view} />
       <${InsecureBand} insecure=${model?.insecure} />
-      <${OldBand} currency=${currency} link=${linked} />
+      ${missing === null && html`<${OldBand} currency=${currency} link=${linked} />`}
     </div>
-    ${cluster === null
+    ${missing !== null
+      ? html`<${NoCluster} name=${missing} clusters=${all} view=${place.view} />`
+      : cluster === null
       ? html`<main id="main" tabindex="-1"><p class="empty boot">${currency.text}</p></main>`
       : html`<div class="body" data-old=${old ? "" : undefined}>
           <${Now} cluster=${cluster} currency=${currency} onAct=${setAction} />
@@ -182,17 +186,24 @@ function useKeys(cluster, busy) {
   }, [cluster?.name, busy]);
 }
 
-/** The tab's title and icon show staleness and the need for an operator, too. */
-function useTitle(cluster, currency) {
+function needsNow(cluster, linked, model) {
+  return needsOperator(cluster.head.next) && !isOld(currencyOf(linked, model, cluster));
+}
+
+/** The tab's title and icon show staleness and the need for an operator, too, also of another cluster. */
+function useTitle(cluster, missing, currency, other) {
+  const old = missing === null && isOld(currency);
   const person = cluster && needsOperator(cluster.head.next);
-  const sign = isOld(currency) ? "old" : person ? "person" : "";
-  const prefix = isOld(currency) ? `${currency.label}: ` : person ? "Needs a person: " : "";
+  const sign = old ? "old" : person || other ? "person" : "";
+  const needs = person ? "Needs a person: " : other ? `${other.name} needs a person: ` : "";
+  const prefix = old ? `${currency.label}: ` : needs;
   useEffect(() => {
-    document.title = cluster ? `${prefix}${cluster.name}, ${cluster.head.phase} · Kraftgate` : "Kraftgate";
+    const about = cluster ? `${cluster.name}, ${cluster.head.phase} · ` : missing === null ? "" : `no cluster ${missing} · `;
+    document.title = cluster || missing !== null ? `${prefix}${about}Kraftgate` : "Kraftgate";
     const icon = document.querySelector("link[rel=icon]");
     const wanted = `static/icon${sign ? `-${sign}` : ""}.svg`;
     if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
-  }, [cluster?.name, cluster?.head.phase, prefix, sign]);
+  }, [cluster?.name, cluster?.head.phase, missing, prefix, sign]);
 }
 
 function Toast({ text, onGone }) {

@@ -1,5 +1,6 @@
 """Several clusters: a switch, and each with its own present."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from playwright.sync_api import Request, expect
 
 from orchestrator.config.load import load_config
 from tests.orchestrator.views.browser.conftest import looked, now_ms
-from tests.orchestrator.views.browser.desk import PHONE, Desk
+from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, Desk
 from tests.orchestrator.views.browser.twins import TWIN, Twins
 from tests.orchestrator.views.console.serve import Served, serving
 from tests.orchestrator.views.console.world import World
@@ -99,3 +100,46 @@ def test_a_dialog_does_not_move_to_another_cluster(twins: Desk) -> None:
     expect(page.locator(".clusters [aria-current]")).to_contain_text(TWIN)
     expect(dialog).to_have_count(0)
     assert not sent
+
+
+def test_a_cluster_that_is_not_configured_is_not_replaced_by_another(twins: Desk) -> None:
+    page = twins.open("runbook", cluster="stgae")
+    main = page.locator("main")
+    expect(main).to_contain_text("This console has no cluster stgae.")
+    expect(page.locator(".actions")).to_have_count(0)
+    expect(page.locator("[aria-current]")).to_have_count(0)
+    expect(page).to_have_title(re.compile("no cluster stgae"))
+    main.get_by_role("link", name=TWIN).click()
+    expect(page.locator(".clusters [aria-current]")).to_contain_text(TWIN)
+    assert f"#/{TWIN}/runbook" in page.url
+
+
+def test_the_shown_cluster_is_in_sight_in_the_switch(desk: Desk, tmp_path: Path) -> None:
+    names = [f"payments-eu-central-{number}" for number in range(12)]
+    entries = "".join(
+        f"  - {{name: {each}, controllers: {{bootstrap: '{each}:9093'}}}}\n" for each in names
+    )
+    world = World(tmp_path / "many", now_ms())
+    file = tmp_path / "many" / "many.yaml"
+    file.write_text(CONFIG.replace("state_dir", f"{entries}state_dir"), "utf-8")
+    world.config = load_config(file)
+    with serving(world) as served:
+        desk.served = looked(served)
+        for size in (PHONE, LAPTOP):
+            page = desk.open(cluster=names[-1], size=size)
+            here = page.locator(".clusters [aria-current]")
+            expect(here).to_contain_text(names[-1])
+            expect(here).to_be_in_viewport(ratio=0.9)
+        desk.close()
+
+
+def test_the_title_names_another_cluster_that_needs_a_person(twins: Desk) -> None:
+    page = twins.open(cluster=TWIN)
+    expect(page).to_have_title(re.compile(f"^{TWIN}, hybrid"))
+    world = twins.served.world
+    assert isinstance(world, Twins)
+    world.part()
+    world.become("by-hand", now_ms())
+    twins.served.look()
+    expect(page).to_have_title(re.compile(f"^prod needs a person: {TWIN}, hybrid"))
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", "static/icon-person.svg")

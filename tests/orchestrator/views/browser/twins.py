@@ -43,6 +43,10 @@ class Twins(World):
         self._twin = True
         self.advance(now_ms, share=0.0)
 
+    def part(self) -> None:
+        """From now on only `prod` is written."""
+        self._twin = False
+
     def tell(self, *, stale_ms: int = 0) -> None:
         super().tell(stale_ms=stale_ms)
         if self._twin:

@@ -66,7 +66,8 @@ export function silentSources({ head, sources }) {
 /** @param {Link} link @returns {Currency} */
 function nothing(link) {
   const text = link.state === "open" ? "Kraftgate has not polled a cluster yet." : linkText(link);
-  return { kind: "nothing", label: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
+  const label = link.state === "open" ? "no data" : "connecting";
+  return { kind: "nothing", label, title: "Nothing is known yet", text, as_of_ms: null };
 }
 
 const CUT_OFF = {

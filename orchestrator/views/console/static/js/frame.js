@@ -30,25 +30,34 @@ export function Bar({ model, cluster, link: linked, currency, view }) {
   return html`<header class="top">
     <a class="skip" href="#main" onClick=${skipToMain}>Skip to what is shown</a>
     <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
-    ${clusters.length === 1 && html`<span class="cluster-name">${clusters[0].name}</span>`}
-    ${clusters.length > 1 &&
-    html`<nav class="clusters" aria-label="Clusters">
-      <ul>
-        ${clusters.map((each) => html`<li key=${each.name}>
-          <${ClusterLink}
-            cluster=${each}
-            here=${each === cluster}
-            currency=${currencyOf(linked, model, each)}
-            view=${view}
-          />
-        </li>`)}
-      </ul>
-    </nav>`}
+    ${clusters.length === 1 && cluster && html`<span class="cluster-name">${cluster.name}</span>`}
+    ${clusters.length > 1 && html`<${Clusters} model=${model} cluster=${cluster} link=${linked} view=${view} />`}
     <span class="top-end">
       <${CurrencyChip} kind=${currency.kind} label=${currency.label} as_of_ms=${currency.as_of_ms} />
       <${Settings} version=${model?.version} />
     </span>
   </header>`;
+}
+
+function Clusters({ model, cluster, link: linked, view }) {
+  const list = useScroller(cluster?.name);
+  return html`<nav class="clusters" aria-label="Clusters">
+    <ul ref=${list}>
+      ${model.clusters.map((each) => html`<li key=${each.name}>
+        <${ClusterLink} cluster=${each} here=${each === cluster} currency=${currencyOf(linked, model, each)} view=${view} />
+      </li>`)}
+    </ul>
+  </nav>`;
+}
+
+/** Instead of a cluster that the console does not have, as an old link may name. */
+export function NoCluster({ name, clusters, view }) {
+  return html`<main id="main" tabindex="-1" class="boot">
+    <p><${Icon} name="alert" /> This console has no cluster ${name}. It has:</p>
+    <ul>
+      ${clusters.map((each) => html`<li key=${each.name}><a href=${link(each.name, view)}>${each.name}</a></li>`)}
+    </ul>
+  </main>`;
 }
 
 function ClusterLink({ cluster, here, currency: one, view }) {
@@ -152,8 +161,8 @@ function harmText(hazards, alerts) {
   return `${hazards}, ${counted(alerts, "alert")}`;
 }
 
-/** Keeps the current tab in sight, and marks the sides on which there are more. @param {string} view */
-function useScroller(view) {
+/** Keeps the current entry in sight, and marks the sides on which there are more. @param {string|undefined} current */
+function useScroller(current) {
   const list = useRef(null);
   const mark = () => {
     if (!list.current) return;
@@ -165,7 +174,7 @@ function useScroller(view) {
   useLayoutEffect(() => {
     const here = list.current.querySelector("[aria-current]");
     if (here) list.current.scrollLeft = here.offsetLeft - (list.current.clientWidth - here.offsetWidth) / 2;
-  }, [view]);
+  }, [current]);
   useEffect(() => {
     const watch = new ResizeObserver(mark);
     watch.observe(list.current);
