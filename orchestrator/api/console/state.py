@@ -289,6 +289,7 @@ class Head(Row):
         replicas: of all brokers, by state; null: the metadata log is not authoritative.
         eta: until no broker is held; null: none is.
         limits: what the sources cannot show.
+        hazards_not_known: why hazards may exist that are not shown; empty: all are known.
     """
 
     phase: Phase
@@ -316,6 +317,7 @@ class Head(Row):
     unfenced_early: int
     replicas: Mapping[ReplicaState, int] | None
     limits: tuple[str, ...]
+    hazards_not_known: tuple[str, ...]
 
 
 class ClusterState(Row):

@@ -5,11 +5,13 @@ when one broker makes progress. Only one thread builds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVarTuple
 
 from pydantic import BaseModel
 
+from migration.assessment.conditions.authority import in_use
+from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed
 from migration.comparison.result import Identity
 from migration.image.summary import BrokerSummary
@@ -130,6 +132,12 @@ class StateBuilder:
             yield each.id, (each, counts(each), disks, eta, each.id in stalled, each.id in failed)
 
 
+def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:
+    """Return the disks of a broker as if it did not answer: nothing describes them now."""
+    log_dirs = tuple(each._replace(readable=None) for each in disks.log_dirs)
+    return replace(disks, unreachable=disks.unreachable or why, log_dirs=log_dirs)
+
+
 def _disk_facts(
     one: Assessed,
 ) -> Iterator[
@@ -148,6 +156,9 @@ def _disk_facts(
     summary, knows_partitions = one.summary, one.assessment.knows_partitions
     brokers = {each.id: each for each in summary.brokers}
     disks = (summary.disks or DisksImage()).brokers
+    why = one.currency.not_current.get(DataSource.LOG_DIRS)
+    if why is not None and in_use(one.assessment.view, DataSource.LOG_DIRS):
+        disks = {id_: _silent(each, why) for id_, each in disks.items()}
     identities: dict[int, list[Identity]] = {}
     for each in summary.places.identities:
         identities.setdefault(each.broker, []).append(each)

@@ -1,5 +1,6 @@
 """The top of the page: the phase, whether data is current, and the next action."""
 
+from migration.assessment.conditions import hazards_not_known
 from migration.assessment.currency import SourceState
 from migration.assessment.waits import WaitKind
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
@@ -34,6 +35,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         unfenced_early=sum(each.is_unfenced_early for each in summary.brokers),
         replicas=_replicas(summary) if one.assessment.knows_partitions else None,
         limits=one.read.limits,
+        hazards_not_known=hazards_not_known(one.assessment.view),
     )
 
 

@@ -145,7 +145,7 @@ function View({ view, cluster, query }) {
     case "runbook":
       return html`<${Runbook} cluster=${cluster} />`;
     case "hazards":
-      return html`<${Hazards} hazards=${cluster.hazards} alerts=${cluster.alerts} />`;
+      return html`<${Hazards} hazards=${cluster.hazards} unknown=${cluster.head.hazards_not_known} alerts=${cluster.alerts} />`;
     default:
       return html`<${Overview} cluster=${cluster} />`;
   }

@@ -303,3 +303,29 @@ def test_an_open_page_is_loaded_again_after_an_upgrade(
             page.wait_for_function("() => window.isOld === undefined")
             page.wait_for_function("() => window.kraftgate?.known().model?.version === '9.9.9'")
             desk.close()
+
+
+def test_without_the_disks_nothing_is_said_to_be_in_order(desk: Desk, start: Start) -> None:
+    """The metadata log is current; the hazards that only the disks show are not known."""
+    desk.served = start(scene="finalized")
+    page = desk.open()
+    tab = page.get_by_role("navigation", name="Views").get_by_role("link", name="Hazards")
+    brokers = page.get_by_role("region", name="Brokers")
+    expect(tab).to_contain_text("none")
+    expect(brokers).to_contain_text("4, all in order")
+    desk.served.world.lose_disks()
+    desk.served.look()
+    expect(tab).to_contain_text("not known")
+    expect(brokers).to_contain_text("disks not known")
+    expect(brokers).not_to_contain_text("all in order")
+    expect(page.get_by_role("region", name="Hazards")).to_contain_text(
+        "Not known: the brokers' log directories: "
+    )
+    tab.click()
+    expect(page.locator("main")).to_contain_text("Not known: the brokers' log directories: ")
+    page.get_by_role("link", name="Directories").click()
+    cells = page.locator(".heat-row[data-broker='1'] [role=gridcell]")
+    expect(cells).to_have_count(2)
+    for each in cells.all():
+        expect(each).to_have_attribute("data-kind", "unknown")
+    expect(page.locator(".heat-row[data-silent=true]")).to_have_count(4)

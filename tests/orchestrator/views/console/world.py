@@ -112,6 +112,12 @@ class World:
         for body in (repeat, *scenes.failed(id_, self.at.moving, attempt=2)):
             self._say(self.at.now_ms, body)
 
+    def lose_disks(self) -> None:
+        """The log directories' source does not report any more."""
+        file = self._home / "log_dirs.json"
+        old = {"observed_ms": self.at.now_ms - 600_000, "last_reply_ms": self.at.now_ms - 600_000}
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | old), encoding="utf-8")
+
     def fail_disk(self) -> None:
         """A log directory of broker 1 fails."""
         self.shape = replace(self.shape, offline=frozenset({1}))

@@ -131,16 +131,17 @@ function retryText(since) {
 }
 
 export function Tabs({ cluster, view }) {
-  const { brokers, hazards, alerts, disks, walk } = cluster;
+  const { head, brokers, hazards, alerts, disks, walk } = cluster;
   const unsettled = brokers.filter(isUnsettled).length;
   const offline = disks.reduce((sum, each) => sum + each.cells.filter((one) => one.state === "offline").length, 0);
+  const unknown = head.hazards_not_known.length > 0;
   const tabs = [
     ["overview", "Overview"],
     ["brokers", "Brokers", unsettled ? `${unsettled} of ${brokers.length} not in order` : `${brokers.length}`, unsettled > 0],
     ["directories", "Directories", offline ? `${offline} offline` : null, offline > 0],
     ["timeline", "Timeline"],
     ["runbook", "Runbook", walk?.paused ? "paused" : null],
-    ["hazards", "Hazards", harmText(hazards.length, alerts.length), hazards.length + alerts.length > 0],
+    ["hazards", "Hazards", harmText(hazards.length, alerts.length, unknown), hazards.length + alerts.length > 0 || unknown],
   ];
   const list = useScroller(view);
   return html`<nav class="tabs" aria-label="Views">
@@ -156,9 +157,12 @@ export function Tabs({ cluster, view }) {
   </nav>`;
 }
 
-function harmText(hazards, alerts) {
-  if (!alerts) return hazards ? `${hazards}` : "none";
-  return `${hazards}, ${counted(alerts, "alert")}`;
+function harmText(hazards, alerts, unknown) {
+  const parts = [];
+  if (hazards || (alerts && !unknown)) parts.push(`${hazards}`);
+  if (unknown) parts.push(hazards ? "others not known" : "not known");
+  if (alerts) parts.push(counted(alerts, "alert"));
+  return parts.join(", ") || "none";
 }
 
 /** Keeps the current entry in sight, and marks the sides on which there are more. @param {string|undefined} current */

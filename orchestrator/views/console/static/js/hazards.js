@@ -5,11 +5,11 @@ import { Badge, Lines, Panel, Sentence } from "./parts.js";
 import { manualLink, sheetLink } from "./route.js";
 import { age, counted, time, spaced } from "./format.js";
 
-export function Hazards({ hazards, alerts }) {
+export function Hazards({ hazards, unknown, alerts }) {
   return html`<div class="hazards-view">
     <${Alerts} alerts=${alerts} open=${true} />
     <${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
-      <${HazardList} hazards=${hazards} open=${true} />
+      <${HazardList} hazards=${hazards} unknown=${unknown} open=${true} />
     <//>
   </div>`;
 }
@@ -44,10 +44,14 @@ function Level({ severity }) {
   return html`<${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>`;
 }
 
-/** @param {{hazards: readonly import("./types.js").HazardRow[], open?: boolean}} properties */
-export function HazardList({ hazards, open = false }) {
-  if (!hazards.length) return html`<p class="empty">No hazard is known.</p>`;
+/**
+ * @param {{hazards: readonly import("./types.js").HazardRow[], unknown?: readonly string[], open?: boolean}} properties
+ *     `unknown`: the data that would show others
+ */
+export function HazardList({ hazards, unknown = [], open = false }) {
+  if (!hazards.length && !unknown.length) return html`<p class="empty">No hazard is known.</p>`;
   return html`<ul class="hazards">
+    ${unknown.map((each) => html`<li key=${each} class="hazard" data-severity="warning"><p><b>Not known:</b> ${each}</p></li>`)}
     ${hazards.map((each) => html`<${Hazard} key=${`${each.id}/${each.broker}/${each.text}`} hazard=${each} open=${open} />`)}
   </ul>`;
 }

@@ -2,6 +2,7 @@
 import { html, memo, useMemo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { BrokerTable } from "./brokers.js";
+import { silentSources } from "./currency.js";
 import { EventList } from "./events.js";
 import { Alerts, HazardList } from "./hazards.js";
 import { Icon } from "./icons.js";
@@ -20,13 +21,13 @@ export function Overview({ cluster }) {
   const { name, head, walk, brokers, hazards, alerts, waits, events, sources } = cluster;
   return html`<div class="overview">
     <div class="overview-main">
-      <${Unsettled} brokers=${brokers} name=${name} />
+      <${Unsettled} brokers=${brokers} name=${name} disks=${!silentSources(cluster).some((each) => each.name === "log_dirs")} />
       <${Latest} events=${events} name=${name} />
     </div>
     <div class="overview-side">
       ${walk !== null && walk.outcome === null && html`<${Gate} walk=${walk} />`}
       <${Alerts} alerts=${alerts} />
-      ${hazards.length > 0 && html`<${Worst} hazards=${hazards} name=${name} />`}
+      ${hazards.length + head.hazards_not_known.length > 0 && html`<${Worst} hazards=${hazards} unknown=${head.hazards_not_known} name=${name} />`}
       <${Waits} waits=${waits} />
       <${Facts} head=${head} />
       <${Sources} sources=${sources} limits=${head.limits} />
@@ -34,11 +35,12 @@ export function Overview({ cluster }) {
   </div>`;
 }
 
-const Unsettled = memo(({ brokers, name }) => {
+/** `disks`: whether the brokers' disks are known now; some brokers are not in order only because of them. */
+const Unsettled = memo(({ brokers, name, disks }) => {
   const first = useMemo(() => sorted(brokers, { by: "urgency", down: false }), [brokers]);
   const many = brokers.filter(isUnsettled).length;
   const shown = first.slice(0, Math.max(BROKERS_MAX, Math.min(many, 2 * BROKERS_MAX)));
-  const note = many ? `${many} of ${brokers.length} not in order` : `${brokers.length}, all in order`;
+  const note = many ? `${many} of ${brokers.length} not in order` : `${brokers.length}, ${disks ? "all in order" : "disks not known"}`;
   const rest = brokers.length - shown.length;
   return html`<${Panel} id="brokers" title="Brokers" note=${brokers.length ? note : null} end=${html`<${Legend} />`}>
     ${brokers.length ? html`<${BrokerTable} rows=${shown} label="Brokers, those not in order first" />` : html`<p class="empty">No broker is known yet.</p>`}
@@ -69,10 +71,10 @@ const Gate = memo(({ walk }) => {
   <//>`;
 });
 
-const Worst = memo(({ hazards, name }) => {
+const Worst = memo(({ hazards, unknown, name }) => {
   const rest = hazards.length - HAZARDS_MAX;
-  return html`<${Panel} id="hazards" title="Hazards" note=${count(hazards.length)} end=${html`<a href=${link(name, "hazards")}>All</a>`}>
-    <${HazardList} hazards=${hazards.slice(0, HAZARDS_MAX)} />
+  return html`<${Panel} id="hazards" title="Hazards" note=${hazards.length ? count(hazards.length) : null} end=${html`<a href=${link(name, "hazards")}>All</a>`}>
+    <${HazardList} hazards=${hazards.slice(0, HAZARDS_MAX)} unknown=${unknown} />
     ${rest > 0 && html`<p class="panel-more"><a href=${link(name, "hazards")}>${counted(rest, "further hazard")}</a></p>`}
   <//>`;
 });

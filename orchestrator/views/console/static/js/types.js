@@ -299,6 +299,7 @@
  * @property {number} unfenced_early
  * @property {Record<string, number>|null} replicas
  * @property {readonly (string)[]} limits
+ * @property {readonly (string)[]} hazards_not_known
  */
 
 /**
