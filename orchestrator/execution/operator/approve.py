@@ -81,16 +81,17 @@ def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
         return
     if shown.basis is not None:
         _require_same(shown.basis, now)
-    raise ExecutionError(f"{_CHANGED}: check it, and approve again")
+    raise ExecutionError(f"{_CHANGED}: {_AGAIN}")
 
 
 def _require_same(seen: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Raise ExecutionError if the state has changed, with what has."""
     if lines := changed(seen, now):
-        raise ExecutionError(f"{_CHANGED}: {'; '.join(lines)}: check it, and approve again")
+        raise ExecutionError(f"{_CHANGED}: {'; '.join(lines)}: {_AGAIN}")
 
 
 _CHANGED: Final = "nothing was approved, because the state has changed since you saw it"
+_AGAIN: Final = "check it, then repeat the approval (kraftgate approve)"
 
 
 def _approvable(at: RequestContext, id_: str) -> _Approvable:

@@ -156,8 +156,9 @@ def _disk_facts(
     summary, knows_partitions = one.summary, one.assessment.knows_partitions
     brokers = {each.id: each for each in summary.brokers}
     disks = (summary.disks or DisksImage()).brokers
-    why = one.currency.not_current.get(DataSource.LOG_DIRS)
-    if why is not None and in_use(one.assessment.view, DataSource.LOG_DIRS):
+    source = DataSource.LOG_DIRS
+    why = one.currency.not_current.get(source) if source in one.configured else None
+    if why is not None and in_use(one.assessment.view, source):
         disks = {id_: _silent(each, why) for id_, each in disks.items()}
     identities: dict[int, list[Identity]] = {}
     for each in summary.places.identities:

@@ -216,7 +216,7 @@ def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
 
 
 def cells(summary: ClusterSummary) -> Any:
-    (row,) = state_of(replace(HYBRID, summary=summary))["disks"]
+    (row,) = state_of(replace(HYBRID, summary=summary, log_dirs=FRESH))["disks"]
     return row
 
 
@@ -228,7 +228,8 @@ def one_broker(reported: Any, **changes: Any) -> ClusterSummary:
 def test_the_heat_map_tells_assigned_pending_and_offline_apart() -> None:
     at = sample.Moment(now_ms=NOW_MS, began_ms=NOW_MS - 1, moving=2, registered_ms=NOW_MS - 9)
     shape = replace(sample.SMALL, offline=frozenset({1}), silent=frozenset({4}))
-    rows = state_of(replace(HYBRID, summary=sample.cluster(shape, at)))["disks"]
+    one = replace(HYBRID, summary=sample.cluster(shape, at), log_dirs=FRESH)
+    rows = state_of(one)["disks"]
     broken, complete = rows[0]["cells"]
     assert (broken["state"], broken["offline"], broken["on_disk"]) == ("offline", 32, None)
     assert (complete["state"], complete["assigned"], complete["pending"]) == ("online", 32, 0)
@@ -248,6 +249,13 @@ def test_what_is_not_known_of_a_directory_is_not_guessed() -> None:
         assert each["on_disk"] == 16
     assert (unnamed["path"], unnamed["directory"], unnamed["assigned"]) == (None, ID, 10)
     assert row["pending_elsewhere"] == 20
+
+
+def test_while_the_disks_are_not_current_nothing_on_them_is_known() -> None:
+    summary = one_broker([directory("/d1", directory_id=ID, replicas=36)], log_dirs=(ID,))
+    row = state_of(replace(HYBRID, summary=summary, log_dirs=NO_STATUS))["disks"][0]
+    assert (row["cells"][0]["state"], row["cells"][0]["on_disk"]) == ("unknown", None)
+    assert row["silent"] == "nothing was observed yet: is `kraftgate run` running?"
 
 
 def test_no_more_is_pending_than_the_broker_has() -> None:
