@@ -61,6 +61,8 @@ _OFF_THE_WAY: Final = {
     "streams/net/endpoint.py",
     "streams/process/clocks.py",
     "streams/spark/data_source.py",
+    # whether the values can be decoded, before a batch begins
+    "streams/wire/records.py",
     "streams/spark/feeds.py",
     "streams/spark/settings.py",
     "migration/metadata/transactions.py",
