@@ -137,10 +137,15 @@ def test_nothing_is_wider_than_the_screen(desk: Desk, size: Size) -> None:
 
 
 def test_an_address_that_is_not_understood_shows_the_overview(desk: Desk) -> None:
-    page = desk.open("nonsense?broker=none&checkpoint=", cluster="nobody%")
+    page = desk.open("nonsense?broker=none&checkpoint=")
     expect(page.get_by_role("dialog")).to_contain_text("has no such broker")
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Overview")).to_have_attribute("aria-current", "page")
+
+
+def test_a_cluster_s_name_that_is_not_decoded_is_shown(desk: Desk) -> None:
+    page = desk.open("nonsense", cluster="nobody%")
+    expect(page.locator("main")).to_contain_text("This console has no cluster nobody%.")
 
 
 def test_theme_and_zone_are_kept(desk: Desk) -> None:

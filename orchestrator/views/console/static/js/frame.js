@@ -102,9 +102,11 @@ export function Broken() {
       <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
       <span class="top-end"><${CurrencyChip} kind="old" label="stale" as_of_ms=${null} /></span>
     </header>
-    <main id="main" class="old-band" data-kind="old" role="alert">
-      <p class="old-title"><${Icon} name="cross" />This page cannot show what it receives.</p>
-      <p class="old-text"><a href=${location.href} onClick=${reload}>Reload it.</a></p>
+    <main id="main">
+      <div class="old-band" data-kind="old" role="alert">
+        <p class="old-title"><${Icon} name="cross" />This page cannot show what it receives.</p>
+        <p class="old-text"><a href=${location.href} onClick=${reload}>Reload it.</a></p>
+      </div>
     </main>
   </div>`;
 }
