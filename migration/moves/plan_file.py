@@ -306,7 +306,10 @@ def _contradictions(
     known = partitions.get(one.at)
     if known is None:
         what = "partition" if one.at.topic in topics else "topic"
-        yield f"the cluster has no such {what}, or Kraftgate's principal may not describe it"
+        yield (
+            f"the cluster has no such {what}, or Kraftgate's principal may not describe it: if it"
+            " was deleted, remove the entry, or plan again (kraftgate move plan)"
+        )
     elif {*known.replicas} != {*one.replicas}:
         yield (
             f"its replicas are on brokers {list(known.replicas)}, and the file wants"

@@ -513,6 +513,8 @@ class MoveRun:
         if left or why:
             named = [joined(left, _NAMED_MAX)] if left else []
             state = "in their target" if command == "apply" else "without a move"
+            if command == "apply" and any(each.progress is Progress.MISSING for each in found):
+                named.append("if a topic was deleted, plan again (kraftgate move plan)")
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
                 f" {'; '.join([*why, *named])}. {self._next(command)}"

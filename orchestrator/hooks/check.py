@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from migration.values.durations import format_duration
@@ -25,6 +26,9 @@ from orchestrator.runbook.hooks_file import CheckCommand, Hooks
 from orchestrator.runbook.plan import Plan, Planned
 
 _AT_ONCE_MAX: Final = 4
+_ELF: Final = b"\x7fELF"
+_FIRST_BYTES: Final = 256
+"""As many of the first line as the kernel reads."""
 _LINES_MAX: Final = 5
 _RUN: Final = "check"
 """The value of KRAFTGATE_RUN in a check; KRAFTGATE_FENCE is 0."""
@@ -133,13 +137,36 @@ def _tried(
 def _missing(program: str, environment: Mapping[str, str]) -> str:
     """Return why a program cannot be started; "": nothing is known against it."""
     path = environment.get("PATH", os.defpath)
-    if shutil.which(program, path=path) is not None:
-        return ""
+    found = shutil.which(program, path=path)
+    if found is not None:
+        return _unstartable(Path(found))
+    if Path(program).is_dir():
+        return f"{program} is a directory"
     if shutil.which(program, mode=os.F_OK, path=path) is not None:
         return f"{program} is not executable"
     if "/" in program:
         return f"{program} does not exist"
     return f"{program} is not in the PATH {path}"
+
+
+def _unstartable(program: Path) -> str:
+    """Return why the kernel does not start an executable file; "": nothing is known against it."""
+    try:
+        with program.open("rb") as file:
+            first, _, _ = file.read(_FIRST_BYTES).partition(b"\n")
+    except OSError:  # whoever may execute it need not read it
+        return ""
+    if first.startswith(_ELF):
+        return ""
+    if not first.startswith(b"#!"):
+        return f"{program} has no `#!` line, such as #!/bin/sh"
+    if first.endswith(b"\r"):
+        return f"the first line of {program} ends with CR: convert the file's line ends to LF"
+    words = first[2:].split()
+    interpreter = os.fsdecode(words[0]) if words else ""
+    if not os.access(interpreter, os.X_OK) or Path(interpreter).is_dir():
+        return f"{program} needs {interpreter or 'an interpreter'}, which cannot be started"
+    return ""
 
 
 def _last_lines(ended: CommandEnd, redactor: Redactor) -> Iterator[str]:

@@ -520,6 +520,18 @@ def test_a_refusal_names_what_is_done_and_what_is_left(machine: Machine, error: 
     assert set(machine.kafka.places.values()) == {D1}
 
 
+def test_a_topic_that_is_deleted_needs_another_plan(machine: Machine) -> None:
+    """`move apply` refuses the plan then."""
+
+    def delete() -> None:
+        machine.kafka.copies.pop((1, at("t-2")), None)
+        machine.kafka.places.pop((1, at("t-2")), None)
+
+    machine.kafka._go_on = delete  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match=r"if a topic was deleted, plan again .kraftgate move plan"):
+        machine.apply(polls_max=3)
+
+
 def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
     """KIP-113, "Complete replica data movement": the broker drops the future replica."""
 

@@ -131,6 +131,36 @@ def test_a_program_must_be_there_and_executable(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"#!/bin/sh\n", ""),
+        (b"#! /usr/bin/env sh\n", ""),
+        (b"#!/bin/sh\r\nexit 0\r\n", "ends with CR: convert the file's line ends to LF"),
+        (b"#!/no/such/sh -e\n", "needs /no/such/sh, which cannot be started"),
+        (b"#!\n", "needs an interpreter, which cannot be started"),
+        (b"#!/bin\n", "needs /bin, which cannot be started"),
+        (b"exit 0\n", "has no `#!` line, such as #!/bin/sh"),
+        (b"", "has no `#!` line, such as #!/bin/sh"),
+    ],
+)
+def test_a_script_needs_an_interpreter(tmp_path: Path, content: bytes, problem: str) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(content)
+    script.chmod(0o755)
+    step = '  provision-controllers: {argv: ["{hooks}/script"]}\n'
+    (one,) = checked(tmp_path, step).values()
+    assert one.problem.endswith(problem)
+    assert bool(one.problem) is bool(problem)
+
+
+def test_a_directory_is_no_program(tmp_path: Path) -> None:
+    (tmp_path / "script").mkdir()
+    step = '  provision-controllers: {argv: ["{hooks}/script"]}\n'
+    (one,) = checked(tmp_path, step).values()
+    assert one.problem == f"{tmp_path}/script is a directory"
+
+
 def test_the_path_is_that_of_the_command(tmp_path: Path) -> None:
     script = tmp_path / "only-here"
     script.write_text("#!/bin/sh\n")

@@ -3,11 +3,12 @@
 The token is compared in constant time, and is never printed, logged or put into a page.
 """
 
+import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +18,9 @@ from streams.net.secret_file import SecretFileRefused
 
 _BYTES: Final = 32
 _LENGTH_MIN: Final = 16
+_log: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
 class Token:
     """A token; its text is not part of its representation.
 
@@ -27,8 +28,16 @@ class Token:
         path: the file that contains it.
     """
 
-    path: Path
-    _text: str
+    def __init__(self, path: Path, text: str, read: Callable[[], str] | None = None) -> None:
+        """Keep the text; `read` reads it again when its file has changed.
+
+        While the changed file is refused there is no token: the former one may have leaked.
+        """
+        self.path = path
+        self._text: str | None = text
+        self._read = read
+        self._stamp = secret_file.stamp(path)
+        self._number = 0
 
     def __repr__(self) -> str:
         """Return the file's name only."""
@@ -36,25 +45,48 @@ class Token:
 
     def is_it(self, given: str) -> bool:
         """Whether a given text is the token."""
-        return secrets.compare_digest(given.encode(), self._text.encode())
+        text = self._now()
+        return text is not None and secrets.compare_digest(given.encode(), text.encode())
 
     def is_in(self, text: str) -> bool:
         """Whether a text contains the token and so must not be stored or shown."""
-        return self._text in text
+        token = self._now()
+        return token is not None and token in text
+
+    def number(self) -> int:
+        """Return how often the token was replaced: a session ends with its token."""
+        self._now()
+        return self._number
 
     def secret(self) -> str:
-        """Return the text, for redaction."""
+        """Return the text, for redaction; "": there is none."""
+        return self._now() or ""
+
+    def _now(self) -> str | None:
+        if self._read is None or (found := secret_file.stamp(self.path)) == self._stamp:
+            return self._text
+        self._stamp = found
+        self._number += 1
+        try:
+            self._text = self._read()
+        except ConfigError as error:
+            self._text = None
+            _log.error("nobody can act in the console: %s", error)
         return self._text
 
 
 def configured(path: Path, where: Path) -> Token:
-    """Return the configured token: the first line of its file.
+    """Return the configured token: the first line of its file, also when that is replaced.
 
     `where`: the configuration's own file, for messages.
 
     Raises:
         ConfigError: the file cannot be read, or has no valid token.
     """
+    return Token(path, _text_of(path, where), partial(_text_of, path, where))
+
+
+def _text_of(path: Path, where: Path) -> str:
     key = f"{where}: `console.token_file` {path}"
     try:
         lines = secret_file.content(path).decode("ascii").splitlines()
@@ -68,7 +100,7 @@ def configured(path: Path, where: Path) -> Token:
         raise ConfigError(
             [f"{key}: a token has at least {_LENGTH_MIN} characters and no space: {fix}"]
         )
-    return Token(path, text)
+    return text
 
 
 @contextmanager

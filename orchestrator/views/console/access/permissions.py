@@ -35,7 +35,8 @@ class Access:
         self.token = token
         # Browsers share the cookies of a host among its ports.
         self.cookie: Final = f"kraftgate-{port}"
-        self._sessions: dict[str, None] = {}
+        self._sessions: dict[str, int] = {}
+        """By the cookie's value: the number of the token that began it."""
         self._hosts = _LOOPBACK | frozenset(hosts)
         self._loopback = loopback
         self.token_to_read = not loopback
@@ -43,14 +44,17 @@ class Access:
     def begin_session(self) -> str:
         """Begin a session, dropping the oldest one if there are many; return the cookie's value."""
         made = secrets.token_urlsafe(_COOKIE_BYTES)
-        self._sessions[made] = None
+        self._sessions[made] = self.token.number()
         while len(self._sessions) > _KEPT_MAX:
             del self._sessions[next(iter(self._sessions))]
         return made
 
     def _has_session(self, cookies: Mapping[str, str]) -> bool:
-        given = cookies.get(self.cookie, "").encode()
-        return any(secrets.compare_digest(given, each.encode()) for each in self._sessions)
+        given, number = cookies.get(self.cookie, "").encode(), self.token.number()
+        return any(
+            began == number and secrets.compare_digest(given, each.encode())
+            for each, began in self._sessions.items()
+        )
 
     def check_host(self, headers: Headers) -> None:
         """Reject a foreign Host; beyond loopback an IP address passes: DNS cannot rebind it."""

@@ -346,6 +346,29 @@ def test_the_token_may_be_given(start: Start, tmp_path: Path) -> None:
     assert file.exists()
 
 
+def test_a_token_that_is_replaced_ends_the_former_one_and_its_sessions(
+    start: Start, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may have leaked. A file that is refused leaves no token at all."""
+    file = tmp_path / "token"
+    file.write_text("correct-horse-battery")
+    elsewhere = ELSEWHERE.removesuffix("}") + f", token_file: '{file}'}}"
+    served = start(console=elsewhere)
+    url = f"http://127.0.0.1:{served.console.at.port}"
+    former, other = ({"Authorization": f"Bearer {each}"} for each in (file.read_text(), "x" * 20))
+    with httpx.Client(base_url=url, timeout=20) as http:
+        assert http.post("/api/session", json={}, headers=former).status_code == 204
+        assert http.get("/api/state").status_code == 200
+        (fresh := tmp_path / "fresh").write_text("x" * 20)
+        fresh.replace(file)
+        assert refused(http.get("/api/state")) == (401, "token_needed")
+        assert refused(http.get("/api/state", headers=former)) == (401, "token_wrong")
+        assert http.get("/api/state", headers=other).status_code == 200
+        file.write_text("short")
+        assert refused(http.get("/api/state", headers=other)) == (401, "token_wrong")
+    assert "nobody can act in the console" in caplog.text
+
+
 @pytest.mark.parametrize("text", ["", "\n", "short", "has a space in it, so", "ü" * 30])
 def test_a_given_token_that_is_none_is_one_clear_error(
     tmp_path: Path, now_ms: int, text: str
