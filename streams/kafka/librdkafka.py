@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from streams.kafka.errors import RequestRefused
 from streams.kafka.framing import CLIENT_ID
 from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
 
 UNREACHABLE: Final = frozenset(
@@ -20,6 +21,7 @@ UNREACHABLE: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
+_REJECTIONS: Final = (KafkaError._SSL, KafkaError._AUTHENTICATION)  # noqa: SLF001
 _NEVER_S: Final = 2.0**31
 _SILENT: Final = logging.getLogger(f"{__name__}.silent")
 _SILENT.addHandler(logging.NullHandler())
@@ -29,11 +31,37 @@ _SILENT.propagate = False
 Client = TypeVar("Client")
 
 
+class Rejected:
+    """The last error of TLS or SASL; the calls themselves only say that no broker answered.
+
+    It is the client's `error_cb`, which runs while the client is polled.
+    """
+
+    def __init__(self, security: Security) -> None:
+        self._key = security.key
+        self._why: str | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        """Keep the error if it is one."""
+        if error.code() in _REJECTIONS:
+            self._why = str(error.str())
+
+    def error(self, what: str, *clients: Any) -> AuthenticationFailed | None:  # noqa: ANN401
+        """Return the error of a call that failed; None: the clients had no such error."""
+        for each in clients:
+            each.poll(0)
+        if self._why is None:
+            return None
+        return AuthenticationFailed(f"{what}: {self._why}: check `{self._key}`")
+
+
 def made(
     client: Callable[[dict[str, Any]], Client],
     bootstrap: Sequence[Endpoint],
     security: Security,
     more: Mapping[str, Any] | None = None,
+    *,
+    rejected: Rejected,
 ) -> Client:
     """Return a client; it connects at the first request.
 
@@ -42,6 +70,7 @@ def made(
         bootstrap: the addresses of the brokers.
         security: the settings of their listener.
         more: further settings of librdkafka.
+        rejected: gets the errors of its connections.
 
     Raises:
         AuthenticationFailed: a secret cannot be read.
@@ -53,6 +82,7 @@ def made(
         **(more or {}),
         # Without one it prints fatal errors to stderr, at each level.
         "logger": _SILENT,
+        "error_cb": rejected,
     }
     if security.sasl_mechanism == "OAUTHBEARER":
         settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.librdkafka import UNREACHABLE, made, words
+from streams.kafka.librdkafka import UNREACHABLE, Rejected, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
@@ -50,21 +50,28 @@ class TopicWriter:
         self._where = ",".join(map(str, bootstrap))
         self._topic, self._name = topic, name
         self._failed: str | None = None
+        self._rejected = Rejected(security)
         self._producer = made(
             Producer,
             bootstrap,
             security,
             {"transactional.id": name, "transaction.timeout.ms": _TRANSACTION_MS, "linger.ms": 20},
+            rejected=self._rejected,
         )
         self._consumer = made(
-            Consumer, bootstrap, security, {"group.id": name, "enable.auto.commit": False}
+            Consumer,
+            bootstrap,
+            security,
+            {"group.id": name, "enable.auto.commit": False},
+            rejected=self._rejected,
         )
 
     def cluster_id(self) -> str:
         """Return the id of the cluster, which must have the topic.
 
         Raises:
-            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
+            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an
+                error.
         """
         found = self._asked(lambda: self._consumer.list_topics(self._topic, timeout=_ANSWER_S_MAX))
         error = found.topics[self._topic].error
@@ -76,7 +83,8 @@ class TopicWriter:
         """Fence an earlier writer; return the position of its last transaction; None: none.
 
         Raises:
-            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
+            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an
+                error.
         """
         self._asked(lambda: self._producer.init_transactions(_ANSWER_S_MAX))
         place = [TopicPartition(self._topic, 0)]
@@ -149,5 +157,7 @@ class TopicWriter:
             return WriterFenced(f"{what}: another process writes as {self._name}")
         if code in _DENIED:
             return NotAuthorized(f"{what}: {_DENIED[code]} is needed")
-        kind = ConnectionFailed if code in UNREACHABLE else RequestRefused
-        return kind(f"{what}: {words(error)}")
+        if code not in UNREACHABLE:
+            return RequestRefused(f"{what}: {words(error)}")
+        rejected = self._rejected.error(what, self._producer, self._consumer)
+        return rejected or ConnectionFailed(f"{what}: {words(error)}")
