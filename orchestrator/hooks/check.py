@@ -154,7 +154,7 @@ def _unstartable(program: Path) -> str:
     try:
         with program.open("rb") as file:
             first, _, _ = file.read(_FIRST_BYTES).partition(b"\n")
-    except OSError:  # whoever may execute it need not read it
+    except OSError:  # a user who may execute a file need not read it
         return ""
     if first.startswith(_ELF):
         return ""
