@@ -132,3 +132,14 @@ def left_throttled(found: Iterable[Entry]) -> Mapping[int, LeftThrottle]:
         elif isinstance(body, MoveUnthrottled):
             left.pop(body.broker, None)
     return left
+
+
+def resting_throttles(found: Iterable[Entry]) -> Mapping[int, frozenset[str | None]]:
+    """Return the throttles that brokers had outside of runs, before or after one, by broker."""
+    seen: dict[int, frozenset[str | None]] = {}
+    for _, body in Body.read(found):
+        if isinstance(body, MoveThrottled):
+            seen[body.broker] = seen.get(body.broker, frozenset()) | {body.previous}
+        elif isinstance(body, MoveUnthrottled):
+            seen[body.broker] = seen.get(body.broker, frozenset()) | {body.value}
+    return seen

@@ -42,8 +42,9 @@ from migration.values.evidence import joined
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from migration.what_if import Situation
 from orchestrator.api.moves import Planned, plan_json, verified_json
+from orchestrator.audit.entry import Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
-from orchestrator.audit.move_entries import left_throttled
+from orchestrator.audit.move_entries import left_throttled, resting_throttles
 from orchestrator.audit.opening import open_verified
 from orchestrator.cli.framework import (
     Group,
@@ -75,6 +76,7 @@ from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.log_dirs.poll_requests import poll_disks
 from streams.net.security import Security
+from streams.probe.asking import in_parallel, maybe
 from streams.probe.brokers import ask_brokers, broker_settings
 from streams.state.files import write_to
 
@@ -279,7 +281,8 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     Replicas that have arrived stay there. Takes the lock of `run --execute`. Needs the rights of
     `move apply`. Exits with 0 if no replica of the plan moves any more, with 1 if one cannot be
     cancelled, with 4 if a broker does not answer, with 2 if the file cannot be used. What the
-    cluster no longer has, such as a deleted topic, is named and does not prevent it.
+    cluster no longer has, such as a deleted topic, is named and does not prevent it. Restores the
+    throttles that were set with the same state directory; another one is named.
 
     \b
     Example:
@@ -289,19 +292,22 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     with _run(asked, plan) as run:
         run.cancel()
     echo(f"{asked.entry.name}: no replica of {file} moves")
+    _show_foreign_throttles(asked, plan)
 
 
 @contextmanager
 def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
     """Hold the cluster's lock, and yield the run of the plan; signals end its waits."""
-    target = target_of(asked.entry)
-    requests = Requests(asked.brokers, target.brokers, asked.security)
     with (
         open_verified(asked.config) as log,
         orchestrating(asked.config, asked.entry, log) as held,
         Stop(hang_up=True) as stop,
     ):
-        yield MoveRun(plan, held, requests, stop.wait)
+        yield MoveRun(plan, held, _requests(asked), stop.wait)
+
+
+def _requests(asked: _Asked) -> Requests:
+    return Requests(asked.brokers, target_of(asked.entry).brokers, asked.security)
 
 
 def _plan_of(asked: _Asked, file: Path, data: bytes, wanted: Iterable[Wanted]) -> Plan:
@@ -421,7 +427,8 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     Asks the brokers (DESCRIBE and DESCRIBE_CONFIGS on CLUSTER) and, for brokers in KRaft mode, the
     running `kraftgate run`; only reads. PLAN.json may be any reassignment JSON with `log_dirs`.
     Exits with 0 if all moves are completed, with 3 if one is not, with 4 if that is unknown; with 2
-    if the file has problems, each named with its line.
+    if the file has problems, each named with its line. A throttle that was set with another state
+    directory is named, and does not change the exit code.
 
     \b
     Example:
@@ -437,6 +444,7 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
         echo_json(verified_json(asked.entry.name, found))
     else:
         console().print(verified_picture(asked.entry.name, found))
+    _show_foreign_throttles(asked, plan)
     _judge(asked.entry.name, found)
     if (line := _left_throttle(asked, file)) is not None:
         raise GateNotMetError(line)
@@ -457,13 +465,45 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
         raise NoDataError(f"{cluster}: {joined(lines)}")
 
 
-def _left_throttle(asked: _Asked, file: Path) -> str | None:
-    """Return a message if a run, active or killed, still has its throttle set; else None."""
+def _entries(asked: _Asked) -> tuple[Entry, ...]:
+    """Return the cluster's entries in the audit trail of the state directory."""
     try:
         with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
-            left = left_throttled(log.entries(asked.entry.name))
+            return tuple(log.entries(asked.entry.name))
     except NoDataError:  # nothing was ever recorded
-        return None
+        return ()
+
+
+def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
+    """Print the throttles that an interrupted run with another state directory may have left."""
+    entries = _entries(asked)
+    known = resting_throttles(entries)
+    requests = _requests(asked)
+    ids = [
+        id_
+        for id_ in sorted(plan.targets.keys() - left_throttled(entries).keys())
+        if id_ in asked.brokers and not isinstance(asked.brokers[id_].log_dirs, Unknown)
+    ]
+    answers = in_parallel(lambda id_: maybe(lambda: requests.throttle(id_)), ids)
+    servers = ",".join(map(str, target_of(asked.entry).brokers))
+    for id_, found in zip(ids, answers, strict=True):
+        what = f"{asked.entry.name}: broker {id_}"
+        if isinstance(found, Unknown):
+            echo(f"{what}: whether it has a throttle is unknown: {found.why}", err=True)
+        elif found.own is not None and found.own not in known.get(id_, ()):
+            echo(
+                f"{what} has the throttle {found.own}, which this state directory did not set. If"
+                f" an interrupted run set it, call `kraftgate move cancel {plan.file}` with that"
+                " run's state directory; if that is lost, and no run is active,"
+                f" kafka-configs.sh --bootstrap-server {servers}"
+                f" --alter --entity-type brokers --entity-name {id_} --delete-config {THROTTLE}",
+                err=True,
+            )
+
+
+def _left_throttle(asked: _Asked, file: Path) -> str | None:
+    """Return a message if a run, active or killed, still has its throttle set; else None."""
+    left = left_throttled(_entries(asked))
     if not left:
         return None
     ids = ", ".join(map(str, sorted(left)))

@@ -3,12 +3,13 @@
 import hashlib
 import io
 import json
+import shutil
 import signal
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -41,6 +42,7 @@ from orchestrator.views.terminal.moves import (
     plan_picture,
     verified_picture,
 )
+from streams.kafka.errors import NotAuthorized
 from streams.kafka.throttle import Throttle
 from streams.probe.brokers import BrokerAnswers
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
@@ -101,6 +103,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         broker(2, log_dir(D0, {"t-0": 600}), log_dir(D1, {"t-1": 200})),
     )
     made.install(monkeypatch)
+    monkeypatch.setattr(command, "Requests", lambda *_: Kafka(made))
     return made
 
 
@@ -777,6 +780,67 @@ def test_verify_names_a_throttle_that_a_killed_apply_left(
     assert run("cancel", plan).exit_code == ExitCode.DONE
     assert kafka.own == "5"
     assert run("verify", plan).exit_code == ExitCode.DONE
+
+
+FOREIGN = "broker 1 has the throttle 1000, which this state directory did not set"
+
+
+def test_a_throttle_of_a_run_with_another_state_directory_is_named(
+    run: Callable[..., Result], kafka: Kafka, plan: Path, tmp_path: Path
+) -> None:
+    """A killed `apply` of another host: only its audit trail has the earlier value."""
+
+    def kill(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    alter = kafka.alter
+    kafka.alter = kill  # type: ignore[method-assign,assignment]
+    assert run("apply", plan, "--yes", "--throttle", 1000).exit_code == ExitCode.FAILED
+    kafka.alter = alter  # type: ignore[method-assign]
+    here = _state(tmp_path).rename(tmp_path / "elsewhere")
+    assert kafka.own == "1000"
+    for verb, code in (("verify", ExitCode.GATE_NOT_MET), ("cancel", ExitCode.DONE)):
+        result = run(verb, plan)
+        assert result.exit_code == code, result.output
+        assert f"prod: {FOREIGN}. If an interrupted run set it" in result.stderr
+        assert f"kraftgate move cancel {plan}" in result.stderr
+        assert f"--bootstrap-server b:9000 --alter {DELETE}" in result.stderr
+    assert kafka.own == "1000"
+    shutil.rmtree(_state(tmp_path))
+    here.rename(_state(tmp_path))
+    result = run("cancel", plan)
+    assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
+    assert kafka.own is None
+
+
+DELETE = f"--entity-type brokers --entity-name 1 --delete-config {THROTTLE}"
+
+
+def test_a_throttle_that_was_there_before_a_run_is_not_named(
+    run: Callable[..., Result], kafka: Kafka, plan: Path
+) -> None:
+    kafka.own = "1000"
+    assert FOREIGN in run("verify", plan).stderr
+    assert run("apply", plan, "--yes", "--throttle", 7).exit_code == ExitCode.DONE
+    assert kafka.own == "1000"
+    for verb in ("verify", "cancel"):
+        result = run(verb, plan)
+        assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
+
+
+def test_a_throttle_that_cannot_be_read_is_named(
+    run: Callable[..., Result], kafka: Kafka, plan: Path
+) -> None:
+    def denied(*_: object) -> NoReturn:
+        raise NotAuthorized("DESCRIBE_CONFIGS on CLUSTER is needed")
+
+    kafka.throttle = denied  # type: ignore[method-assign,assignment]
+    result = run("cancel", plan)
+    assert result.exit_code == ExitCode.DONE
+    assert (
+        "broker 1: whether it has a throttle is unknown: DESCRIBE_CONFIGS on CLUSTER is needed"
+        in result.stderr
+    )
 
 
 def test_the_lock_of_another_orchestrator_ends_with_1(
