@@ -1,15 +1,17 @@
 """Makes confluent-kafka's clients from the security settings of every other connection."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Protocol, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.kafka.errors import RequestRefused
+from streams.kafka.errors import ConnectionFailed, RequestRefused
 from streams.kafka.framing import CLIENT_ID
 from streams.net.endpoint import Endpoint
-from streams.net.errors import AuthenticationFailed
+from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 
 UNREACHABLE: Final = frozenset(
@@ -21,38 +23,48 @@ UNREACHABLE: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
-_REJECTIONS: Final = (KafkaError._SSL, KafkaError._AUTHENTICATION)  # noqa: SLF001
 _NEVER_S: Final = 2.0**31
+_MOMENT: Final = re.compile(r" \(after \d+ms in state [^)]*(\(s\)[^)]*)?\)$")
+"""The end of librdkafka's text of an error, which differs each time."""
 _SILENT: Final = logging.getLogger(f"{__name__}.silent")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
-"""Its errors are raised by the calls."""
 
 Client = TypeVar("Client")
 
 
-class Rejected:
-    """The last error of TLS or SASL; the calls themselves only say that no broker answered.
+class _Polled(Protocol):
+    """A client, whose callbacks are called from `poll`."""
 
-    It is the client's `error_cb`, which runs while the client is polled.
-    """
+    def poll(self, timeout: float, /) -> object: ...
+
+
+class Rejections:
+    """Why a listener rejected a client, whose requests then only time out."""
 
     def __init__(self, security: Security) -> None:
-        self._key = security.key
-        self._why: str | None = None
+        self._security = security
+        self._last: KafkaError | None = None
 
-    def __call__(self, error: KafkaError) -> None:
-        """Keep the error if it is one."""
-        if error.code() in _REJECTIONS:
-            self._why = str(error.str())
+    def note(self, error: KafkaError) -> None:
+        """Take an error of the client: its `error_cb`."""
+        if error.code() in (KafkaError._SSL, KafkaError._AUTHENTICATION):  # noqa: SLF001  # public
+            self._last = error
 
-    def error(self, what: str, *clients: Any) -> AuthenticationFailed | None:  # noqa: ANN401
-        """Return the error of a call that failed; None: the clients had no such error."""
+    def last(self, what: str, *clients: _Polled) -> LiveError | None:
+        """Return the last rejection of these clients; None: there was none.
+
+        `what`: what failed, for the message.
+        """
         for each in clients:
-            each.poll(0)
-        if self._why is None:
+            with suppress(KafkaException), calling():  # a fatal error: the request has raised it
+                each.poll(0)
+        if self._last is None:
             return None
-        return AuthenticationFailed(f"{what}: {self._why}: check `{self._key}`")
+        is_tls = self._last.code() == KafkaError._SSL  # noqa: SLF001
+        kind = ConnectionFailed if is_tls else AuthenticationFailed
+        why = _MOMENT.sub("", str(self._last.str()))
+        return kind(f"{what}: {why}: check `{self._security.key}`")
 
 
 def made(
@@ -61,7 +73,7 @@ def made(
     security: Security,
     more: Mapping[str, Any] | None = None,
     *,
-    rejected: Rejected,
+    on_error: Callable[[KafkaError], None],
 ) -> Client:
     """Return a client; it connects at the first request.
 
@@ -70,7 +82,7 @@ def made(
         bootstrap: the addresses of the brokers.
         security: the settings of their listener.
         more: further settings of librdkafka.
-        rejected: gets the errors of its connections.
+        on_error: takes the errors of its connections, which no request raises.
 
     Raises:
         AuthenticationFailed: a secret cannot be read.
@@ -80,9 +92,8 @@ def made(
         "bootstrap.servers": ",".join(map(str, bootstrap)),
         **client_settings(security),
         **(more or {}),
-        # Without one it prints fatal errors to stderr, at each level.
-        "logger": _SILENT,
-        "error_cb": rejected,
+        "error_cb": on_error,
+        "logger": _SILENT,  # the errors are raised; even at log level 0, fatal ones are printed
     }
     if security.sasl_mechanism == "OAUTHBEARER":
         settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)
@@ -121,6 +132,21 @@ def client_settings(security: Security) -> dict[str, Any]:
             settings["sasl.username"] = security.username or ""
             settings["sasl.password"] = security.password() or ""
     return settings
+
+
+@contextmanager
+def calling() -> Iterator[None]:
+    """Raise a fatal error as KafkaException from what calls callbacks (poll, flush).
+
+    confluent-kafka sets that exception and then still calls the callbacks of deliveries, and Python
+    makes a SystemError of it.
+    """
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KafkaException):
+            raise error.__cause__ from None
+        raise
 
 
 def words(error: KafkaException) -> str:

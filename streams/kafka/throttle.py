@@ -21,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 
 from migration.moves.planner import THROTTLE
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.librdkafka import UNREACHABLE, Rejected, made, words
+from streams.kafka.librdkafka import UNREACHABLE, Rejections, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
@@ -60,7 +60,7 @@ class Throttles:
         """Return the throttle of a broker, as the broker itself applies it.
 
         Raises:
-            AuthenticationFailed: a secret cannot be read, or the broker rejects the settings.
+            AuthenticationFailed: a secret cannot be read, or the listener rejects the credentials.
             ConnectionFailed: no answer.
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
             RequestRefused: the broker returns another error, or librdkafka does not support the
@@ -81,7 +81,7 @@ class Throttles:
         """Set the throttle of this broker alone; None: delete it.
 
         Raises:
-            AuthenticationFailed: a secret cannot be read, or the broker rejects the settings.
+            AuthenticationFailed: a secret cannot be read, or the listener rejects the credentials.
             ConnectionFailed: no answer; whether it is set is unknown.
             NotAuthorized: ALTER_CONFIGS on CLUSTER is missing.
             RequestRefused: Kafka returns another error, or librdkafka does not support the security
@@ -107,18 +107,17 @@ class Throttles:
         return self._result(ask, what, right)
 
     def _result(self, ask: "Callable[[AdminClient], Future[Any]]", what: str, right: str) -> Any:  # noqa: ANN401
-        rejected = Rejected(self._security)
-        client = made(AdminClient, self._bootstrap, self._security, rejected=rejected)
+        rejections = Rejections(self._security)
+        client = made(AdminClient, self._bootstrap, self._security, on_error=rejections.note)
         try:
             return ask(client).result(_ANSWER_S_MAX + 1)
         except TimeoutError as error:
-            why = rejected.error(what, client) or ConnectionFailed(f"{what}: no answer")
-            raise why from error
+            raise rejections.last(what, client) or ConnectionFailed(f"{what}: no answer") from error
         except KafkaException as error:
             code = error.args[0].code()
             if code in _DENIED:
                 raise NotAuthorized(f"{what}: {right} on CLUSTER is needed") from error
             if code not in UNREACHABLE:
                 raise RequestRefused(f"{what}: {words(error)}") from error
-            no_answer = ConnectionFailed(f"{what}: {words(error)}")
-            raise (rejected.error(what, client) or no_answer) from error
+            rejected = rejections.last(what, client)
+            raise rejected or ConnectionFailed(f"{what}: {words(error)}") from error

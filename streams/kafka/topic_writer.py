@@ -6,6 +6,7 @@ next writer goes on from there, and the producer of the previous one is fenced b
 id.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -13,14 +14,15 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.librdkafka import UNREACHABLE, Rejected, made, words
+from streams.kafka.librdkafka import UNREACHABLE, Rejections, calling, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
 _ANSWER_S_MAX: Final = 15.0
 _TRANSACTION_MS: Final = 60_000
 _DENIED: Final = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "WRITE and DESCRIBE on the topic",
+    # To commit the position needs READ (KafkaApis.handleTxnOffsetCommitRequest).
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "READ, WRITE and DESCRIBE on the topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on the group",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "WRITE and DESCRIBE on the transactional id",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "IDEMPOTENT_WRITE on CLUSTER",
@@ -50,28 +52,28 @@ class TopicWriter:
         self._where = ",".join(map(str, bootstrap))
         self._topic, self._name = topic, name
         self._failed: str | None = None
-        self._rejected = Rejected(security)
+        self._rejections = Rejections(security)
         self._producer = made(
             Producer,
             bootstrap,
             security,
             {"transactional.id": name, "transaction.timeout.ms": _TRANSACTION_MS, "linger.ms": 20},
-            rejected=self._rejected,
+            on_error=self._rejections.note,
         )
         self._consumer = made(
             Consumer,
             bootstrap,
             security,
             {"group.id": name, "enable.auto.commit": False},
-            rejected=self._rejected,
+            on_error=self._rejections.note,
         )
 
     def cluster_id(self) -> str:
         """Return the id of the cluster, which must have the topic.
 
         Raises:
-            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an
-                error.
+            AuthenticationFailed: the listener rejects the credentials.
+            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
         """
         found = self._asked(lambda: self._consumer.list_topics(self._topic, timeout=_ANSWER_S_MAX))
         error = found.topics[self._topic].error
@@ -83,8 +85,8 @@ class TopicWriter:
         """Fence an earlier writer; return the position of its last transaction; None: none.
 
         Raises:
-            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an
-                error.
+            AuthenticationFailed: the listener rejects the credentials.
+            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
         """
         self._asked(lambda: self._producer.init_transactions(_ANSWER_S_MAX))
         place = [TopicPartition(self._topic, 0)]
@@ -98,8 +100,9 @@ class TopicWriter:
 
         Raises:
             WriterFenced: another writer has taken over.
-            ConnectionFailed, NotAuthorized, RequestRefused: nothing was written, or an answer is
-                missing; the position that `connect` of the next writer returns is right.
+            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: nothing was
+                written, or an answer is missing; the position that `connect` of the next writer
+                returns is right.
         """
         self._failed = None
         self._asked(self._producer.begin_transaction)
@@ -123,23 +126,25 @@ class TopicWriter:
 
     def close(self) -> None:
         """Abort what is open, and close the connections."""
-        # There may be no transaction or connection, or a missing right, which librdkafka keeps.
-        for end in (self._abort, self._producer.close, self._consumer.close):
-            with suppress(KafkaException):
-                end()
-
-    def _abort(self) -> None:
-        self._producer.abort_transaction(_ANSWER_S_MAX)
+        with suppress(KafkaException), calling():  # there may be no transaction, or no connection
+            self._producer.abort_transaction(_ANSWER_S_MAX)
+        with suppress(KafkaException), calling(), warnings.catch_warnings():
+            # After a fatal error it raises that error; it warns if it cannot abort a transaction.
+            warnings.simplefilter("ignore")
+            self._producer.close()
+        with suppress(KafkaException):
+            self._consumer.close()
 
     def _produce(self, key: bytes, value: bytes) -> None:
         while True:
-            try:
-                self._producer.produce(self._topic, value, key, on_delivery=self._delivered)
-            except BufferError:  # as many as librdkafka buffers: wait for some
-                self._producer.poll(1.0)
-            else:
-                self._producer.poll(0)
-                return
+            with calling():
+                try:
+                    self._producer.produce(self._topic, value, key, on_delivery=self._delivered)
+                except BufferError:  # as many as librdkafka buffers: wait for some
+                    self._producer.poll(1.0)
+                else:
+                    self._producer.poll(0)
+                    return
 
     def _delivered(self, error: KafkaError | None, _message: Any) -> None:  # noqa: ANN401
         if error is not None:
@@ -147,7 +152,8 @@ class TopicWriter:
 
     def _asked(self, ask: Callable[[], T]) -> T:
         try:
-            return ask()
+            with calling():
+                return ask()
         except KafkaException as error:
             raise self._as_ours(error) from error
 
@@ -157,7 +163,7 @@ class TopicWriter:
             return WriterFenced(f"{what}: another process writes as {self._name}")
         if code in _DENIED:
             return NotAuthorized(f"{what}: {_DENIED[code]} is needed")
-        if code not in UNREACHABLE:
-            return RequestRefused(f"{what}: {words(error)}")
-        rejected = self._rejected.error(what, self._producer, self._consumer)
-        return rejected or ConnectionFailed(f"{what}: {words(error)}")
+        if code in UNREACHABLE:
+            rejected = self._rejections.last(what, self._producer, self._consumer)
+            return rejected or ConnectionFailed(f"{what}: {words(error)}")
+        return RequestRefused(f"{what}: {words(error)}")

@@ -25,8 +25,8 @@ class Refusal:
 
     Attributes:
         epoch: The leader epoch that it reported, if any.
-        until: For rejected credentials, when the controller may be contacted again: a rejection
-            outlives its round, because every further one may lock the account.
+        until: For rejected credentials or a missing right, when the controller may be contacted
+            again: a rejection outlives its round, because every further one may lock the account.
     """
 
     text: str
@@ -41,7 +41,7 @@ class RoundOver:
     Attributes:
         pause: The pause and its reason.
         epoch: The highest leader epoch reported; None unless every tried controller reported one.
-        rejected: Every tried controller rejected the credentials.
+        rejected: Every tried controller rejected the credentials or lacks the right.
     """
 
     pause: Pause
@@ -89,7 +89,7 @@ class Rounds:
         self._lost_rounds = 0
 
     def forget(self) -> None:
-        """Clear the failures of this round; controllers that rejected the credentials wait on."""
+        """Clear the failures of this round; controllers that rejected the principal wait on."""
         self._tried = {
             endpoint: refusal
             for endpoint, refusal in self._tried.items()

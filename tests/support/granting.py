@@ -1,10 +1,11 @@
-"""A lab with an authorizer, and the rights of its users."""
+"""A lab with an authorizer: the rights of its users."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -19,6 +20,7 @@ AUTHORIZED: Final = {
 """The properties of every member; the lab itself is ANONYMOUS."""
 CLUSTER: Final = ResourceType.BROKER
 """AdminClient's name of the resource CLUSTER."""
+CLUSTER_NAME: Final = "kafka-cluster"
 
 
 def grant(
@@ -26,7 +28,7 @@ def grant(
     user: str,
     rights: Iterable[str],
     kind: ResourceType = CLUSTER,
-    name: str = "kafka-cluster",
+    name: str = CLUSTER_NAME,
 ) -> None:
     """Allow a user these operations on one resource."""
     wanted = [
@@ -41,6 +43,22 @@ def grant(
         )
         for right in rights
     ]
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # its end would end the requests
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # its answers end with it
     for each in admin.create_acls(wanted).values():
+        each.result()
+
+
+def withdraw(bootstrap: str, user: str, kind: ResourceType, name: str) -> None:
+    """Delete all rights of a user on one resource."""
+    which = AclBindingFilter(
+        kind,
+        name,
+        ResourcePatternType.LITERAL,
+        f"User:{user}",
+        "*",
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for each in admin.delete_acls([which]).values():
         each.result()

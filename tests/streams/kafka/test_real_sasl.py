@@ -9,8 +9,6 @@ import pytest
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.connection import Connection
 from streams.kafka.errors import ConnectionFailed
-from streams.kafka.throttle import Throttles
-from streams.kafka.topic_writer import TopicWriter
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
@@ -76,18 +74,6 @@ def test_wrong_credentials_are_named(
     assert str(caught.value).startswith(begins)
     assert said in str(caught.value)
     assert str(caught.value).endswith(": check `controllers.security`")
-
-
-def test_credentials_that_librdkafka_presents_are_named(endpoint: Endpoint, tmp_path: Path) -> None:
-    """Its calls only say that no broker answered."""
-    wrong = security(tmp_path, "PLAIN", "wrong")
-    writer = TopicWriter([endpoint], wrong, "events", "name")
-    named = r"Authentication failed: .*: check `controllers.security`"
-    with pytest.raises(AuthenticationFailed, match=named):
-        writer.cluster_id()
-    writer.close()
-    with pytest.raises(AuthenticationFailed, match=named):
-        Throttles([endpoint], wrong).read(1)
 
 
 def test_a_listener_without_sasl_is_not_mistaken_for_a_wrong_password(

@@ -1,0 +1,174 @@
+"""A real broker with SASL_SSL and ACLs: why it rejects a writer or an admin client is named."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # it exports it
+
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.machine.ports import LOOPBACK
+from streams.kafka.errors import ConnectionFailed, NotAuthorized
+from streams.kafka.throttle import Throttles
+from streams.kafka.topic_writer import TopicWriter
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.security import Security
+from tests.streams.zookeeper.certificates import Authority
+from tests.support.granting import AUTHORIZED, grant, withdraw
+from tests.support.polling import polls
+
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.0)]
+
+TOPIC: Final = "kraftgate"
+NAME: Final = "kraftgate-publish-prod"
+USER: Final = "publisher"
+ID_RIGHTS: Final = ("WRITE", "DESCRIBE")
+
+
+@dataclass
+class Secured:
+    """A lab whose broker has a listener for users with passwords."""
+
+    lab: Lab
+    endpoint: Endpoint
+    security: Security
+
+    def writer(self) -> TopicWriter:
+        return TopicWriter([self.endpoint], self.security, TOPIC, NAME)
+
+    def connected(self) -> TopicWriter:
+        """Return a writer once the broker applies what was granted."""
+        for _ in polls(60.0):
+            writer = self.writer()
+            try:
+                writer.connect()
+            except NotAuthorized:
+                writer.close()
+            else:
+                return writer
+        raise AssertionError("the right is not applied within 60 s")
+
+    def grant(self) -> None:
+        grant(self.lab.broker_bootstrap, USER, ID_RIGHTS, ResourceType.TRANSACTIONAL_ID, NAME)
+
+    def withdraw(self) -> None:
+        withdraw(self.lab.broker_bootstrap, USER, ResourceType.TRANSACTIONAL_ID, NAME)
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("secured")
+    authority = Authority(folder)
+    certificate = authority.issue("broker-1")
+    (password := folder / "password").write_text("right")
+    password.chmod(0o600)
+    properties = dict(AUTHORIZED)
+    spec = LabSpec(
+        brokers=1, directories=1, broker_properties=properties, controller_properties=AUTHORIZED
+    )
+    with Lab(spec) as lab:
+        with socket.create_server((LOOPBACK, 0)) as free:
+            port = free.getsockname()[1]
+        listeners = f"PLAINTEXT://{lab.broker_bootstrap},SECURED://{LOOPBACK}:{port}"
+        properties |= {
+            "listeners": listeners,
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_SSL"
+            ),
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.secured.plain.sasl.jaas.config": (
+                "org.apache.kafka.common.security.plain.PlainLoginModule required"
+                f' user_{USER}="right";'
+            ),
+            "listener.name.secured.ssl.keystore.type": "PEM",
+            "listener.name.secured.ssl.keystore.location": str(certificate.both),
+        }
+        lab.start_kraft()
+        lab.create_topic(TOPIC, 1, 1)
+        admin = lab.broker_bootstrap
+        grant(admin, USER, ("READ", "WRITE", "DESCRIBE"), ResourceType.TOPIC, TOPIC)
+        grant(admin, USER, ("READ",), ResourceType.GROUP, NAME)
+        yield Secured(
+            lab,
+            Endpoint(LOOPBACK, port),
+            Security(
+                protocol="SASL_SSL",
+                sasl_mechanism="PLAIN",
+                username=USER,
+                password_file=password,
+                ca_file=authority.file,
+                key="publish.security",
+            ),
+        )
+
+
+def test_a_missing_right_on_the_transactional_id_is_named_and_can_be_granted(
+    secured: Secured, capfd: pytest.CaptureFixture[str]
+) -> None:
+    needed = "WRITE and DESCRIBE on the transactional id is needed"
+    with closing(secured.writer()) as writer, pytest.raises(NotAuthorized, match=needed):
+        writer.connect()
+    secured.grant()
+    with closing(secured.connected()) as writer:
+        writer.write([(b"prod", b"1")], "first", 1)
+        secured.withdraw()
+        with pytest.raises(NotAuthorized, match=needed):
+            _write_on(writer)
+    secured.grant()
+    with closing(secured.connected()) as writer:
+        writer.write([(b"prod", b"last")], "last", 1000)
+    with closing(secured.writer()) as writer:
+        assert writer.connect() == "last"
+    assert "FATAL" not in capfd.readouterr().err
+
+
+def _write_on(writer: TopicWriter) -> None:
+    """Write until the broker applies what was withdrawn."""
+    for number, _ in enumerate(polls(60.0), start=2):
+        writer.write([(b"prod", b"%d" % number)], str(number), number)
+
+
+def _wrong_password(given: Security, folder: Path) -> Security:
+    (file := folder / "password").write_text("wrong")
+    file.chmod(0o600)
+    return replace(given, password_file=file)
+
+
+def _wrong_authority(given: Security, folder: Path) -> Security:
+    return replace(given, ca_file=Authority(folder, "another").file)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "says"),
+    [
+        (_wrong_password, AuthenticationFailed, "Authentication failed: Invalid username or"),
+        (_wrong_authority, ConnectionFailed, "certificate verify failed"),
+    ],
+)
+def test_what_the_listener_rejects_is_named(
+    secured: Secured,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: Callable[[Security, Path], Security],
+    kind: type[LiveError],
+    says: str,
+) -> None:
+    monkeypatch.setattr("streams.kafka.topic_writer._ANSWER_S_MAX", 3.0)
+    security = wrong(secured.security, tmp_path)
+    with closing(TopicWriter([secured.endpoint], security, TOPIC, NAME)) as writer:
+        for ask in (writer.cluster_id, writer.connect):
+            with pytest.raises(kind) as caught:
+                ask()
+            assert says in str(caught.value)
+            assert str(caught.value).endswith(": check `publish.security`")
+            assert "ms in state" not in str(caught.value), "it is reported once"
+    with pytest.raises(kind) as caught:
+        Throttles([secured.endpoint], security).read(1)
+    assert says in str(caught.value)
+    assert str(caught.value).endswith(": check `publish.security`")
