@@ -57,7 +57,7 @@ class OneCluster:
         self._config = config
         self._ask = ask
         self._clock_s = clock_s
-        self._answers: dict[tuple[str, str, str], bool] = {}
+        self._answers: dict[tuple[str, str, int, str], bool] = {}
         self._ask_at_s: dict[str, float] = {}
 
     def require(self, tick: Tick) -> None:
@@ -91,7 +91,7 @@ class OneCluster:
             return []  # the follower sends the id with each FETCH, or no controller has answered
         if DataSource.METADATA_LOG in one.resuming:
             return []
-        key = entry.name, status.endpoint, cluster_id
+        key = entry.name, status.endpoint, status.log, cluster_id
         if key not in self._answers and self._clock_s() >= self._ask_at_s.get(entry.name, 0.0):
             agrees = self._ask(entry, status.endpoint, cluster_id)
             if agrees is None:

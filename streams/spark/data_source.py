@@ -148,13 +148,17 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             return self._source(name).latest(at, along=along)
         except damages() as error:
-            if len({of["cluster"] for _, of in self._configured.values()}) == 1:
-                raise
-            self._damaged.add(name)
-            if not isinstance(error, FeedDamaged):
-                self._source(name).note_damage(str(error))
-            _log.error("%s is not read any more until the next start: %s", name, error)
+            self._note(name, error)
             return at
+
+    def _note(self, name: str, error: Exception) -> None:
+        """Read the source no more; raise the error if its cluster is the only one."""
+        if len({of["cluster"] for _, of in self._configured.values()}) == 1:
+            raise error
+        self._damaged.add(name)
+        if not isinstance(error, FeedDamaged):
+            self._source(name).note_damage(str(error))
+        _log.error("%s is not read any more until the next start: %s", name, error)
 
     def _wait(
         self,
@@ -206,7 +210,11 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if name in self._damaged:  # it may be another journal, of which nothing was read
                 continue
             if until is not None and self._committed.get(name) != until:
-                source.commit(until)
+                try:
+                    source.commit(until)
+                except damages() as error:
+                    self._note(name, error)
+                    continue
                 self._committed[name] = until
 
     def stop(self) -> None:

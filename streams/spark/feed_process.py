@@ -57,7 +57,14 @@ class _Reporter(BackgroundThread):
         self._guarded(name, add)
 
     def retain(self, name: str, done: Mapping[str, int]) -> None:
-        self._guarded(name, lambda: self._feeds[name].retain(done))
+        def retain() -> None:
+            try:
+                self._feeds[name].retain(done)
+            except damages() as error:
+                self._feeds[name].note_damage(str(error))
+                raise
+
+        self._guarded(name, retain)
 
     def note_damage(self, name: str, damage: str) -> None:
         self._guarded(name, lambda: self._feeds[name].note_damage(damage))

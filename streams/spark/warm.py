@@ -38,6 +38,8 @@ def main() -> int:
         return 0
     create_private()
     archive.parent.mkdir(parents=True, exist_ok=True)
+    if not unsigned_jars().is_dir():  # an archive of other paths is ignored, also by later starts
+        archive.unlink(missing_ok=True)
     copy_unsigned(Path(pyspark.__file__).resolve().parent / "jars", unsigned_jars())
     fresh = archive.with_suffix(f".{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:
@@ -79,7 +81,11 @@ def copy_unsigned(jars: Path, to: Path) -> None:
                         for each in names:
                             if not _SIGNATURE.fullmatch(each):
                                 copy.writestr(each, _without_digests(each, signed.read(each)))
-        fresh.rename(to)
+        try:
+            fresh.rename(to)
+        except OSError:  # another process was faster
+            if not to.is_dir():
+                raise
 
 
 def _without_digests(name: str, content: bytes) -> bytes:

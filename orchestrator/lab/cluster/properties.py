@@ -15,7 +15,7 @@ _ZOOKEEPER_TICK_MS = "2000"
 _IDLE_FETCH_MS = "2000"
 """Kafka's default is 500. New records end a fetch at once; an idle broker needs a third less
 processor time."""
-_CLEANER_BYTES = str(2 * 2**20)
+_CLEANER_BYTES = str(16 * 2**20)
 """Kafka's default is 128 MB, which it writes with zeros at each start."""
 
 AGENT = """\

@@ -1,7 +1,7 @@
 """Keeps a view up to date while the clusters are polled, until it must stop.
 
 `drive` ticks about four times a second and passes each tick to a view: `TableView` on a terminal,
-`LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second signal interrupts at once.
+`LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; the same signal again interrupts at once.
 """
 
 import signal
@@ -38,6 +38,7 @@ class Stop:
     def __init__(self, *, hang_up: bool = False) -> None:
         self._event = threading.Event()
         self._before: dict[int, object] = {}
+        self._arrived: set[int] = set()
         hang_up = hang_up and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
         self._numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
 
@@ -76,8 +77,10 @@ class Stop:
         return self._event.wait(seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self._event.is_set():
+        # A terminal that is closed, or a host that goes down, sends several signals at once.
+        if number in self._arrived and number != signal.SIGHUP:
             raise KeyboardInterrupt
+        self._arrived.add(number)
         self._event.set()
 
 

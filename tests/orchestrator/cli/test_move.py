@@ -881,6 +881,16 @@ def test_a_terminal_that_is_closed_ends_the_command_in_good_order(*, is_ignored:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_several_signals_at_once_interrupt_nothing() -> None:
+    """A host that goes down sends SIGTERM and SIGHUP; the throttles must be restored."""
+    with Stop(hang_up=True) as stop:
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.raise_signal(number)
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_an_output_that_is_closed_does_not_end_the_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError

@@ -294,6 +294,7 @@ MADE_FROM_THE_BROKERS_FILE = {
     "a slash": ("log_dirs", "{data}/d1//", "d1 is not the controller's alone"),
     "another spelling": ("log_dirs", "{data}/../data/./d1", "d1 is not the controller's alone"),
     "metadata.log.dir": ("metadata_log_dir", "{data}/d1", "d1 is not the controller's alone"),
+    "below": ("log_dirs", "{data}/d1/metadata", "metadata is in a log directory of a broker"),
     "above": ("log_dirs", "{data}", "data is not the controller's alone"),
     "no file of the broker": ("log_dirs", "{data}/d2", "d2 is of node '1', not of 3000"),
     "another controller": ("log_dirs", "{data}/d3", "d3 is of node '3001', not of 3000"),

@@ -173,6 +173,7 @@ def test_a_damaged_journal_stops_only_its_source(
     journal(tmp_path, "b").write_bytes(b"\0" * 8192)
     write(tmp_path, "a", 2)
     with stopped(reader(tmp_path, "a", "b")) as source:
+        source.commit(read)
         assert source.latestOffset(read, NO_LIMIT) == {**read, "a/zookeeper": {"sequence": 7}}
     assert "file is not a database" in str(_status(tmp_path, "b", "zookeeper.json").error)
 
