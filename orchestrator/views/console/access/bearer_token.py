@@ -14,30 +14,31 @@ from typing import Final
 
 from orchestrator.errors import ConfigError
 from streams.net import secret_file
-from streams.net.secret_file import SecretFileRefused
+from streams.net.secret_file import SecretFileRefused, stamp
 
+_LOG = logging.getLogger(__name__)
 _BYTES: Final = 32
 _LENGTH_MIN: Final = 16
-_log: Final = logging.getLogger(__name__)
 
 
 class Token:
     """A token; its text is not part of its representation.
+
+    A configured one is read again when its file changes. While the new file is refused, no text is
+    the token.
 
     Attributes:
         path: the file that contains it.
     """
 
     def __init__(self, path: Path, text: str, read: Callable[[], str] | None = None) -> None:
-        """Keep the text; `read` reads it again when its file has changed.
-
-        While the changed file is refused there is no token: the former one may have leaked.
-        """
+        """Keep the token; `read` returns that of a changed file, or raises ConfigError."""
         self.path = path
         self._text: str | None = text
         self._read = read
-        self._stamp = secret_file.stamp(path)
-        self._number = 0
+        self._stamp = stamp(path)
+        self._generation = 0
+        self._refused: str | None = None
 
     def __repr__(self) -> str:
         """Return the file's name only."""
@@ -45,48 +46,55 @@ class Token:
 
     def is_it(self, given: str) -> bool:
         """Whether a given text is the token."""
-        text = self._now()
+        text = self._current()
         return text is not None and secrets.compare_digest(given.encode(), text.encode())
 
     def is_in(self, text: str) -> bool:
         """Whether a text contains the token and so must not be stored or shown."""
-        token = self._now()
-        return token is not None and token in text
+        current = self._current()
+        return current is not None and current in text
 
-    def number(self) -> int:
-        """Return how often the token was replaced: a session ends with its token."""
-        self._now()
-        return self._number
+    def generation(self) -> int:
+        """Return a number that differs once the token was replaced or its file refused."""
+        self._current()
+        return self._generation
 
     def secret(self) -> str:
-        """Return the text, for redaction; "": there is none."""
-        return self._now() or ""
+        """Return the text that was read last, for redaction."""
+        return self._text or ""
 
-    def _now(self) -> str | None:
-        if self._read is None or (found := secret_file.stamp(self.path)) == self._stamp:
+    def _current(self) -> str | None:
+        found = stamp(self.path)
+        # A refused file is read again each time: its mode, which `stamp` lacks, may be corrected.
+        if self._read is None or (found == self._stamp and self._text is not None):
             return self._text
         self._stamp = found
-        self._number += 1
         try:
-            self._text = self._read()
+            text, refused = self._read(), None
         except ConfigError as error:
-            self._text = None
-            _log.error("nobody can act in the console: %s", error)
-        return self._text
+            text, refused = None, str(error)
+        if text != self._text:
+            self._text, self._generation = text, self._generation + 1
+        if refused != self._refused:
+            self._refused = refused
+            if refused is not None:
+                _LOG.error("the console accepts no token: %s", refused)
+        return text
 
 
 def configured(path: Path, where: Path) -> Token:
-    """Return the configured token: the first line of its file, also when that is replaced.
+    """Return the configured token: the first line of its file.
 
     `where`: the configuration's own file, for messages.
 
     Raises:
         ConfigError: the file cannot be read, or has no valid token.
     """
-    return Token(path, _text_of(path, where), partial(_text_of, path, where))
+    read = partial(_configured, path, where)
+    return Token(path, read(), read)
 
 
-def _text_of(path: Path, where: Path) -> str:
+def _configured(path: Path, where: Path) -> str:
     key = f"{where}: `console.token_file` {path}"
     try:
         lines = secret_file.content(path).decode("ascii").splitlines()

@@ -2,6 +2,7 @@
 
 A session is that of a browser that sent the token and may read: an event stream cannot send a
 header. A session permits no action: a browser also sends its cookie with requests of other pages.
+It ends when the token is replaced.
 """
 
 import ipaddress
@@ -35,8 +36,7 @@ class Access:
         self.token = token
         # Browsers share the cookies of a host among its ports.
         self.cookie: Final = f"kraftgate-{port}"
-        self._sessions: dict[str, int] = {}
-        """By the cookie's value: the number of the token that began it."""
+        self._sessions: dict[str, int] = {}  # and the token that began them
         self._hosts = _LOOPBACK | frozenset(hosts)
         self._loopback = loopback
         self.token_to_read = not loopback
@@ -44,15 +44,15 @@ class Access:
     def begin_session(self) -> str:
         """Begin a session, dropping the oldest one if there are many; return the cookie's value."""
         made = secrets.token_urlsafe(_COOKIE_BYTES)
-        self._sessions[made] = self.token.number()
+        self._sessions[made] = self.token.generation()
         while len(self._sessions) > _KEPT_MAX:
             del self._sessions[next(iter(self._sessions))]
         return made
 
     def _has_session(self, cookies: Mapping[str, str]) -> bool:
-        given, number = cookies.get(self.cookie, "").encode(), self.token.number()
+        given, now = cookies.get(self.cookie, "").encode(), self.token.generation()
         return any(
-            began == number and secrets.compare_digest(given, each.encode())
+            secrets.compare_digest(given, each.encode()) and began == now
             for each, began in self._sessions.items()
         )
 

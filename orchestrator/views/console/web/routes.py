@@ -115,11 +115,12 @@ class Routes:
     async def begin_session(self, request: Request) -> Response:
         """Check the token and set the cookie with which this browser may read."""
         self.access.check_writer(request.headers)
+        session = self.access.begin_session()  # of the token that was checked
         await _body(request)
         answer = Response(status_code=204)
         answer.set_cookie(
             self.access.cookie,
-            self.access.begin_session(),
+            session,
             path="/",
             httponly=True,
             secure=self.tls,
