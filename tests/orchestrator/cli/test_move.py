@@ -78,6 +78,7 @@ class Cluster:
             lambda *_: BrokerAnswers(topics=self.topics, brokers=tuple(self.brokers)),
         )
         monkeypatch.setattr(command, "broker_settings", lambda *_: {THROTTLE: self.throttle})
+        monkeypatch.setattr(command, "Requests", lambda *_: Kafka(self))
         monkeypatch.setattr(command, "poll_disks", lambda *_: self.not_known is not None)
 
         def view(*given: Any) -> Any:
@@ -103,7 +104,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         broker(2, log_dir(D0, {"t-0": 600}), log_dir(D1, {"t-1": 200})),
     )
     made.install(monkeypatch)
-    monkeypatch.setattr(command, "Requests", lambda *_: Kafka(made))
     return made
 
 

@@ -123,8 +123,8 @@ function App() {
           <${Tabs} cluster=${cluster} view=${place.view} />
           <main id="main" tabindex="-1"><${View} key=${cluster.name} view=${place.view} cluster=${cluster} query=${query} /></main>
         </div>`}
-    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} currency=${currency} onClose=${closeSheets} />`}
-    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} currency=${currency} onClose=${closeSheets} />`}
+    ${cluster && broker !== null && html`<${BrokerSheet} key=${`${cluster.name}/${broker}`} cluster=${cluster} id=${Number(broker)} currency=${currency} onClose=${closeSheets} />`}
+    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${`${cluster.name}/${checkpoint}`} cluster=${cluster} id=${checkpoint} currency=${currency} onClose=${closeSheets} />`}
     ${cluster?.walk && action?.cluster === cluster.name && html`<${ActionDialog} action=${action.name} cluster=${cluster} off=${old} onClose=${() => setAction(null)} onDone=${(output) => {
       setAction(null);
       setDone(output);

@@ -186,14 +186,14 @@ class _SlowLine:
         says = (
             "async beat => { const s = await (await fetch('/api/state')).json(); says('state', s)"
         )
-        self.page.evaluate(f"{says}; says('beat', beat); }}", self._beat())
+        self.page.evaluate(f"{says}; says('beat', beat); }}", self.beat())
         self.page.clock.run_for(1_100)
 
     def deliver(self, after_ms: int, later_ms: int, kind: str = "beat") -> None:
         """Deliver the next message: `after_ms` was made since the last one, `later_ms` passed."""
         self.at_ms += after_ms
         self.page.clock.run_for(later_ms)
-        data = self._beat() if kind == "beat" else {"at_ms": self.at_ms, "clusters": []}
+        data = self.beat() if kind == "beat" else {"at_ms": self.at_ms, "clusters": []}
         self.page.evaluate("([kind, data]) => says(kind, data)", [kind, data])
         self.page.clock.run_for(1_100)
 
@@ -204,7 +204,7 @@ class _SlowLine:
     def label(self) -> str:
         return self.page.get_by_test_id("currency").inner_text()
 
-    def _beat(self) -> dict[str, int]:
+    def beat(self) -> dict[str, int]:
         return {"at_ms": self.at_ms, "looked_ms": self.at_ms}
 
 
@@ -223,6 +223,24 @@ def test_data_that_arrives_late_is_not_taken_for_the_present(desk: Desk) -> None
     assert line.connections() == 2
     line.connect()
     _is_present(line.page)
+
+
+def test_a_change_before_the_first_beat_is_shown(desk: Desk) -> None:
+    """It comes while a large first state is sent over a slow line."""
+    line = _SlowLine(desk)
+    line.page.evaluate(
+        """async ([beat, change]) => {
+          const state = await (await fetch('/api/state')).json();
+          const [one] = state.clusters;
+          says('state', state);
+          const head = { ...one.head, phase: 'kraft' };
+          says('change', { ...change, clusters: [{ name: one.name, head }] });
+          says('beat', beat);
+        }""",
+        [line.beat(), {"at_ms": line.at_ms, "clusters": []}],
+    )
+    line.page.clock.run_for(1_100)
+    expect(line.page).to_have_title(re.compile("kraft"))
 
 
 def test_a_line_that_is_late_again_is_not_said_to_be_current(desk: Desk) -> None:

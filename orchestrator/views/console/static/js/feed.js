@@ -43,16 +43,19 @@ export class Feed {
     const source = new EventSource("api/stream");
     this.source = source;
     this.began_ms = performance.now();
-    // The first state has the time of its last change; the first beat, right behind it, has the clock.
+    // The first state has the time of its last change; the first beat has the clock. Of a large state
+    // on a slow line, changes may come between them.
     let first = null;
+    let early = [];
     let beats = 0;
     source.addEventListener("state", (event) => {
       const state = JSON.parse(event.data);
       if (beats) this.listener.state(state);
-      else first = state;
+      else [first, early] = [state, []];
     });
     source.addEventListener("change", (event) => {
       const change = JSON.parse(event.data);
+      if (!beats) return early.push(change);
       this.#received(change.at_ms);
       this.listener.change(change);
     });
@@ -61,6 +64,7 @@ export class Feed {
       if (!beats++) {
         this.#begun(beat.at_ms);
         this.listener.state(first);
+        for (const each of early) this.listener.change(each);
       } else if (!this.#received(beat.at_ms)) return this.#late();
       this.listener.beat(beat);
       this.#open();
