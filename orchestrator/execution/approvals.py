@@ -1,7 +1,5 @@
 """The state that an approval is given for, and the changes that expire it."""
 
-import hashlib
-import json
 import os
 import pwd
 import re
@@ -42,11 +40,6 @@ def basis(
         found[f"bad log directories of broker {id_}"] = ", ".join(bad) or "none"
     found["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
     return found
-
-
-def basis_id(basis: Mapping[str, str]) -> str:
-    """Return a short value that differs for each basis."""
-    return hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _version(level: int | None) -> str:

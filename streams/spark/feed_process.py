@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from streams.process.background import BackgroundThread
@@ -50,7 +51,7 @@ class _Reporter(BackgroundThread):
             try:
                 feed = source.open_feed(options, ring)
             except damages() as error:
-                note_damage(source.status_file(options), str(error))
+                note_damage(source.status_file(Path(options["state"])), str(error))
                 raise
             self._add(name, feed)
 

@@ -58,7 +58,7 @@ class _JournalFeed(Feed):
             self._journal = held.enter_context(closing(journal))
             if options.watched:
                 watched = source.watch(options, journal, held)
-                file = source.status_file({"state": str(options.state)})
+                file = source.status_file(options.state)
                 held.enter_context(StatusWriter(file, lambda: self._status(watched())))
             self._held = held.pop_all()
 
@@ -91,8 +91,9 @@ class JournalSource(Source):
 
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
         self._options = self._parse(options)
+        self._state = self._options.state
         self._open_feed = feed
-        self._feed: Feed | None = None
+        self._feed = None
 
     @classmethod
     def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
@@ -104,8 +105,8 @@ class JournalSource(Source):
         return _JournalFeed(cls, cls._parse(options), ring)
 
     @classmethod
-    def status_file(cls, options: Mapping[str, str]) -> Path:
-        return Path(options["state"]) / f"{cls.format}.json"
+    def status_file(cls, state: Path) -> Path:
+        return state / f"{cls.format}.json"
 
     @classmethod
     def file(cls, options: JournalOptions) -> Path:
@@ -186,18 +187,6 @@ class JournalSource(Source):
         """Compact the journal."""
         if self._feed is not None:
             self._feed.retain(end)
-
-    def note_damage(self, damage: str) -> None:
-        from streams.state.source_status import note_damage
-
-        if self._feed is None:
-            note_damage(self.status_file({"state": str(self._options.state)}), damage)
-        else:
-            self._feed.note_damage(damage)
-
-    def stop(self) -> None:
-        if self._feed is not None:
-            self._feed.stop()
 
 
 class ZooKeeperSource(JournalSource):

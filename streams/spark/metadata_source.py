@@ -87,8 +87,9 @@ class KraftMetadata(Source):
 
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
         self._options = SourceOptions.parse(options)
+        self._state = self._options.state
         self._open_feed = feed
-        self._feed: Feed | None = None
+        self._feed = None
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
         self._log = 0
@@ -115,10 +116,10 @@ class KraftMetadata(Source):
         return LiveFeed(parsed.controllers, parsed.path, parsed.state, ring)
 
     @classmethod
-    def status_file(cls, options: Mapping[str, str]) -> Path:
+    def status_file(cls, state: Path) -> Path:
         from streams.state.source_status import STATUS_FILE
 
-        return Path(options["state"]) / STATUS_FILE
+        return state / STATUS_FILE
 
     def initial(self) -> Offset:
         """Return the log's beginning, or that of the only segment."""
@@ -175,18 +176,6 @@ class KraftMetadata(Source):
             self._feed.retain(end)
             if self._log == done.log:
                 self._index.forget(done.offset)
-
-    def note_damage(self, damage: str) -> None:
-        from streams.state.source_status import note_damage
-
-        if self._feed is None:
-            note_damage(self.status_file({"state": str(self._options.state)}), damage)
-        else:
-            self._feed.note_damage(damage)
-
-    def stop(self) -> None:
-        if self._feed is not None:
-            self._feed.stop()
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.metadata.index import LogIndex

@@ -25,6 +25,8 @@ class Source(ABC):
 
     format: ClassVar[str]
     urgent: ClassVar[bool] = False
+    _state: Path
+    _feed: Feed | None
 
     @abstractmethod
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
@@ -40,8 +42,8 @@ class Source(ABC):
 
     @classmethod
     @abstractmethod
-    def status_file(cls, options: Mapping[str, str]) -> Path:
-        """Return the file with the source's status."""
+    def status_file(cls, state: Path) -> Path:
+        """Return the file with the source's status; `state`: the directory of the cluster."""
 
     @abstractmethod
     def initial(self) -> Offset:
@@ -74,13 +76,19 @@ class Source(ABC):
     def commit(self, end: Mapping[str, int]) -> None:
         """Release everything before `end`, which has been processed."""
 
-    @abstractmethod
     def note_damage(self, damage: str) -> None:
         """Report in the source's status that it cannot be read on."""
+        from streams.state.source_status import note_damage
 
-    @abstractmethod
+        if self._feed is None:
+            note_damage(self.status_file(self._state), damage)
+        else:
+            self._feed.note_damage(damage)
+
     def stop(self) -> None:
         """Stop the feed, if it was opened."""
+        if self._feed is not None:
+            self._feed.stop()
 
 
 class FeedDamaged(Exception):

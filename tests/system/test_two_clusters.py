@@ -4,7 +4,6 @@ Without ALTER on CLUSTER a controller does not report its cluster id, so the fol
 sent without one; `run` ends all the same.
 """
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,9 +13,9 @@ import pytest
 from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.machine.ports import LOOPBACK
 from orchestrator.run.identity import ask_controller
 from tests.support.granting import AUTHORIZED, grant
+from tests.support.secured_listener import of_controller
 from tests.system.killing import Killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark]
@@ -39,21 +38,11 @@ def foreign() -> Iterator[Foreign]:
         brokers=1, directories=1, broker_properties=AUTHORIZED, controller_properties=properties
     )
     with Lab(spec) as lab:
-        with socket.create_server((LOOPBACK, 0)) as free:
-            port = free.getsockname()[1]
-        properties |= {
-            "listeners": f"CONTROLLER://{lab.controller_bootstrap},SECURED://{LOOPBACK}:{port}",
-            "controller.listener.names": "CONTROLLER,SECURED",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SECURED:SASL_PLAINTEXT",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.secured.plain.sasl.jaas.config": (
-                "org.apache.kafka.common.security.plain.PlainLoginModule required"
-                ' user_kraftgate="secret";'
-            ),
-        }
+        controllers, secured_properties = of_controller(lab, {"kraftgate": "secret"})
+        properties |= secured_properties
         lab.start_kraft()
         grant(lab.broker_bootstrap, "kraftgate", RIGHTS)
-        yield Foreign(lab, f"{LOOPBACK}:{port}")
+        yield Foreign(lab, str(controllers))
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,12 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
+from migration.assessment.checks.topics import partitions
 from migration.assessment.failed_directories import danger, last_ones, on_disks
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.image.summary import Phase
 from migration.observed.log_dirs import STORAGE_ERROR, disks_of
-from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Topics, Unknown
+from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Unknown
 
 _FULL: Final = 0.03
 _FILLING: Final = 0.10
@@ -50,11 +51,7 @@ def _unknown_dirs(facts: Facts) -> list[str]:
 
 def hosted(facts: Facts, broker: int) -> dict[TopicPartition, int]:
     """Return the partitions that the metadata assigns to a broker, with their replica counts."""
-    if not isinstance(facts.topics, Topics):
-        return {}
-    return {
-        part.at: len(part.replicas) for part in facts.topics.partitions if broker in part.replicas
-    }
+    return {part.at: len(part.replicas) for part in partitions(facts) if broker in part.replicas}
 
 
 def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
@@ -180,8 +177,7 @@ def _hidden_topics(facts: Facts) -> set[str]:
     on_disk = {at.topic for _, dirs in _known_dirs(facts) for one in dirs for at in one.replicas}
     if not isinstance(facts.zookeeper, Unknown):
         on_disk &= facts.zookeeper.assignments.keys()
-    listed_ones = facts.topics.partitions if isinstance(facts.topics, Topics) else ()
-    return on_disk - {part.at.topic for part in listed_ones}
+    return on_disk - {part.at.topic for part in partitions(facts)}
 
 
 @needs(no_brokers)

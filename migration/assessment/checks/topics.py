@@ -17,7 +17,8 @@ from migration.observed.probed import Facts, Partition, Topics, Unknown, ZooKeep
 from migration.values.foreign import load_object
 
 
-def _partitions(facts: Facts) -> tuple[Partition, ...]:
+def partitions(facts: Facts) -> tuple[Partition, ...]:
+    """Return the partitions that the brokers list; none while their answer is unknown."""
     return facts.topics.partitions if isinstance(facts.topics, Topics) else ()
 
 
@@ -30,7 +31,7 @@ def topics_visible(facts: Facts) -> Finding:
     """
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    seen = {part.at.topic for part in _partitions(facts)}
+    seen = {part.at.topic for part in partitions(facts)}
     hidden = sorted(facts.zookeeper.assignments.keys() - seen - set(facts.zookeeper.deletions))
     if hidden:
         fix = (
@@ -49,7 +50,7 @@ def leaders(facts: Facts) -> Finding:
     """Check that each partition has a leader."""
     bad = [
         f"{part.at} has no leader; its replicas: {listed(part.replicas)}"
-        for part in _partitions(facts)
+        for part in partitions(facts)
         if part.leader is None
     ]
     if bad:
@@ -58,7 +59,7 @@ def leaders(facts: Facts) -> Finding:
             " to these partitions, and a migration does not fix that"
         )
         return violated(f"partitions without a leader: {len(bad)}", *bad, fix=fix)
-    return satisfied(f"all {len(_partitions(facts))} partitions have a leader")
+    return satisfied(f"all {len(partitions(facts))} partitions have a leader")
 
 
 @needs(no_brokers)
@@ -66,7 +67,7 @@ def under_replicated(facts: Facts) -> Finding:
     """Check that each replica is in sync: the restarts remove one broker at a time from the ISR."""
     bad = [
         f"{part.at}: in sync {listed(part.isr) or 'none'} of {listed(part.replicas)}"
-        for part in _partitions(facts)
+        for part in partitions(facts)
         if set(part.isr) < set(part.replicas)
     ]
     if bad:
@@ -76,14 +77,14 @@ def under_replicated(facts: Facts) -> Finding:
             " from the ISR"
         )
         return violated(f"under-replicated partitions: {len(bad)}", *bad, fix=fix)
-    return satisfied(f"all replicas of {len(_partitions(facts))} partitions are in sync")
+    return satisfied(f"all replicas of {len(partitions(facts))} partitions are in sync")
 
 
 @needs(no_brokers)
 def replication_factor_one(facts: Facts) -> Finding:
     """Check that no partition has one replica: offline in each restart, lost with its disk."""
     counts: dict[str, int] = {}
-    for part in _partitions(facts):
+    for part in partitions(facts):
         if len(part.replicas) == 1:
             counts[part.at.topic] = counts.get(part.at.topic, 0) + 1
     if counts:

@@ -20,4 +20,9 @@ def concern(action: str, execution: ExecutionState) -> str:
         found.append(None if execution.paused is None else execution.paused.as_json())
     elif action not in _OF_EXECUTION:
         found.append(execution.place)
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
+    return opaque(found)
+
+
+def opaque(value: object) -> str:
+    """Return a short text that differs for each JSON value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

@@ -7,10 +7,11 @@ from typing import Final
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.concern import opaque
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.errors import ExecutionError, NoDataError
-from orchestrator.execution.approvals import basis, basis_id, changed
+from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.operator.request import (
     OperatorRequest,
     RequestContext,
@@ -77,7 +78,7 @@ class _Approvable:
 
 def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
     """Raise ExecutionError if the page showed another state than that of now."""
-    if shown.basis_id in (None, basis_id(now)):
+    if shown.basis_id in (None, opaque(now)):
         return
     if shown.basis is not None:
         _require_same(shown.basis, now)

@@ -3,7 +3,6 @@
 KIP-113, "Create AlterReplicaDirResponse": the errors.
 """
 
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ from orchestrator.audit.move_entries import left_throttled
 from orchestrator.errors import MoveError
 from orchestrator.execution.moves import MoveRun, Plan, Requests, orchestrating
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.machine.ports import LOOPBACK
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.brokers import broker_log_dirs
@@ -26,6 +24,7 @@ from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant
 from tests.support.lab_steps import wait_directory_noticed
 from tests.support.polling import until
+from tests.support.secured_listener import of_broker
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=0.75)]
 
@@ -95,28 +94,13 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         controller_properties=AUTHORIZED,
     )
     with Lab(spec) as lab:
-        with socket.create_server((LOOPBACK, 0)) as free:
-            port = free.getsockname()[1]
-        listeners = f"PLAINTEXT://{lab.broker_bootstrap},SECURED://{LOOPBACK}:{port}"
-        users = " ".join(f'user_{each}="{each}"' for each in USERS)
-        properties |= {
-            "listeners": listeners,
-            "advertised.listeners": listeners,
-            "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_SSL"
-            ),
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.secured.plain.sasl.jaas.config": (
-                f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};"
-            ),
-            "listener.name.secured.ssl.keystore.type": "PEM",
-            "listener.name.secured.ssl.keystore.location": str(certificate.both),
-        }
+        endpoint, secured_properties = of_broker(lab, {each: each for each in USERS}, certificate)
+        properties |= secured_properties
         lab.start_kraft()
         lab.create_topic("spread", 4, 1)
         for user, rights in USERS.items():
             grant(lab.broker_bootstrap, user, rights)
-        yield Secured(lab, Endpoint(LOOPBACK, port), folder)
+        yield Secured(lab, endpoint, folder)
 
 
 FIRST: Final = TopicPartition("spread", 0)

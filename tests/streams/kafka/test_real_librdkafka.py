@@ -1,6 +1,5 @@
 """A real broker with SASL_SSL and ACLs: why it rejects a writer or an admin client is named."""
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ import pytest
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # it exports it
 
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.machine.ports import LOOPBACK
 from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.kafka.throttle import Throttles
 from streams.kafka.topic_writer import TopicWriter
@@ -21,6 +19,7 @@ from streams.net.security import Security
 from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant, withdraw
 from tests.support.polling import polls
+from tests.support.secured_listener import of_broker
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.0)]
 
@@ -72,23 +71,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         brokers=1, directories=1, broker_properties=properties, controller_properties=AUTHORIZED
     )
     with Lab(spec) as lab:
-        with socket.create_server((LOOPBACK, 0)) as free:
-            port = free.getsockname()[1]
-        listeners = f"PLAINTEXT://{lab.broker_bootstrap},SECURED://{LOOPBACK}:{port}"
-        properties |= {
-            "listeners": listeners,
-            "advertised.listeners": listeners,
-            "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_SSL"
-            ),
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.secured.plain.sasl.jaas.config": (
-                "org.apache.kafka.common.security.plain.PlainLoginModule required"
-                f' user_{USER}="right";'
-            ),
-            "listener.name.secured.ssl.keystore.type": "PEM",
-            "listener.name.secured.ssl.keystore.location": str(certificate.both),
-        }
+        endpoint, secured_properties = of_broker(lab, {USER: "right"}, certificate)
+        properties |= secured_properties
         lab.start_kraft()
         lab.create_topic(TOPIC, 1, 1)
         admin = lab.broker_bootstrap
@@ -96,7 +80,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         grant(admin, USER, ("READ",), ResourceType.GROUP, NAME)
         yield Secured(
             lab,
-            Endpoint(LOOPBACK, port),
+            endpoint,
             Security(
                 protocol="SASL_SSL",
                 sasl_mechanism="PLAIN",

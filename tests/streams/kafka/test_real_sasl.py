@@ -1,6 +1,5 @@
 """A real controller that wants SASL: a wrong password, user or mechanism is named as such."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from streams.kafka.errors import ConnectionFailed
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
+from tests.support.secured_listener import MODULES, of_controller
 
 pytestmark = pytest.mark.lab
-
-_MODULES = "org.apache.kafka.common.security"
-_JAAS = "listener.name.sasl.{}.sasl.jaas.config"
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +21,15 @@ def endpoint() -> Iterator[Endpoint]:
     """Where the controller listens with SASL, beside the listener that the lab itself uses."""
     properties: dict[str, str] = {}
     with Lab(LabSpec(brokers=0, controllers=1, controller_properties=properties)) as lab:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        properties |= {
-            "listeners": f"CONTROLLER://{lab.controller_bootstrap},SASL://127.0.0.1:{port}",
-            "controller.listener.names": "CONTROLLER,SASL",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+        endpoint, secured_properties = of_controller(lab, {"kraftgate": "right"})
+        properties |= secured_properties | {
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
-            _JAAS.format("plain"): (
-                f'{_MODULES}.plain.PlainLoginModule required user_kraftgate="right";'
+            "listener.name.secured.scram-sha-256.sasl.jaas.config": (
+                f"{MODULES}.scram.ScramLoginModule required;"
             ),
-            _JAAS.format("scram-sha-256"): f"{_MODULES}.scram.ScramLoginModule required;",
         }
         lab.start_kraft()
-        yield Endpoint("127.0.0.1", port)
+        yield endpoint
 
 
 def security(tmp_path: Path, mechanism: str, password: str, user: str = "kraftgate") -> Security:

@@ -306,12 +306,12 @@ def answers(made: Cursor, code: Code, *, snapshot: bool) -> None:
 
 
 @pytest.mark.parametrize("snapshot", [False, True])
-def test_a_refusal_is_told_and_tried_again_slowly(*, snapshot: bool) -> None:
+def test_a_refusal_is_an_error_and_tried_again_slowly(*, snapshot: bool) -> None:
     made = checked() if snapshot else cursor()
     answers(made, Code.INCONSISTENT_CLUSTER_ID, snapshot=snapshot)
-    told = refusal(made)
-    assert isinstance(told.error, WrongCluster)
-    assert told.until == REFUSED_RETRY_S
+    refused = refusal(made)
+    assert isinstance(refused.error, WrongCluster)
+    assert refused.until == REFUSED_RETRY_S
     assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
 
 
@@ -323,9 +323,9 @@ def test_a_right_that_one_controller_lacks_leaves_the_others_in_use(*, snapshot:
     assert made.next_action(0.0) == Connect(C2)
     made.connected(C2)
     made.fetched(FetchReply(error=Code.CLUSTER_AUTHORIZATION_FAILED), 0.0, 0.0)
-    told = refusal(made)
-    assert isinstance(told.error, NotAuthorized)
-    assert told.until == REFUSED_RETRY_S
+    refused = refusal(made)
+    assert isinstance(refused.error, NotAuthorized)
+    assert refused.until == REFUSED_RETRY_S
     assert made.next_action(REFUSED_RETRY_S) == Connect(C1)
 
 

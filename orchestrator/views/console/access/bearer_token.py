@@ -16,7 +16,7 @@ from orchestrator.errors import ConfigError
 from streams.net import secret_file
 from streams.net.secret_file import SecretFileRefused, stamp
 
-_LOG = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 _BYTES: Final = 32
 _LENGTH_MIN: Final = 16
 
@@ -78,7 +78,7 @@ class Token:
         if refused != self._refused:
             self._refused = refused
             if refused is not None:
-                _LOG.error("the console accepts no token: %s", refused)
+                _log.error("the console accepts no token: %s", refused)
         return text
 
 

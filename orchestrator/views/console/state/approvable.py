@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from orchestrator.execution.approvals import basis_id
+from orchestrator.audit.execution.concern import opaque
 
 _NEWEST: Final = 50
 
@@ -19,7 +19,7 @@ class ShownBases:
 
     def add(self, basis: Mapping[str, str]) -> str:
         """Keep the basis; returns its id."""
-        id_ = basis_id(basis)
+        id_ = opaque(basis)
         if id_ not in self._by_id:
             self._by_id = {**dict([*self._by_id.items()][1 - _NEWEST :]), id_: basis}
         return id_

@@ -161,14 +161,18 @@ def test_a_rollback_begins_only_where_its_dialog_was_opened(desk: Desk, start: S
     expect(dialog.get_by_role("button", name="Roll back from")).to_be_disabled()
 
 
+def _has_moved_on(desk: Desk, dialog: Locator, button: str) -> None:
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("moved on since you opened this.")
+    expect(dialog.get_by_role("button", name=button)).to_be_disabled()
+
+
 def test_a_dialog_is_about_the_failure_for_which_it_was_opened(desk: Desk, start: Start) -> None:
     desk.served = start(scene="failed-step")
     page = desk.open()
     dialog = _dialog(page, "Done")
     desk.served.world.fail_again()
-    desk.refresh()
-    expect(dialog.get_by_role("alert").first).to_contain_text("moved on since you opened this.")
-    expect(dialog.get_by_role("button", name="Done brokers-kraft")).to_be_disabled()
+    _has_moved_on(desk, dialog, "Done brokers-kraft")
 
 
 def test_a_dialog_is_about_the_execution_for_which_it_was_opened(desk: Desk, start: Start) -> None:
@@ -176,9 +180,7 @@ def test_a_dialog_is_about_the_execution_for_which_it_was_opened(desk: Desk, sta
     page = desk.open()
     dialog = _dialog(page, "Abort")
     desk.served.world.begin_another()
-    desk.refresh()
-    expect(dialog.get_by_role("alert").first).to_contain_text("moved on since you opened this.")
-    expect(dialog.get_by_role("button", name="Abort the execution")).to_be_disabled()
+    _has_moved_on(desk, dialog, "Abort the execution")
 
 
 def test_an_approval_is_for_the_state_for_which_its_dialog_was_opened(

@@ -129,11 +129,11 @@ def test_an_execution_without_a_current_checkpoint_is_at_none(made: Made) -> Non
     made.say(1_000, entered("brokers-kraft[1]"))
     made.say(5_000, entries.Aborted(by=BORIS, reason="enough"), began("again"))
     made.store()
-    (told,) = (one for one in report_of(made).clusters[0].summary if "Execution 2 of 2" in one)
-    assert told == "Execution 2 of 2 of small has not ended; it has entered no checkpoint yet."
+    (line,) = (one for one in report_of(made).clusters[0].summary if "Execution 2 of 2" in one)
+    assert line == "Execution 2 of 2 of small has not ended; it has entered no checkpoint yet."
     made.say(6_000, entered("brokers-kraft[1]"), passed("brokers-kraft[1]"))
-    (told,) = (one for one in report_of(made).clusters[0].summary if "Execution 2 of 2" in one)
-    assert "has not ended; it is between two checkpoints. In " in told
+    (line,) = (one for one in report_of(made).clusters[0].summary if "Execution 2 of 2" in one)
+    assert "has not ended; it is between two checkpoints. In " in line
 
 
 def test_an_aborted_execution_has_ended_where_it_was(made: Made) -> None:
