@@ -5,8 +5,9 @@
 """
 
 import signal
-import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import IO, Final, Protocol
 
@@ -36,7 +37,9 @@ class Stop:
     """
 
     def __init__(self, *, hang_up: bool = False) -> None:
-        self._event = threading.Event()
+        # Not an Event: its lock may be held by the thread that a signal interrupts, for ever then.
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._is_set = False
         self._before: dict[int, object] = {}
         self._arrived: set[int] = set()
         hang_up = hang_up and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
@@ -66,22 +69,26 @@ class Stop:
 
     def is_set(self) -> bool:
         """Whether the view must end."""
-        return self._event.is_set()
+        return self._is_set
 
     def set(self) -> None:
         """End the view at the next tick."""
-        self._event.set()
+        self._is_set = True
+        self._bell.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Sleep until the time is over or the view must end; return whether it must."""
-        return self._event.wait(seconds)
+        if not self._is_set:
+            with suppress(Empty):
+                self._bell.get(timeout=seconds)
+        return self._is_set
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         # A terminal that is closed, or a host that goes down, sends several signals at once.
         if number in self._arrived and number != signal.SIGHUP:
             raise KeyboardInterrupt
         self._arrived.add(number)
-        self._event.set()
+        self.set()
 
 
 class View(Protocol):

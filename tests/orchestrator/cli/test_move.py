@@ -5,6 +5,8 @@ import io
 import json
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +49,7 @@ from streams.kafka.throttle import Throttle
 from streams.probe.brokers import BrokerAnswers
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
 from tests.migration.moves.test_permission import hazard, summary
+from tests.support.polling import PATIENCE_S
 
 ZOOKEEPER = {"zookeeper.connect": "z:2181"}
 PLACED = topics({"t-0": (1, 2), "t-1": (2, 1)}, frozenset({1, 2}))
@@ -879,6 +882,22 @@ def test_a_terminal_that_is_closed_ends_the_command_in_good_order(*, is_ignored:
             assert stop.is_set() is not is_ignored
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_at_any_moment_of_a_wait_ends_it() -> None:
+    """The lock of an Event, held by the wait that is interrupted, stopped `move apply` for ever."""
+    waits = """
+import signal
+from orchestrator.views.terminal.live import Stop
+for _ in range(3000):
+    with Stop() as stop:
+        signal.signal(signal.SIGALRM, lambda number, frame: stop._on_signal(signal.SIGINT, frame))
+        signal.setitimer(signal.ITIMER_REAL, 0.0002)
+        while not stop.wait(0.00001):
+            pass
+"""
+    done = subprocess.run([sys.executable, "-c", waits], timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0
 
 
 def test_several_signals_at_once_interrupt_nothing() -> None:
