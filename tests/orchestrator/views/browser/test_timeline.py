@@ -57,7 +57,8 @@ def test_zooming_in_comes_to_single_events(desk: Desk) -> None:
     # Axis and list come each in a response of its own, and so do the steps of the zoom.
     page.wait_for_function(
         """() => {
-          const total = Number(document.querySelector(".moves .num").textContent.replace(/\\D/g, ""));
+          const text = document.querySelector(".moves .num").textContent;
+          const total = Number(text.replace(/\\D/g, ""));
           return total > 0 && total <= 200 && total === document.querySelectorAll(".event").length;
         }"""
     )
