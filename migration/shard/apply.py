@@ -9,6 +9,7 @@ Records about a broker are `barriers`: the image needs the number of pending rep
 them, so the report groups movements by the next barrier of the broker.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,7 @@ from migration.metadata.partitions import (
 from migration.metadata.records import Config, Partition, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
 from migration.shard.fold import Placed, fold, replica_changes
-from migration.shard.lists import Integers, Lists, integers, ranked
+from migration.shard.lists import Integers, Lists, ranked
 from migration.shard.partition_records import (
     NO_NUMBER,
     IdIndex,
@@ -42,7 +43,6 @@ from migration.shard.partition_records import (
     id_at,
 )
 from migration.shard.partition_table import (
-    KEY_BITS,
     PartitionTable,
     keys_of,
     partition_of,
@@ -488,14 +488,11 @@ class ShardBatch:
         Returns:
             The rows that are left to be reported.
         """
-        flat = table.brokers.flat(), table.directories.flat()
-        used = np.unique(np.append(keys_of(*flat), keys_of(rows[:, 4], rows[:, 6])))
+        used = _used(table, rows)
         registered, done = self.shard.registered, 0
         for offset, timestamp_ms, broker, after in registrations:
             before = registered.get(broker, NOT_REGISTERED)
-            start, end = np.searchsorted(used, integers([broker, broker + 1]) << KEY_BITS)
-            directories = {partition_of(each) for each in used[start:end].tolist()}
-            changed = self._transitions.changed(directories, before, after)
+            changed = self._transitions.changed(used[broker], before, after)
             if changed:
                 end = int(np.searchsorted(rows[:, 0], offset))
                 self._transitions.extend(rows[done:end].copy())
@@ -528,6 +525,18 @@ class ShardBatch:
     ) -> None:
         fields: dict[str, str | int] = {"topic_id": to_text(topic_id), "reason": why}
         self._report.notes.append(Note(offset, timestamp_ms, EventKind.RECORD_CONTRADICTS, fields))
+
+
+def _used(table: PartitionTable, rows: Integers) -> defaultdict[int, set[int]]:
+    """Return the directories of each broker with replicas in them before or after these rows."""
+    brokers, broker_of = ranked(np.append(table.brokers.flat(), rows[:, 4]))
+    directories, directory_of = ranked(np.append(table.directories.flat(), rows[:, 6]))
+    pairs, _ = ranked(broker_of * len(directories) + directory_of)
+    used: defaultdict[int, set[int]] = defaultdict(set)
+    for pair in pairs.tolist():
+        broker, directory = divmod(pair, len(directories))
+        used[int(brokers[broker])].add(int(directories[directory]))
+    return used
 
 
 def _hosted(table: PartitionTable, rows: Integers, broker: int) -> dict[int, int]:

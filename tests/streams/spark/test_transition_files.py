@@ -34,10 +34,10 @@ def test_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.rglob("*.tmp")) == []
 
 
-def _full(_: object, path: Path) -> None:
+def _full(_: object, path: Path, **_options: object) -> None:
     path.write_bytes(b"the first part")
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def _killed(*_: object) -> None:
+def _killed(*_: object, **_options: object) -> None:
     raise KeyboardInterrupt
