@@ -56,7 +56,6 @@ def followed(config: Config) -> Iterator[Following | None]:
 def _start(config: Config) -> Following:
     from streams.spark.query import JobFailed, follow
     from streams.spark.settings import Deployment
-    from streams.state.store import StoreError
 
     spark = config.spark
     deployment = Deployment(
@@ -64,7 +63,7 @@ def _start(config: Config) -> Following:
     )
     try:
         return follow(job_sources(config), config.state_dir, deployment)
-    except (JobFailed, StoreError, OSError) as error:
+    except (JobFailed, OSError) as error:
         raise FollowingError(str(error)) from error
 
 
@@ -158,9 +157,8 @@ def _require_unused(state_dir: Path | None) -> None:
 
 def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
     from streams.spark.query import JobFailed, replay
-    from streams.state.store import StoreError
 
     try:
         return replay(path, state_dir, cluster)
-    except (JobFailed, StoreError) as error:
+    except JobFailed as error:
         raise KraftgateError(str(error)) from error

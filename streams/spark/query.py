@@ -3,31 +3,28 @@
 Both build the same query. Content of the state directory: `checkpoint/` (Spark's), `store.db`,
 `transitions/` (Parquet), `clusters/NAME/` (the spool of the live log, the source's status) and
 `spark.log` (the output of the JVM and its workers).
+
+The start waits for what this module imports. So what is needed only once the JVM runs is imported
+in functions, or by `session` while the JVM starts.
 """
 
 import logging
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from migration.image.summary import ClusterSummary
-from migration.metadata.events import Event
-from migration.observed.source_status import from_json
-from migration.values.foreign import load
-from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.metadata.log_files import require_log
 from streams.net.secret_file import SecretFileRefused
-from streams.process.clocks import wall_clock_ms
 from streams.spark.checkpoint import (
     DamagedCheckpoint,
     ForeignCheckpoint,
@@ -40,12 +37,22 @@ from streams.spark.checkpoint import (
 from streams.spark.data_source import KraftgateDataSource, source_name
 from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
-from streams.spark.session import CannotDeploy, is_remote, session, why_no_jvm
+from streams.spark.session import (
+    CannotDeploy,
+    is_remote,
+    prepare_workers,
+    session,
+    why_no_jvm,
+)
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
-from streams.spark.sink import RequestPoll, StoreSink
 from streams.state.recovery import NEW_STORE, REPLAYED, REPLAYED_UNTIL_DAMAGE
 from streams.state.source_status import STATUS_FILE
-from streams.state.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from migration.image.summary import ClusterSummary
+    from migration.metadata.events import Event
+    from streams.spark.sink import RequestPoll
+    from streams.state.store import Store
 
 _LOG: Final = logging.getLogger(__name__)
 _JVM_GONE: Final = (
@@ -68,8 +75,8 @@ class ReplayOutcome:
         damage: why the log could not be read to its end, with file and byte; None: it could.
     """
 
-    summary: ClusterSummary | None
-    events: Sequence[Event]
+    summary: "ClusterSummary | None"
+    events: "Sequence[Event]"
     damage: str | None
 
 
@@ -124,8 +131,8 @@ def follow(
     """Follow clusters until stopped; the caller has claimed the state directory.
 
     Raises:
-        JobFailed: the query could not be started.
-        StoreError: the store is damaged or of another query.
+        JobFailed: the query could not be started, or the state directory is damaged or of another
+            query.
     """
     held = ExitStack()
     try:
@@ -160,8 +167,7 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
         try:
             return _replay_to_end(path, state_dir / REPLAYED, cluster, until=None)
         except JobFailed:
-            # The planner's checks cover headers and CRCs; the job decodes the values. Nothing else
-            # on the driver requires this import, and the start waits for imports.
+            # The planner's checks cover headers and CRCs; the job decodes the values.
             from streams.spark.damage import first_damage
 
             damage = first_damage(path)
@@ -173,7 +179,6 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
 
 
 def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
-    held = ExitStack()
     spark = _session(state_dir)
     options = {
         "cluster": cluster,
@@ -183,12 +188,17 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     if until is not None:
         options["until"] = str(until)
     stream = _stream(spark, [("kraft_metadata", options)], state_dir, waits=False)
-    job = _start(stream, state_dir, held, available_now=True)
-    try:
-        job.wait_finished(None)
-    finally:
-        job.stop()
-    with Store.open_readonly(state_dir / "store.db") as store:
+    with ExitStack() as held:
+        job = _start(stream, state_dir, held, available_now=True)
+        try:
+            job.wait_finished(None)
+        finally:
+            job.stop()
+    from migration.observed.source_status import from_json
+    from migration.values.foreign import load
+    from streams.state.store import Store
+
+    with _one_error(), Store.open_readonly(state_dir / "store.db") as store:
         summary = store.summary(cluster)
         # The events were not observed live; the time of reading is not part of the file.
         events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
@@ -214,20 +224,22 @@ def _stream(
     *,
     waits: bool,
 ) -> DataFrame:
-    try:
+    with _one_error():
         check_files(state_dir / "checkpoint")
         follow_move(state_dir / "checkpoint")
         join_sources(state_dir / "checkpoint", [source_name(*each) for each in sources])
-    except (ForeignCheckpoint, DamagedCheckpoint) as error:
-        raise JobFailed(str(error)) from error
     options = KraftgateDataSource.options_of(sources, state_dir, waits=waits)
-    return spark.readStream.format(KraftgateDataSource.name()).options(**options).load()
+    stream = spark.readStream.format(KraftgateDataSource.name()).options(**options).load()
+    prepare_workers(spark)
+    return stream
 
 
 def _poll_requests(
     clusters: Sequence[ClusterSources], state_dir: Path, held: ExitStack
-) -> RequestPoll:
+) -> "RequestPoll":
     """Return the driver's function that requests an immediate poll by the source `log_dirs`."""
+    from streams.log_dirs.poll_requests import REQUESTS, PollRequests
+
     requests = {
         each.cluster: held.enter_context(
             PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
@@ -247,11 +259,16 @@ def _start(
     stream: DataFrame,
     state_dir: Path,
     held: ExitStack,
-    request_poll: RequestPoll | None = None,
+    request_poll: "RequestPoll | None" = None,
     *,
     available_now: bool,
 ) -> Job:
-    store = held.enter_context(Store.open(state_dir / "store.db"))
+    from streams.process.clocks import wall_clock_ms
+    from streams.spark.sink import StoreSink
+    from streams.state.store import Store
+
+    with _one_error():
+        store = held.enter_context(Store.open(state_dir / "store.db"))
     transitions = state_dir.absolute() / "transitions"
     for left in transitions.glob("*/.*.tmp"):  # by a process that was killed while it wrote
         left.unlink(missing_ok=True)
@@ -271,23 +288,34 @@ def _start(
         .option("checkpointLocation", str(checkpoint))
         .foreachBatch(StoreSink(store, wall_clock_ms, request_poll))
     )
-    try:
+    with _one_error():
         check_store(store, checkpoint)
-    except (DamagedCheckpoint, StoreError) as error:
-        held.close()
-        raise JobFailed(str(error)) from error
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
-    store.claim(str(query.id))
+    with _one_error():
+        store.claim(str(query.id))
     return Job(query, held)
 
 
-def check_store(store: Store, checkpoint: Path) -> None:
+@contextmanager
+def _one_error() -> Iterator[None]:
+    """Raise JobFailed for what is wrong with the files of the state directory."""
+    from streams.state.store import StoreError
+
+    try:
+        yield
+    except (ForeignCheckpoint, DamagedCheckpoint, StoreError) as error:
+        raise JobFailed(str(error)) from error
+
+
+def check_store(store: "Store", checkpoint: Path) -> None:
     """Check that store and checkpoint are of one run.
 
     Raises:
         StoreError: they are not, or one of them is missing.
         DamagedCheckpoint: the checkpoint's query cannot be read.
     """
+    from streams.state.store import StoreError
+
     known = query_id(checkpoint)
     if known is None:
         if store.clusters():

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import resources
+from importlib import import_module, resources
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
@@ -136,6 +136,10 @@ _PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 
 
+_MEANWHILE: Final = ("streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pandas.functions")
+"""PySpark imports the last three, in 0.5 s, before its first call and for a stateful operator."""
+
+
 class CannotDeploy(Exception):
     """The cluster that is to run the job cannot be used as configured; the message has the fix."""
 
@@ -184,10 +188,18 @@ def session(
         _ask_for_token(spark)
         _look_up_nothing(spark)
         spark.sparkContext.environment.clear()
-        for prepare in (_start_workers, _start_reflection):
-            threading.Thread(target=prepare, args=[spark], daemon=True).start()
+        threading.Thread(target=_start_reflection, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftgateDataSource)
     return spark
+
+
+def prepare_workers(spark: SparkSession) -> None:
+    """Start the workers and their imports in the background, while the query is being planned.
+
+    Spark starts one Python process at a time. So a step that needs another one, and that the query
+    waits for, must come first.
+    """
+    threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
 
 
 def end_session() -> None:
@@ -312,7 +324,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def _start_workers(spark: SparkSession) -> None:
-    """Start the workers and their imports while the query is being planned."""
+    """Run a task in each worker that does nothing."""
     context = spark.sparkContext
     # Any error that prevents this also occurs in the query, which reports it.
     with suppress(Py4JError, PySparkException, OSError):
@@ -359,6 +371,7 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
     for key, value in settings.items():
         builder = builder.config(key, value)
     log.parent.mkdir(parents=True, exist_ok=True)
+    threading.Thread(target=_import_meanwhile, daemon=True).start()
     with (
         _output_to(log),
         _environment("SPARK_HOME", _home()),
@@ -367,6 +380,13 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _left_to_us(),
     ):
         return builder.getOrCreate()
+
+
+def _import_meanwhile() -> None:
+    """Import, while the JVM starts, what this process needs as soon as it has."""
+    for name in _MEANWHILE:
+        with suppress(ImportError):  # its user imports it again, and reports that
+            import_module(name)
 
 
 def _submitted() -> dict[str, str]:
