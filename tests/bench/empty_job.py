@@ -17,9 +17,10 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StructType
 
-from streams.spark.session import end_session, session
+from streams.spark.session import end_session, prepare_workers, session
 
-_COLUMNS: Final = "key STRING, value BIGINT"
+_COLUMNS: Final = StructType().add("key", "string").add("value", "long")
+_STATE: Final = StructType().add("value", "long")
 
 
 class _OneRow(DataSource):
@@ -27,7 +28,7 @@ class _OneRow(DataSource):
     def name(cls) -> str:
         return "one-row"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         return _COLUMNS
 
     def streamReader(self, schema: StructType) -> "_Reader":  # noqa: ARG002, N802
@@ -53,7 +54,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 class _Last(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("last", "value BIGINT")
+        self._state = handle.getValueState("last", _STATE)
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802
         self,
@@ -82,6 +83,7 @@ def run(folder: Path) -> int:
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     spark.dataSource.register(_OneRow)
     rows = spark.readStream.format(_OneRow.name()).load()
+    prepare_workers(spark)
     last = rows.groupBy("key").transformWithState(_Last(), _COLUMNS, "Update", "None")
     writer = last.writeStream.outputMode("update").foreachBatch(count)
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
