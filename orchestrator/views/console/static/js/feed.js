@@ -7,7 +7,12 @@ const FIRST_RETRY_MS = 500;
 const RETRY_MS_MAX = 10_000;
 /** A line whose messages were late twice within this time is current only after it was in time for as long. */
 const PROBATION_MS = 60_000;
-const LATE = "The connection is slow, or this computer slept.";
+/**
+ * A message that seems to be older is late: it is delayed, or a clock was changed. The state of any other
+ * is not stale before the next beat, 5 s later; with more, the page would alternate.
+ */
+const LATE_AFTER_MS = 5_000;
+const LATE = "The connection is slow, this computer slept, or a clock was changed.";
 
 /**
  * @typedef {{
@@ -86,7 +91,7 @@ export class Feed {
 
   #received(at_ms) {
     this.received_ms = at_ms;
-    return received(at_ms, SILENT_AFTER_MS);
+    return received(at_ms, LATE_AFTER_MS);
   }
 
   /** A new connection has nothing queued. If it is late again soon, the line is slow. */
