@@ -17,7 +17,7 @@ def concern(action: str, execution: ExecutionState) -> str:
     """
     found: list[object] = [execution.sequence]
     if action == "resume":
-        found.append(None if execution.paused is None else execution.paused.as_json())
+        found.append(execution.pauses)
     elif action not in _OF_EXECUTION:
         found.append(execution.place)
     return opaque(found)

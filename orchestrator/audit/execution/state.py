@@ -105,6 +105,7 @@ class ExecutionState:
         turned_at: the checkpoint at which the rollback started.
         checkpoints: every checkpoint that was entered, in that order.
         paused: who paused it and why; None: it is not paused.
+        pauses: the number of its pauses so far; one that it inherits does not count.
         outcome: how it ended: completed, rolled-back, aborted; None: it has not ended.
         execute: whether the last orchestrator ran hooks; a new execution inherits it.
         hooks_sha256: the hash of that orchestrator's file of hooks; a new execution inherits it.
@@ -126,6 +127,7 @@ class ExecutionState:
     turned_at: str | None = None
     checkpoints: Mapping[str, CheckpointState] = field(default_factory=dict)
     paused: entries.Paused | None = None
+    pauses: int = 0
     outcome: entries.Outcome | None = None
     ended_ms: int | None = None
     execute: bool = False
@@ -234,7 +236,7 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.LockAcquired():
             return replace(execution, lock_lost=None)
         case entries.Paused():
-            return replace(execution, paused=body)
+            return replace(execution, paused=body, pauses=execution.pauses + 1)
         case entries.Resumed():
             return replace(execution, paused=None)
         case entries.Aborted():
