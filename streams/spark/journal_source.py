@@ -94,6 +94,7 @@ class JournalSource(Source):
         self._state = self._options.state
         self._open_feed = feed
         self._feed = None
+        self._readable = 0
 
     @classmethod
     def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
@@ -134,10 +135,11 @@ class JournalSource(Source):
         return {"sequence": 0}
 
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:  # noqa: ARG002
-        """Return the end of the next batch.
+        """Return the end of the next batch, whose facts were read once.
 
         Raises:
-            JournalError: the journal was replaced; Spark would repeat a batch back to its end.
+            JournalError: a fact is missing or damaged, or the journal was replaced: Spark would
+                repeat a batch that cannot be read, or one back to the journal's end.
         """
         if self._feed is None:
             self._feed = self._open_feed()
@@ -150,7 +152,14 @@ class JournalSource(Source):
                 f"{self.file(self._options)} ends with fact {end['sequence']}, and the job has read"
                 f" up to {start['sequence']}: it is not the journal that the job read: {NEW_STORE}"
             )
-        return {"sequence": min(end["sequence"], start["sequence"] + FACTS_A_BATCH)}
+        until = min(end["sequence"], start["sequence"] + FACTS_A_BATCH)
+        after = max(start["sequence"], self._readable)
+        if until > after:
+            from streams.state.journal import require_readable
+
+            require_readable(self.file(self._options), after, until)
+            self._readable = until
+        return {"sequence": until}
 
     def has_more(self, start: Mapping[str, int], end: Mapping[str, int]) -> bool:
         return end["sequence"] - start["sequence"] >= FACTS_A_BATCH

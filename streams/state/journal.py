@@ -8,13 +8,13 @@ last fact of each key remains, because a source that restarts must know what it 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from migration.observed.facts import Observation, ReplicasBack, ShardFact, ZnodeGone
 from migration.observed.znodes import NOTIFICATIONS, parent
-from streams.state.fact_codec import keepable, key, unpack
+from streams.state.fact_codec import FactUnreadable, keepable, key, unpack
 from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import (
     Connection,
@@ -110,13 +110,15 @@ class Journal:
                     return self._last > sequence
         return True
 
-    def kept(self) -> Iterator[Observation]:
-        """Return the remaining facts in order: the reports of the source, without shard facts."""
-        with self._news:
-            rows = self._db.execute(
-                "SELECT fact FROM facts WHERE shard IS NULL ORDER BY sequence"
-            ).fetchall()
-        return (unpack(packed) for (packed,) in rows)
+    def kept(self) -> list[Observation]:
+        """Return the remaining facts in order: the reports of the source, without shard facts.
+
+        Raises:
+            JournalError: a fact is damaged.
+        """
+        with self._news, _errors_of_facts(self.path):
+            rows = self._db.execute("SELECT fact FROM facts WHERE shard IS NULL ORDER BY sequence")
+            return [unpack(packed) for (packed,) in rows]
 
     def compact(self, until: int) -> None:
         """Delete committed facts up to and including `until`, except the last fact of each key.
@@ -152,10 +154,21 @@ def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, byte
         ).fetchall()
     if len(rows) != until - after:
         raise JournalError(
-            f"{path} holds {len(rows)} of the facts {after + 1} to {until} that the last batch "
-            f"began with: {NEW_STORE}"
+            f"{path} holds {len(rows)} of the facts {after + 1} to {until} of the next batch:"
+            f" {NEW_STORE}"
         )
     return rows
+
+
+def require_readable(path: Path, after: int, until: int) -> None:
+    """Read and decode the facts after `after` up to `until`.
+
+    Raises:
+        JournalError: one of them is missing or damaged.
+    """
+    with _errors_of_facts(path):
+        for _, _, packed in read(path, after, until):
+            unpack(packed)
 
 
 def last_sequence(path: Path) -> int:
@@ -174,24 +187,25 @@ def first_behind(path: Path, read: int) -> int | None:
     None: there is no such fact.
 
     Raises:
-        JournalError: there is no journal at `path`.
+        JournalError: there is no journal at `path`, or the fact is damaged.
     """
     with _reading(path) as db:
         row = db.execute(
             "SELECT fact FROM facts WHERE sequence > ? ORDER BY sequence LIMIT 1", (read,)
         ).fetchone()
-    return None if row is None else unpack(row[0]).seen_ms
+        return None if row is None else unpack(row[0]).seen_ms
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Connection]:
     if not path.is_file():
         raise JournalError(f"{path} is missing: {NEW_STORE}")
-    with (
-        errors_as(JournalError, f"{path} cannot be read"),
-        closing(connect_readonly(path)) as db,
-    ):
+    with _errors_of_facts(path), closing(connect_readonly(path)) as db:
         yield db
+
+
+def _errors_of_facts(path: Path) -> AbstractContextManager[None]:
+    return errors_as(JournalError, f"{path} cannot be read", FactUnreadable)
 
 
 def _last(db: Connection) -> int:

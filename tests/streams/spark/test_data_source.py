@@ -1,8 +1,9 @@
 """All sources in one process: their offsets side by side, and who is asked when one has news."""
 
 import pickle
+import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -176,6 +177,78 @@ def test_a_damaged_journal_stops_only_its_source(
         source.commit(read)
         assert source.latestOffset(read, NO_LIMIT) == {**read, "a/zookeeper": {"sequence": 7}}
     assert "file is not a database" in str(_status(tmp_path, "b", "zookeeper.json").error)
+
+
+def _damage_pages(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2] + b"\xff" * (len(content) - len(content) // 2))
+
+
+def _damage_fact(path: Path) -> None:
+    """SQLite has no checksums: it does not notice a changed byte of a value."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE facts SET fact = x'c1' WHERE sequence = 300")
+
+
+def _delete_fact(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DELETE FROM facts WHERE sequence = 300")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (_damage_pages, "malformed"),
+        (_damage_fact, "a stored fact cannot be read"),
+        (_delete_fact, "299 of the facts 1 to 300"),
+    ],
+)
+@pytest.mark.parametrize("here", [True, False])
+def test_damaged_facts_are_not_offered(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[Path], None],
+    reason: str,
+    *,
+    here: bool,
+) -> None:
+    """A batch that has begun with them would end the job of all clusters, at each start."""
+    monkeypatch.setattr("streams.spark.feeds.CLUSTERS_HERE_MAX", 4 if here else 1)
+    monkeypatch.setattr("streams.spark.journal_source.FACTS_A_BATCH", 300)
+    for cluster in "ab":
+        with closing(Journal(journal(tmp_path, cluster).with_name("jmx.db"))) as kept:
+            kept.append([SEEN] * 400)
+    damage(journal(tmp_path, "b").with_name("jmx.db"))
+    asked = {"exporters": {"1": "http://127.0.0.1:1/metrics"}}
+    every = [ClusterSources(cluster=each, jmx=asked) for each in "ab"]
+    sources = [one for each in every for one in each.options(tmp_path)]
+    options = KraftgateDataSource.options_of(sources, tmp_path, waits=False)
+    with stopped(JobReader(options)) as source:
+        start = source.initialOffset()
+        end = source.latestOffset(start, NO_LIMIT)
+        assert end == {**start, "a/jmx": {"sequence": 300}}
+        (part,) = source.partitions(start, end)
+        assert len(list(source.read(part))) == 1
+        source.commit(end)
+        assert source.latestOffset(end, NO_LIMIT)["a/jmx"]["sequence"] > 300
+        until(lambda: reason in (_status(tmp_path, "b", "jmx.json").error or ""), "the status")
+
+
+def test_what_was_offered_is_read_once_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        "streams.state.journal.require_readable", lambda _, *facts: checked.append(facts)
+    )
+    write(tmp_path, "a", 2)
+    with stopped(reader(tmp_path, "a")) as source:
+        start = source.initialOffset()
+        end = [source.latestOffset(start, NO_LIMIT) for _ in range(3)][-1]
+        source._source("a/zookeeper")._feed._journal.append([SEEN])  # type: ignore[union-attr]
+        later = [source.latestOffset(at, NO_LIMIT) for at in (start, end)][-1]
+        assert source.latestOffset(later, NO_LIMIT) == later
+    assert checked == [(0, 2), (2, 3)]
 
 
 def test_the_damage_of_the_only_cluster_ends_the_job(tmp_path: Path) -> None:

@@ -78,15 +78,15 @@ def test_the_offsets_are_those_of_the_same_feeds_here(
     assert len(children()) == 2
     (part,) = source.partitions(start, end)
     assert len(list(source.read(part))) == len(CLUSTERS)
+    with monkeypatch.context() as patch:
+        patch.setattr("streams.spark.feeds.CLUSTERS_HERE_MAX", len(CLUSTERS))
+        here = reader(state)
+        assert here.latestOffset(start, NO_LIMIT) == end
+        here.stop()
     # Committed, it is compacted there: no fact of this key but the last remains.
     source.commit(end)
     path = home(state, CLUSTERS[-1]) / "zookeeper.db"
     until(lambda: len(_facts(path)) == 1)
-    source.stop()
-    monkeypatch.setattr("streams.spark.feeds.CLUSTERS_HERE_MAX", len(CLUSTERS))
-    here = reader(state)
-    assert here.latestOffset(start, NO_LIMIT) == end
-    here.stop()
 
 
 def _facts(path: Path) -> list[object]:

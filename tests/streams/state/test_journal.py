@@ -42,7 +42,14 @@ from migration.observed.topic_facts import (
     ZkTopicsFound,
 )
 from streams.state.fact_codec import FactUnreadable, key, pack, unpack
-from streams.state.journal import Journal, JournalError, first_behind, last_sequence, read
+from streams.state.journal import (
+    Journal,
+    JournalError,
+    first_behind,
+    last_sequence,
+    read,
+    require_readable,
+)
 from tests.support.examples import examples
 
 
@@ -214,6 +221,21 @@ def test_another_journal_than_the_one_that_offered_is_told(tmp_path: Path) -> No
     (tmp_path / "other.db").write_bytes(b"no database, whatever it is" * 100)
     with pytest.raises(JournalError, match="cannot be opened"):
         Journal(tmp_path / "other.db")
+
+
+def test_a_fact_that_cannot_be_decoded_damages_the_journal(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "facts.db")
+    journal.append(_facts(2))
+    other = sqlite3.connect(journal.path, isolation_level=None)
+    other.execute("UPDATE facts SET fact = x'c1' WHERE sequence = 2")
+    require_readable(journal.path, 0, 1)
+    for reading in (
+        lambda: require_readable(journal.path, 1, 2),
+        lambda: first_behind(journal.path, 1),
+        journal.kept,
+    ):
+        with pytest.raises(JournalError, match=r"facts\.db cannot be read: a stored fact"):
+            reading()
 
 
 def test_nothing_is_kept_of_an_append_that_failed(tmp_path: Path) -> None:
