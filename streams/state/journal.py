@@ -5,6 +5,7 @@ appends; the workers of the job read. Committed facts are compacted as Kafka com
 last fact of each key remains, because a source that restarts must know what it reported.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from streams.state.fact_codec import FactUnreadable, keepable, key, unpack
 from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import (
     Connection,
+    OperationalError,
     connect,
     connect_readonly,
     errors_as,
@@ -45,6 +47,11 @@ _SAYS_NOTHING: Final = """
 DELETE FROM facts WHERE sequence > :done AND sequence <= :until AND (key IS NULL OR over)
 """
 
+COMPACT_AGAIN_S: Final = 60.0
+"""How long a journal grows after a compaction that failed. A lock delays each attempt by 10 s."""
+
+_log: Final = logging.getLogger(__name__)
+
 
 class JournalError(Exception):
     """The journal is unusable: its file is damaged, or is not the one that the job read before."""
@@ -65,6 +72,7 @@ class Journal:
         self._ring = ring
         self._news = threading.Condition()
         self._compacted = 0
+        self._failed_s = float("-inf")
         with errors_as(JournalError, f"{path} cannot be opened as a journal"):
             self._db = connect(path)
             self._db.executescript(_SCHEMA)
@@ -123,17 +131,26 @@ class Journal:
     def compact(self, until: int) -> None:
         """Delete committed facts up to and including `until`, except the last fact of each key.
 
-        Facts without a key, and facts that end their key, are deleted too.
+        Facts without a key, and facts that end their key, are deleted too. After an error that is
+        no damage, such as a full disk or a lock, the facts remain: the first call after
+        `COMPACT_AGAIN_S` deletes them.
 
         Raises:
-            JournalError: the file is not writable.
+            JournalError: the file is damaged.
         """
         with self._news:
+            if time.monotonic() < self._failed_s + COMPACT_AGAIN_S:
+                return
             stretch = {"done": self._compacted, "until": until}
-            with errors_as(JournalError, f"{self.path} cannot be compacted"), transaction(self._db):
-                self._db.execute(_SUPERSEDED, stretch)
-                self._db.execute(_SAYS_NOTHING, stretch)
-            self._compacted = max(self._compacted, until)
+            with errors_as(JournalError, f"{self.path} cannot be compacted"):
+                try:
+                    with transaction(self._db):
+                        self._db.execute(_SUPERSEDED, stretch)
+                        self._db.execute(_SAYS_NOTHING, stretch)
+                    self._compacted = max(self._compacted, until)
+                except OperationalError as error:
+                    self._failed_s = time.monotonic()
+                    _log.warning("%s cannot be compacted: %s", self.path, error)
 
     def close(self) -> None:
         with self._news:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 Connection: TypeAlias = sqlite3.Connection
+OperationalError: TypeAlias = sqlite3.OperationalError
+"""An error other than damage: a full disk, a lock of another process, a file without rights."""
 
 _BUSY_S_MAX: Final = 10.0
 """How long a statement waits for a lock that another process holds."""

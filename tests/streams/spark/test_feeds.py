@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -124,6 +125,34 @@ def test_the_status_of_a_damaged_feed_has_the_message_of_this_process(
     assert source.latestOffset(start, NO_LIMIT)[name] == start[name]
     status = from_json(load((home(state, CLUSTERS[3]) / "log_dirs.json").read_bytes()))
     assert status.error == str(here.value)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_only_damage_ends_a_feed_whose_compaction_fails(
+    state: Path, monkeypatch: pytest.MonkeyPatch, *, damaged: bool
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(feed_process, "tell_parent", lambda line: told.append(load(line.encode())))
+    cluster = ClusterSources(cluster=CLUSTERS[0])
+    options = dict(cluster.options(state))["zookeeper"]
+    path = home(state, CLUSTERS[0]) / "zookeeper.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        if not damaged:  # the error has the type of those of a full disk or a lock
+            db.execute(
+                "CREATE TRIGGER refused BEFORE DELETE ON facts"
+                " BEGIN INSERT INTO missing VALUES (1); END"
+            )
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'facts'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    if damaged:
+        with path.open("r+b") as file:
+            file.seek((page - 1) * size)
+            file.write(b"\xff" * size)
+    with feed_process._Reporter() as reporter:
+        reporter.open("a", "zookeeper", options)
+        reporter.retain("a", {"sequence": 2})
+        until(lambda: ["a", "end", {"sequence": 2}] in told)
+    assert [kind for _, kind, _ in told if kind != "end"] == ["damaged"] * damaged
 
 
 def test_a_process_that_is_killed_is_named(source: JobReader) -> None:
