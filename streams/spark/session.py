@@ -378,8 +378,26 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _environment(_ARGUMENTS, _secret(deployment, scratch)),
         _environment(_LOCAL_IP, os.environ.get(_LOCAL_IP) if remote else _LOOPBACK),
         _left_to_us(),
+        _ended_unless_started(scratch),
     ):
         return builder.getOrCreate()
+
+
+@contextmanager
+def _ended_unless_started(scratch: Path) -> Iterator[None]:
+    """Kill a JVM whose start is interrupted, such as by Ctrl-C; `scratch` is in its arguments.
+
+    PySpark deletes the directory for the JVM's answer. The JVM's main thread fails then, and others
+    keep it running.
+    """
+    try:
+        yield
+    except BaseException:
+        for each in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if any(str(scratch) in argument for argument in each.cmdline()):
+                    each.kill()
+        raise
 
 
 def _import_meanwhile() -> None:
