@@ -27,7 +27,7 @@ def _is_old(page: Page, title: str) -> None:
     expect(page.locator(".body")).to_have_attribute("data-old", "")
     expect(page.get_by_test_id("need")).to_contain_text("the data is stale")
     expect(page.get_by_role("button", name="Pause")).to_be_disabled()
-    assert re.match("stale|disconnected|ended|cannot follow", page.title())
+    expect(page).to_have_title(re.compile("^(stale|disconnected|ended|cannot follow)"))
     fill = "getComputedStyle(document.querySelector('.bar .fill')).backgroundColor"
     red, green, blue = map(int, re.findall(r"\d+", page.evaluate(fill))[:3])
     assert max(red, green, blue) - min(red, green, blue) < 30, "a colour is left"

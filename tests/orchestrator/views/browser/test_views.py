@@ -17,7 +17,7 @@ def test_the_top_names_the_phase_and_the_one_wait(desk: Desk) -> None:
     expect(page.get_by_test_id("checkpoint")).to_have_text("brokers-kraft[2]")
     expect(page.get_by_test_id("currency")).to_contain_text("current")
     expect(page.locator(".old-band")).to_have_count(0)
-    assert "prod, hybrid" in page.title()
+    expect(page).to_have_title(re.compile("prod, hybrid"))
 
 
 def test_the_brokers_stand_by_urgency_with_their_bars(desk: Desk) -> None:
