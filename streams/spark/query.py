@@ -4,8 +4,8 @@ Both build the same query. Content of the state directory: `checkpoint/` (Spark'
 `transitions/` (Parquet), `clusters/NAME/` (the spool of the live log, the source's status) and
 `spark.log` (the output of the JVM and its workers).
 
-The start waits for what this module imports. So what is needed only once the JVM runs is imported
-in functions, or by `session` while the JVM starts.
+The JVM is launched after this module's imports. Modules that are needed only once the JVM runs are
+therefore imported in functions, or by `session` while the JVM starts.
 """
 
 import logging
@@ -23,8 +23,11 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from migration.observed.source_status import from_json
+from migration.values.foreign import load
 from streams.metadata.log_files import require_log
 from streams.net.secret_file import SecretFileRefused
+from streams.process.clocks import wall_clock_ms
 from streams.spark.checkpoint import (
     DamagedCheckpoint,
     ForeignCheckpoint,
@@ -194,8 +197,6 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
             job.wait_finished(None)
         finally:
             job.stop()
-    from migration.observed.source_status import from_json
-    from migration.values.foreign import load
     from streams.state.store import Store
 
     with _one_error(), Store.open_readonly(state_dir / "store.db") as store:
@@ -263,7 +264,6 @@ def _start(
     *,
     available_now: bool,
 ) -> Job:
-    from streams.process.clocks import wall_clock_ms
     from streams.spark.sink import StoreSink
     from streams.state.store import Store
 
@@ -298,7 +298,7 @@ def _start(
 
 @contextmanager
 def _one_error() -> Iterator[None]:
-    """Raise JobFailed for what is wrong with the files of the state directory."""
+    """Raise JobFailed if the store or the checkpoint is damaged or belongs to another query."""
     from streams.state.store import StoreError
 
     try:

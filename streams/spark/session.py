@@ -134,8 +134,6 @@ _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
 _PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
-
-
 _MEANWHILE: Final = ("streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pandas.functions")
 """PySpark imports the last three, in 0.5 s, before its first call and for a stateful operator."""
 
@@ -401,7 +399,7 @@ def _ended_unless_started(scratch: Path) -> Iterator[None]:
 
 
 def _import_meanwhile() -> None:
-    """Import, while the JVM starts, what this process needs as soon as it has."""
+    """Import, while the JVM starts, the modules that this process needs after the start."""
     for name in _MEANWHILE:
         with suppress(ImportError):  # its user imports it again, and reports that
             import_module(name)

@@ -20,6 +20,7 @@ from streams.spark.feeds import CLUSTERS_A_PROCESS, CLUSTERS_HERE_MAX, FeedFaile
 from streams.spark.settings import ClusterSources
 from streams.state.journal import Journal, JournalError, last_sequence
 from tests.streams.jmx.server import serving, text
+from tests.support.journals import refuse_deletions
 from tests.support.polling import PATIENCE_S, until
 
 STATE = 'kafka_controller_KafkaController_Value{name="ZkMigrationState"} 1\n'
@@ -131,28 +132,30 @@ def test_the_status_of_a_damaged_feed_has_the_message_of_this_process(
 def test_only_damage_ends_a_feed_whose_compaction_fails(
     state: Path, monkeypatch: pytest.MonkeyPatch, *, damaged: bool
 ) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(feed_process, "tell_parent", lambda line: told.append(load(line.encode())))
+    sent: list[Any] = []
+    monkeypatch.setattr(feed_process, "tell_parent", lambda line: sent.append(load(line.encode())))
     cluster = ClusterSources(cluster=CLUSTERS[0])
     options = dict(cluster.options(state))["zookeeper"]
     path = home(state, CLUSTERS[0]) / "zookeeper.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        if not damaged:  # the error has the type of those of a full disk or a lock
-            db.execute(
-                "CREATE TRIGGER refused BEFORE DELETE ON facts"
-                " BEGIN INSERT INTO missing VALUES (1); END"
-            )
-        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'facts'").fetchone()
-        (size,) = db.execute("PRAGMA page_size").fetchone()
     if damaged:
-        with path.open("r+b") as file:
-            file.seek((page - 1) * size)
-            file.write(b"\xff" * size)
+        _damage_facts(path)
+    else:
+        refuse_deletions(path)
     with feed_process._Reporter() as reporter:
         reporter.open("a", "zookeeper", options)
         reporter.retain("a", {"sequence": 2})
-        until(lambda: ["a", "end", {"sequence": 2}] in told)
-    assert [kind for _, kind, _ in told if kind != "end"] == ["damaged"] * damaged
+        until(lambda: ["a", "end", {"sequence": 2}] in sent)
+    assert [kind for _, kind, _ in sent if kind != "end"] == ["damaged"] * damaged
+
+
+def _damage_facts(path: Path) -> None:
+    """Overwrite the first page of the table."""
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'facts'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
 
 
 def test_a_process_that_is_killed_is_named(source: JobReader) -> None:

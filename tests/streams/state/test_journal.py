@@ -51,6 +51,7 @@ from streams.state.journal import (
     require_readable,
 )
 from tests.support.examples import examples
+from tests.support.journals import allow_deletions, refuse_deletions
 
 
 def _damaged(packed: bytes) -> st.SearchStrategy[bytes]:
@@ -201,26 +202,15 @@ def test_what_was_offered_is_read_again_the_same(tmp_path: Path) -> None:
     assert read(journal.path, 1, 4) == first
 
 
-def _refuse_deletions(path: Path, *, refuse: bool = True) -> None:
-    """Make compactions fail with the type of error that a full disk or a lock causes."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DROP TRIGGER IF EXISTS refused")
-        if refuse:
-            db.execute(
-                "CREATE TRIGGER refused BEFORE DELETE ON facts"
-                " BEGIN INSERT INTO missing VALUES (1); END"
-            )
-
-
 def test_a_compaction_that_failed_is_retried_after_the_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path / "facts.db")
     journal.append(_facts(3))
-    _refuse_deletions(journal.path)
+    refuse_deletions(journal.path)
     journal.compact(2)
     assert journal.append(_facts(1)) == 4
-    _refuse_deletions(journal.path, refuse=False)
+    allow_deletions(journal.path)
     journal.compact(3)
     assert len(journal.kept()) == 4
     monkeypatch.setattr("streams.state.journal.COMPACT_AGAIN_S", 0.0)
