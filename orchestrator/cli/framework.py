@@ -5,6 +5,7 @@ command is entered.
 """
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -112,6 +113,23 @@ def require_cluster_id(config: "Config", entry: "ClusterEntry", found: str | Non
 
     if entry.id is not None and found != entry.id:
         raise ConfigError([f"{config.path}: the brokers belong to cluster {found}, not {entry.id}"])
+
+
+def require_outside(config: "Config", out: Path) -> None:
+    """Refuse an output file that would replace a file of Kraftgate's own.
+
+    Raises:
+        click.UsageError: it is the configuration, or in the state directory.
+    """
+    # `Path.resolve` raises for a loop of links, which the write reports.
+    real, state_dir = Path(os.path.realpath(out)), Path(os.path.realpath(config.state_dir))
+    is_what = None
+    if real == Path(os.path.realpath(config.path)):
+        is_what = "is the configuration"
+    elif real.is_relative_to(state_dir):
+        is_what = f"is in the state directory {config.state_dir}"
+    if is_what is not None:
+        raise click.UsageError(f"--out {out}: this file {is_what}. Pass another file to --out")
 
 
 def named_directory(

@@ -55,6 +55,7 @@ from orchestrator.cli.framework import (
     named_directory,
     polled_cluster,
     require_cluster_id,
+    require_outside,
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -172,6 +173,8 @@ def plan(
     """
     if sum(each is not None for each in (path, measure, file)) != 1:
         raise click.UsageError("pass one of --drain, --even and --from")
+    if out is not None:
+        require_outside(load_config(config_path), out)
     how = path if measure is None else Measure(measure)
     unknown: tuple[str, ...] = ()
     if file is not None and broker is None:

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from orchestrator.api.report.report import Report, schema_text
-from orchestrator.cli.framework import cluster_option, config_option
+from orchestrator.cli.framework import cluster_option, config_option, require_outside
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
@@ -65,6 +65,8 @@ def report(
         echo_text(schema_text())
         return
     config = load_config(config_path)
+    if out is not None:
+        require_outside(config, out)
     state = gather(config, [each.name for each in config.clusters_named(cluster)])
     found = _redacted(build(state), config)
     if format_ is None:

@@ -408,6 +408,23 @@ def test_a_plan_that_cannot_be_written_ends_with_1(run: Callable[..., Result]) -
     assert "/nonexistent/plan.json: No such file or directory" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("out", "because"),
+    [("kraftgate-state/audit.db", "in the state directory"), ("kraftgate.yaml", "configuration")],
+)
+def test_a_plan_does_not_overwrite_a_file_of_kraftgate_s_own(
+    run: Callable[..., Result], tmp_path: Path, out: str, because: str
+) -> None:
+    file = tmp_path / out
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    before = file.read_bytes()
+    result = run("plan", *DRAIN, "--out", file)
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert because in result.stderr
+    assert file.read_bytes() == before
+
+
 def test_a_slash_at_the_end_of_a_directory_is_left_out(run: Callable[..., Result]) -> None:
     result = run("plan", "--broker", 1, "--drain", f"{D0}/", "--json")
     assert result.stdout == run("plan", *DRAIN, "--json").stdout

@@ -111,6 +111,29 @@ def test_a_file_that_cannot_be_written_is_named(made: Made) -> None:
     assert "nowhere/r.json cannot be written: its directory does not exist" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("out", "because"),
+    [
+        ("state/audit.db", "is in the state directory"),
+        ("state/clusters/prod/report.json", "is in the state directory"),
+        ("link/store.db", "is in the state directory"),
+        ("trail.json", "is in the state directory"),
+        ("kraftgate.yaml", "is the configuration"),
+        ("config.json", "is the configuration"),
+    ],
+)
+def test_a_file_of_kraftgate_s_own_is_not_overwritten(made: Made, out: str, because: str) -> None:
+    folder = made.config.parent
+    (folder / "link").symlink_to(made.state)
+    (folder / "trail.json").symlink_to(made.state / AUDIT_FILE)
+    (folder / "config.json").symlink_to(made.config)
+    before = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    done = run(made, "--format", "json", "--out", str(folder / out))
+    assert (done.exit_code, done.stdout) == (ExitCode.USAGE, "")
+    assert f"--out {folder / out}: this file {because}" in done.stderr
+    assert {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()} == before
+
+
 @pytest.mark.slow
 def test_the_same_state_gives_the_same_report(made: Made) -> None:
     for format_ in ("html", "json", "markdown"):
