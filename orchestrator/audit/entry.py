@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +14,21 @@ from orchestrator.output.json_value import JsonValue
 ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"
 """The previous hash of the first entry."""
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 BODY_BYTES_MAX: Final = 2**20
 """The maximum for a body's canonical JSON; an approval takes 0.1 kB for each broker."""
+
+
+def parse_hash(text: str) -> str:
+    """Return the hash that a text names, in any case, with or without `sha256:`.
+
+    Raises:
+        ValueError: the text is not a hash.
+    """
+    digest = text.strip().lower().removeprefix(f"{ALGORITHM}:")
+    if not _DIGEST.fullmatch(digest):
+        raise ValueError(f"{text!r} is not a hash: {ALGORITHM}: and 64 hexadecimal digits")
+    return f"{ALGORITHM}:{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

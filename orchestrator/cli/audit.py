@@ -7,7 +7,7 @@ import click
 
 from migration.values.foreign import INT64_MAX
 from orchestrator.audit.description import author
-from orchestrator.audit.entry import Entry
+from orchestrator.audit.entry import Entry, parse_hash
 from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.sentences import sentence
@@ -30,10 +30,20 @@ def audit() -> None:
     """
 
 
+def _head(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else parse_hash(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @audit.command()
 @config_option
 @click.option(
-    "--head", metavar="HASH", help="A head that was noted earlier: the trail must still contain it."
+    "--head",
+    metavar="HASH",
+    callback=_head,
+    help="A head that was noted earlier: the trail must still contain it.",
 )
 @json_option
 def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.orchestrator.audit.tampering import ENTRIES, tamper, written
 
+OTHER = "0" * 63 + "1"
 _ORACLE = Path(__file__).with_name("oracle.py")
 
 
@@ -70,13 +71,28 @@ def test_an_intact_log_ends_with_0_and_a_broken_one_with_1(config: Path, path: P
     assert result.exit_code == ExitCode.DONE
     head = result.stdout.split()[-1]
     assert audit(config, "verify", "--head", head).exit_code == ExitCode.DONE
-    assert audit(config, "verify", "--head", "00").exit_code == ExitCode.FAILED
+    assert audit(config, "verify", "--head", OTHER).exit_code == ExitCode.FAILED
     tamper(path, ("UPDATE entries SET at_ms = 1 WHERE sequence = 4", ()))
     result = audit(config, "verify", "--json")
     assert result.exit_code == ExitCode.FAILED
     assert "entry 4 was changed" in result.stderr
     told = json.loads(result.stdout)
     assert (told["ok"], told["entries"], told["first_bad"]) == (False, 3, 4)
+
+
+@pytest.mark.usefixtures("path")
+def test_a_head_may_be_written_in_any_way(config: Path) -> None:
+    head = audit(config, "verify").stdout.split()[-1]
+    for noted in (f" {head}\n", head.upper(), head.removeprefix("sha256:").upper()):
+        assert audit(config, "verify", "--head", noted).exit_code == ExitCode.DONE
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("text", ["", "00", "sha256:9f86d08188...", "g" * 64, f"md5:{OTHER}"])
+def test_a_text_that_is_no_head_is_a_usage_error(config: Path, text: str) -> None:
+    result = audit(config, "verify", "--head", text)
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert "64 hexadecimal digits" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["verify", "export", "show"])
@@ -106,7 +122,7 @@ def test_a_log_without_its_newest_file_is_not_given_up(config: Path, path: Path)
 
 
 @pytest.mark.parametrize(
-    "command", [["verify"], ["verify", "--head", "00"], ["show"], ["export"]], ids=" ".join
+    "command", [["verify"], ["verify", "--head", OTHER], ["show"], ["export"]], ids=" ".join
 )
 def test_a_log_that_was_deleted_ends_with_1(config: Path, path: Path, command: list[str]) -> None:
     for each in path.parent.glob("audit.db*"):
