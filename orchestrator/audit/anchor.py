@@ -40,11 +40,18 @@ class Anchor:
             sequence, hash_ = found["sequence"], found["hash"]
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise AuditError(f"{self.path} cannot be read: {error!r}") from error
+        except KeyError as error:
+            raise self._unreadable(f"it has no `{error.args[0]}`") from error
+        except OSError as error:
+            raise self._unreadable(str(error.strerror)) from error
+        except ValueError as error:
+            raise self._unreadable(str(error)) from error
         if type(sequence) is not int or not isinstance(hash_, str):
-            raise AuditError(f"{self.path} does not contain a sequence number and a hash")
+            raise self._unreadable("it does not contain a sequence number and a hash")
         return ChainHead(sequence=sequence, hash=hash_)
+
+    def _unreadable(self, why: str) -> AuditError:
+        return AuditError(f"{self.path} cannot be read: {why}")
 
     def write(self, head: ChainHead) -> None:
         """Store a head, so that it survives a power failure.

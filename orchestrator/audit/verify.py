@@ -11,12 +11,15 @@ append and the update of `audit.head`, which requires a kill -9 in those millise
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from orchestrator.audit import database
 from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.audit.entry import ALGORITHM, canonical
 from orchestrator.errors import AuditError
 from streams.state.sqlite import Connection, damage, schema
+
+_END_UNKNOWN: Final = "it is unknown whether the end of the trail is complete"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,56 +44,58 @@ class VerifyResult:
 def verify(db: Connection, path: Path, recorded: str | None = None) -> VerifyResult:
     """Verify the whole chain.
 
-    `recorded` is a head that was recorded elsewhere, now or earlier, with or without `sha256:`.
+    `recorded` is the hash of a head that was recorded elsewhere, now or earlier.
     """
-    good = ChainHead()
+    good, damaged, first_bad = ChainHead(), None, None
+    # Read before the entries: the anchor may only lag behind them.
+    kept, unread = _kept(Anchor(path))
     try:
-        # Read before the entries: the anchor may only lag behind them.
-        anchor = Anchor(path).read()
         with database.transaction(db, path, "BEGIN"):
-            try:
-                _check_file(db)
-                wanted = None if recorded is None else _as_hash(recorded)
-                is_found = wanted is None
-                for row in db.execute(f"{database.SELECT} ORDER BY sequence"):
-                    good = _follow(good, row)
-                    is_found |= good.hash == wanted
-                _check_end(anchor, db, path)
-                _check_schema(db)
-            except _Broken as broken:
-                return VerifyResult(
-                    ok=False,
-                    count=good.sequence,
-                    head=good.hash,
-                    first_bad=broken.sequence,
-                    why=broken.why,
-                )
-    except AuditError as error:
-        return VerifyResult(ok=False, count=good.sequence, head=good.hash, why=str(error))
-    if not is_found:
-        return VerifyResult(
-            ok=False,
-            count=good.sequence,
-            head=good.hash,
-            why=f"no entry has the hash {wanted}: the trail was truncated or rewritten since that"
-            " head was recorded, or the head is of another trail",
-        )
-    return VerifyResult(ok=True, count=good.sequence, head=good.hash)
+            damaged = _damage(db)
+            is_found = recorded is None
+            for row in db.execute(f"{database.SELECT} ORDER BY sequence"):
+                good = _follow(good, row)
+                is_found |= good.hash == recorded
+            _check_file(damaged)
+            if unread is None:
+                _check_end(kept, db, path)
+            _check_schema(db)
+        why = unread or ""
+        if not is_found:
+            why = (
+                f"no entry has the hash {recorded}: the trail was truncated or rewritten since that"
+                " head was recorded, or the head is of another trail"
+            )
+    except _Broken as broken:
+        first_bad, why = broken.sequence, broken.why
+    except AuditError as error:  # a page that cannot be read, which `damaged` names
+        why = damaged or str(error)
+    return VerifyResult(
+        ok=not why, count=good.sequence, head=good.hash, first_bad=first_bad, why=why
+    )
 
 
 def check_anchor(db: Connection, anchor: Anchor) -> None:
     """Reject a trail whose end is missing; call it under the trail's write lock.
 
     Raises:
-        AuditError: the trail does not contain the stored head.
+        AuditError: the trail does not contain the stored head, or the head cannot be read.
     """
-    kept = anchor.read()
-    why = _against(kept, db, anchor.path)
+    kept, unread = _kept(anchor)
+    why = unread or _against(kept, db, anchor.path)
     if why is not None:
         raise AuditError(
             f"{why}. No entry is added to it. Restore audit.db and audit.head from the same backup,"
             " or move both away to start a new trail"
         )
+
+
+def _kept(anchor: Anchor) -> tuple[ChainHead | None, str | None]:
+    """Return the stored head, or why it cannot be read."""
+    try:
+        return anchor.read(), None
+    except AuditError as error:
+        return None, f"{error}, so {_END_UNKNOWN}"
 
 
 class _Broken(Exception):
@@ -126,10 +131,14 @@ def _follow(good: ChainHead, row: tuple[object, ...]) -> ChainHead:
     return ChainHead(sequence=number, hash=entry.hash)
 
 
-def _check_file(db: Connection) -> None:
+def _damage(db: Connection) -> str | None:
     found = damage(db)
-    if found is not None:
-        raise _Broken(None, f"the file is damaged: {found}")
+    return None if found is None else f"the file is damaged: {found}"
+
+
+def _check_file(damaged: str | None) -> None:
+    if damaged is not None:
+        raise _Broken(None, damaged)
 
 
 def _check_schema(db: Connection) -> None:
@@ -152,7 +161,7 @@ def _against(kept: ChainHead | None, db: Connection, where: Path) -> str | None:
     if kept is None:
         if last.sequence == 0:
             return None
-        return f"{where} is missing: it is unknown whether the end of the trail is complete"
+        return f"{where} is missing: {_END_UNKNOWN}"
     if kept.sequence > last.sequence:
         return (
             f"the trail ends with entry {last.sequence}, but {where} recorded"
@@ -163,7 +172,3 @@ def _against(kept: ChainHead | None, db: Connection, where: Path) -> str | None:
     if found != kept.hash:
         return f"entry {kept.sequence} has another hash than {where} recorded: it was rewritten"
     return None
-
-
-def _as_hash(recorded: str) -> str:
-    return recorded if ":" in recorded else f"{ALGORITHM}:{recorded}"

@@ -151,9 +151,9 @@ def format_of(db: Connection) -> int:
 
 
 def damage(db: Connection) -> str | None:
-    """Return the first damage that `PRAGMA integrity_check` finds; None: there is none."""
+    """Return the first damage that `PRAGMA integrity_check` finds, in one line; None: none."""
     found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(1)")]
-    return None if found == ["ok"] else found[0]
+    return None if found == ["ok"] else found[0].splitlines()[-1].strip()
 
 
 def _write_ahead(db: Connection, deadline_s: float) -> None:
