@@ -74,11 +74,7 @@ def read_transitions(directory: Path, paths: Sequence[str]) -> TransitionColumns
         TransitionsUnreadable: a file is missing or damaged.
     """
     columns = ["metadata_log", "metadata_offset", "timestamp", "broker", "was", "now"]
-    try:
-        tables = [pq.read_table(directory / path, columns=columns) for path in paths]
-    except (OSError, pa.ArrowException) as error:
-        raise TransitionsUnreadable(f"{directory}: {error}") from error
-    read = [_numbers(table) for table in tables]
+    read = [_numbers(_table(directory / path, columns)) for path in paths]
     table = np.concatenate(read) if read else np.empty((0, len(columns)), dtype=np.int64)
     # Each file is of one shard and batch; their records interleave.
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
@@ -91,6 +87,17 @@ def read_transitions(directory: Path, paths: Sequence[str]) -> TransitionColumns
         was=was,
         now=now,
     )
+
+
+def _table(path: Path, columns: list[str]) -> pa.Table:
+    try:
+        return pq.read_table(path, columns=columns)
+    except FileNotFoundError as error:
+        raise TransitionsUnreadable(f"{path} does not exist") from error
+    except OSError as error:
+        raise TransitionsUnreadable(f"{path} cannot be read: {error}") from error
+    except pa.ArrowException as error:
+        raise TransitionsUnreadable(f"{path} is damaged: {error}") from error
 
 
 def _numbers(table: pa.Table) -> Numbers:
@@ -184,10 +191,7 @@ def transition_rows(directory: Path, path: str) -> list[dict[str, object]]:
     Raises:
         TransitionsUnreadable: the file is missing or damaged.
     """
-    try:
-        table = pq.read_table(directory / path, columns=SCHEMA.names)
-    except (OSError, pa.ArrowException) as error:
-        raise TransitionsUnreadable(f"{directory}: {error}") from error
+    table = _table(directory / path, SCHEMA.names)
     at = table.schema.get_field_index("timestamp")
     table = table.set_column(at, "timestamp_ms", table.column(at).cast(pa.int64()))
     rows: list[dict[str, object]] = table.to_pylist()

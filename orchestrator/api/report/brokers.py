@@ -49,7 +49,9 @@ class Incarnation(Shape):
     shut_down_at: Moment | None = Field(description="When its controlled shutdown began.")
     directories_lost: int = Field(description="Directories that its registration lost.")
     ended_at: Moment | None = Field(description="When the next one began, or it was unregistered.")
-    assignments: Assignments | None = Field(description="null: there is none, or it was not held.")
+    assignments: Assignments | None = Field(
+        description="null: there is none, it was not held, or `assigned` of the broker is null."
+    )
 
 
 class BrokerAccount(Shape):
@@ -64,7 +66,9 @@ class BrokerAccount(Shape):
     held_ms: int = Field(description="The sum of its holds.")
     fenced_ms: int = Field(description="The sum of the times in which it was fenced.")
     exposed_ms: int = Field(description="The sum of the times in which it was unfenced early.")
-    assigned: int = Field(description="Pending replicas that got a directory.")
+    assigned: int | None = Field(
+        description="Pending replicas that got a directory; null: it is unknown."
+    )
     incarnations: tuple[Incarnation, ...]
 
 

@@ -147,6 +147,7 @@ class Happening(Shape):
 class Absences(Shape):
     """What an empty list of the report means: there was none, or whether there was is unknown."""
 
+    replicas: str | None = Field(description="null: `replicas` is not null.")
     hazards: str | None = Field(description="null: the list is not empty.")
     losses: str | None = Field(description="null: the list is not empty.")
     unseen: str | None = Field(description="null: the list is not empty.")
@@ -167,7 +168,7 @@ class ClusterReport(Shape):
     walks: tuple[ExecutionAccount, ...]
     decisions: tuple[Decision, ...]
     brokers: tuple[BrokerAccount, ...]
-    replicas: Series | None = Field(description="null: no transition is stored.")
+    replicas: Series | None = Field(description="null: see `absences`.")
     hazards: tuple[HazardAccount, ...]
     alerts: tuple[AlertAccount, ...]
     losses: tuple[LossAccount, ...]

@@ -86,6 +86,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     )
     losses = tuple(spans.losses(events))
     unseen = tuple(source_gaps.gaps(events, kept, phases, window, until_ms))
+    replicas = _series(found, window, until_ms)
     report = ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,
@@ -99,12 +100,13 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         walks=tuple(accounts),
         decisions=tuple(timeline.decisions(recorded)),
         brokers=brokers,
-        replicas=_series(found, window, until_ms),
+        replicas=replicas,
         hazards=tuple(hazards),
         alerts=tuple(spans.alerts(kept, until_ms)),
         losses=losses,
         unseen=unseen,
         absences=Absences(
+            replicas=None if replicas else summary.no_replicas(is_read=assigned is not None),
             hazards=None if hazards else summary.no_hazard(audit, kept, sources, gaps=bool(unseen)),
             losses=None if losses else summary.no_loss(disks_followed=_has_described(now.disks)),
             unseen=None if unseen else summary.no_gap(audit, kept, sources),

@@ -33,7 +33,7 @@ class ClusterFacts:
         entry: its configuration.
         snapshot: its summary, every event, and the last state of its sources.
         entries: its entries in the audit trail, up to the last intact one.
-        transitions: None: none are stored, or they cannot be read.
+        transitions: None: they cannot be read.
         unreadable: why some facts could not be read, in sentences.
         runbooks: the executed runbooks by hash, if their text is stored.
         stall_after_ms: as configured.
@@ -127,12 +127,13 @@ def _transitions(
     state_dir: Path, store: Store | None, name: str
 ) -> tuple[TransitionColumns | None, str | None]:
     files = [] if store is None else store.transition_files(name)
-    if not files:
-        return None, None
     try:
         return read_transitions(state_dir / TRANSITIONS, [each.path for each in files]), None
     except TransitionsUnreadable as error:
-        return None, f"the replicas' transitions cannot be read, so rates are missing: {error}"
+        return None, (
+            f"It is unknown which replicas were assigned, when and how fast: {error}. Restore it"
+            " from a backup, as `kraftgate help state-and-backup` describes."
+        )
 
 
 def _runbooks(folder: Path, sha256s: set[str]) -> dict[str, Loaded]:

@@ -259,7 +259,7 @@ def accounts(
     assigned: Assigned | None,
     as_of_ms: int,
 ) -> Iterator[BrokerAccount]:
-    """Yield every broker with its registrations; `assigned` None: no transitions are stored."""
+    """Yield every broker with its registrations; `assigned` None: it is unknown."""
     known = {each.id: each for each in now.brokers}
     for id_ in sorted(registrations.keys() | known.keys()):
         broker = known.get(id_)
@@ -277,9 +277,9 @@ def accounts(
             held_ms=sum(each.duration_ms or 0 for each in holds),
             fenced_ms=sum(each.duration_ms or 0 for one in known_as for each in one.fenced),
             exposed_ms=sum(each.duration_ms or 0 for one in known_as for each in one.exposed),
-            assigned=sum(
-                one.assignments.assigned for one in known_as if one.assignments is not None
-            ),
+            assigned=None
+            if assigned is None
+            else sum(one.assignments.assigned for one in known_as if one.assignments is not None),
             incarnations=known_as,
         )
 

@@ -172,6 +172,13 @@ def _hazards(hazards: Sequence[HazardAccount]) -> str:
     )
 
 
+def no_replicas(*, is_read: bool) -> str:
+    """Return what it means that the numbers of replicas over time are not there."""
+    if is_read:
+        return "No transition of a replica is stored."
+    return "The transitions of the replicas cannot be read."
+
+
 def no_loss(*, disks_followed: bool) -> str:
     """Return what it means that no loss is known."""
     if disks_followed:

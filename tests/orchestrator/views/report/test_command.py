@@ -254,14 +254,35 @@ def test_without_a_store_the_trail_alone_is_told(made: Made) -> None:
     assert len(json.loads(done.stdout)["clusters"][0]["walks"]) == 1
 
 
-def test_transitions_that_are_missing_are_said_and_the_rest_is_told(made: Made) -> None:
-    for each in made.state.rglob("*.parquet"):
-        each.unlink()
+@pytest.mark.parametrize("is_there", [False, True])
+def test_transitions_that_are_missing_are_said_and_the_rest_is_told(
+    made: Made, *, is_there: bool
+) -> None:
+    (file,) = made.state.rglob("*.parquet")
+    file.unlink()
+    if is_there:
+        file.write_bytes(b"x")
     done = run(made, "--format", "json")
     assert done.exit_code == ExitCode.DONE
     (cluster,) = json.loads(done.stdout)["clusters"]
-    assert any("transitions cannot be read" in each for each in cluster["attention"])
+    why = f"{file} is damaged: " if is_there else f"{file} does not exist"
+    unknown = f"It is unknown which replicas were assigned, when and how fast: {why}"
+    assert [each for each in cluster["attention"] if each.startswith(unknown)]
+    assert cluster["absences"]["replicas"] == "The transitions of the replicas cannot be read."
     assert cluster["brokers"][0]["held_ms"] == 1_100
+    assert [each["assigned"] for each in cluster["brokers"]] == [None, None]
+    page = run(made).stdout
+    assert "The transitions of the replicas cannot be read." in page
+    assert page.count('<td class="n">unknown</td>') == 4  # of two brokers, and their registrations
+    assert "| unknown |" in run(made, "--format", "markdown").stdout
+
+
+def test_without_a_transition_no_replica_was_assigned(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.store()
+    (cluster,) = json.loads(run(made, "--format", "json").stdout)["clusters"]
+    assert [each["assigned"] for each in cluster["brokers"]] == [0, 0]
+    assert cluster["absences"]["replicas"] == "No transition of a replica is stored."
 
 
 def test_several_clusters_stand_in_the_configuration_s_order(tmp_path: Path) -> None:
