@@ -38,7 +38,7 @@ def assignments(
 ) -> Maybe[Mapping[TopicPartition, Assignment]]:
     """Return the assignment of each replica of the broker, as of the store's last batch.
 
-    `store`: the audit store's file; the transitions are in the same directory.
+    `store`: the store's file; the transitions are in the same directory.
     """
     try:
         with Store.open_readonly(store) as opened:

@@ -1,6 +1,6 @@
-"""Files below the state directory: the audit store, the journals, locks, source status.
+"""Files below the state directory: the store, the journals, locks, source status.
 
-The audit store (`store`) holds the results of the job in one SQLite file, one transaction for each
+The store (`store`) holds the results of the job in one SQLite file, one transaction for each
 batch. A journal holds facts that cannot be read again from their source, until a batch has
 processed them. `sqlite` opens every SQLite file; `files` locks files and replaces them durably.
 

@@ -129,14 +129,19 @@ def transaction(db: Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None
 
 @contextmanager
 def errors_as(
-    error: Callable[[str], Exception], what: str, *others: type[Exception]
+    error: Callable[[str], Exception], what: str, *others: type[Exception], if_damaged: str = ""
 ) -> Iterator[None]:
-    """Raise `error("WHAT: REASON")` for an error of SQLite, or of the types `others`."""
+    """Raise `error("WHAT: REASON")` for an error of SQLite, or of the types `others`.
+
+    `if_damaged`: appended after a colon if the file is not a database, or is damaged.
+    """
     caught: tuple[type[Exception], ...] = (sqlite3.Error, *others)
     try:
         yield
     except caught as reason:
-        raise error(f"{what}: {reason}") from reason
+        is_damaged = type(reason) is sqlite3.DatabaseError  # the others have their own types
+        fix = f": {if_damaged}" if is_damaged and if_damaged else ""
+        raise error(f"{what}: {reason}{fix}") from reason
 
 
 def schema(db: Connection) -> dict[str, str]:

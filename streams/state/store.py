@@ -1,4 +1,4 @@
-"""The audit store in SQLite: the driver of the job writes it, screens and commands read it."""
+"""The store in SQLite: the driver of the job writes it, screens and commands read it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, s
 
 
 class StoreError(Exception):
-    """The store is absent, not an audit store, of another query, damaged or not writable."""
+    """The store is absent, not a store, of another query, damaged or not writable."""
 
 
 class StoreNotMade(StoreError):
@@ -83,7 +83,7 @@ class BatchResult:
 
 
 class Store:
-    """One audit store. Use `open` to write and `open_readonly` to read."""
+    """One store. Use `open` to write and `open_readonly` to read."""
 
     def __init__(self, connection: Connection, path: Path) -> None:
         self._db = connection
@@ -96,7 +96,7 @@ class Store:
         Raises:
             StoreError: the file is not a database, has another format, or cannot be created.
         """
-        with errors_as(StoreError, f"{path} cannot be opened as the audit store"):
+        with errors_as(StoreError, f"{path} cannot be opened as the store", if_damaged=NEW_STORE):
             db = connect(path)
             _check_format(db, path)
             made = resources.files("streams.state").joinpath("schema.sql").read_text("utf-8")
@@ -169,7 +169,8 @@ class Store:
         Raises:
             StoreError: the disk is full, or the file is not writable.
         """
-        with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
+        what = f"batch {batch_id} cannot be written"
+        with errors_as(StoreError, what, if_damaged=NEW_STORE), transaction(self._db):
             for result in results:
                 self._write(batch_id, result, now_ms)
             if batch_id % _DELETED_EVERY == 0:
@@ -282,7 +283,7 @@ class Store:
             return self._db.execute(query, parameters).fetchall()
 
     def _failing(self, what: str) -> AbstractContextManager[None]:
-        return errors_as(StoreError, f"{self._path} cannot be {what}")
+        return errors_as(StoreError, f"{self._path} cannot be {what}", if_damaged=NEW_STORE)
 
 
 def open_to_read(path: Path) -> Connection:
@@ -294,7 +295,7 @@ def open_to_read(path: Path) -> Connection:
     """
     if not path.is_file():
         raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
-    with errors_as(StoreError, f"{path} cannot be read as the audit store"):
+    with errors_as(StoreError, f"{path} cannot be read as the store", if_damaged=NEW_STORE):
         db = connect_readonly(path)
         if not schema(db):
             raise StoreNotMade(f"{path} is just being made")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from migration.metadata.events import Event, Source
+from streams.state.recovery import NEW_STORE
 from streams.state.sqlite import errors_as
 from streams.state.store import EVENT, StoreError, open_to_read, read_event
 
@@ -121,7 +122,7 @@ class EventTimeline:
         return [_placed(row[0], read_event(row)) for row in self._rows(query, parameters)]
 
     def _rows(self, query: str, parameters: dict[str, object]) -> list[Any]:
-        with errors_as(StoreError, f"{self._path} cannot be read"):
+        with errors_as(StoreError, f"{self._path} cannot be read", if_damaged=NEW_STORE):
             return self._db.execute(query, parameters).fetchall()
 
 

@@ -10,7 +10,7 @@ from orchestrator.audit.execution.entries import RUNBOOKS
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import AuditLost, FollowingError, NoDataError, RunbookError
+from orchestrator.errors import AuditError, FollowingError, NoDataError, RunbookError
 from orchestrator.run.execution_status import read_for
 from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster
 from orchestrator.runbook.load import load_kept
@@ -70,7 +70,6 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
     Raises:
         NoDataError: there is neither a store nor an audit trail.
         FollowingError: the store cannot be read.
-        AuditError: the audit trail cannot be opened.
     """
     path = config.state_dir / AUDIT_FILE
     store = open_store(config.state_dir)
@@ -95,14 +94,13 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
 def _trail(path: Path) -> tuple[VerifyResult | None, list[Entry]]:
     """Return the verification of the trail, and its entries up to the last intact one."""
     try:
-        log = AuditLog.open_readonly(path)
+        with AuditLog.open_readonly(path) as log:
+            verified = log.verify()
+            return verified, log.entries(limit=verified.count)
     except NoDataError:
         return None, []
-    except AuditLost as error:
+    except AuditError as error:
         return VerifyResult(ok=False, count=0, head=GENESIS, why=str(error)), []
-    with log:
-        verified = log.verify()
-        return verified, log.entries(limit=verified.count)
 
 
 def _gathered(

@@ -1,4 +1,4 @@
-"""What the audit store keeps of its batches."""
+"""What the store keeps of its batches."""
 
 import shutil
 from contextlib import closing

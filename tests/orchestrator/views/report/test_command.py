@@ -14,6 +14,7 @@ import pytest
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import ExitCode
+from streams.state.recovery import NEW_STORE
 from tests.orchestrator.audit.tampering import rewritten, sealed, tamper
 from tests.orchestrator.views.report.making import CONFIG, Made, finalized
 from tests.orchestrator.views.report.night import night
@@ -220,11 +221,29 @@ def test_a_trail_that_is_gone_is_said_too(made: Made) -> None:
     assert "is gone" in json.loads(done.stdout)["audit"]["why"]
 
 
-def test_a_store_that_is_damaged_ends_with_1(made: Made) -> None:
-    (made.state / "store.db").write_bytes(b"no database at all, but long enough to be one" * 9)
-    done = run(made)
+def test_a_trail_that_is_no_database_is_said_too(made: Made) -> None:
+    trail = made.state / AUDIT_FILE
+    trail.write_bytes(b"x" * 16 + trail.read_bytes()[16:])
+    done = run(made, "--format", "json")
     assert done.exit_code == ExitCode.FAILED
-    assert "store.db" in done.stderr
+    why = f"{trail} cannot be read as the audit trail: file is not a database"
+    assert done.stderr == f"kraftgate: {trail} is not intact: {why}; the report says so\n"
+    told = json.loads(done.stdout)
+    assert (told["audit"]["intact"], told["audit"]["entries"], told["audit"]["why"]) == (
+        False, 0, why,
+    )  # fmt: skip
+    assert told["clusters"][0]["phase"] == "finalized"
+
+
+def test_a_store_that_is_damaged_ends_with_1_and_names_the_fix(made: Made) -> None:
+    store = made.state / "store.db"
+    whole = store.read_bytes()
+    for damaged in (b"x" * 16 + whole[16:], whole[:5000]):
+        store.write_bytes(damaged)
+        done = run(made)
+        assert (done.exit_code, done.stdout) == (ExitCode.FAILED, "")
+        assert done.stderr.startswith(f"kraftgate: {store} cannot be read as the store: ")
+        assert done.stderr.endswith(f": {NEW_STORE}\n")
 
 
 def test_a_trail_of_another_version_ends_with_1_and_says_so(made: Made) -> None:
