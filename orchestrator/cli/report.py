@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 import click
 
+from migration.values.evidence import joined
 from orchestrator.api.report.report import Report, schema_text
 from orchestrator.cli.framework import cluster_option, config_option, require_outside
 from orchestrator.config.load import Config, load_config
@@ -16,7 +17,7 @@ from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.redaction.redactor import redacted
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
-from orchestrator.views.report.gather import gather
+from orchestrator.views.report.gather import READ_AGAIN, gather
 from streams.state.files import write_to
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
@@ -52,8 +53,8 @@ def report(
     """Write a report of the window: one HTML page, JSON or Markdown.
 
     Reads only the state directory: no cluster, no network, no other process. During the window the
-    report says that it has not ended. Exits with 4 if there is nothing to report, with 1 if the
-    audit trail is damaged; it still writes the report, which says so.
+    report says that it has not ended. Exits with 4 if the store has nothing about a cluster, with 1
+    if the audit trail is damaged; it still writes the report, which says so.
 
     \b
     Examples:
@@ -72,14 +73,11 @@ def report(
     if format_ is None:
         format_ = "html" if out is None else _ENDINGS.get(out.suffix.lower(), "html")
     _write(_FORMATS[format_](found), out)
-    empty = [name.snapshot.summary.cluster for name in state.clusters if name.is_empty]
+    unread = {each.unread: None for each in state.clusters if each.unread is not None}
     if found.audit is not None and not found.audit.intact:
         raise AuditError(f"{state.audit_file} is not intact: {found.audit.why}; the report says so")
-    if empty:
-        raise NoDataError(
-            f"{config.state_dir} has no data of {', '.join(empty)}: start"
-            f" `kraftgate run --config {config.path}`"
-        )
+    if unread:
+        raise NoDataError(f"{joined(list(unread))}: {READ_AGAIN}")
 
 
 def _redacted(report: Report, config: Config) -> Report:

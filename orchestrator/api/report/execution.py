@@ -109,8 +109,9 @@ class ExecutionAccount(Shape):
     began_at: Moment
     ended_at: Moment | None
     duration_ms: int
-    outcome: Literal["completed", "rolled-back", "aborted"] | None = Field(
-        description="null: it has not ended."
+    outcome: Literal["completed", "rolled-back", "aborted", "unknown"] | None = Field(
+        description="null: it has not ended; unknown: the audit trail is verified only to a point"
+        " before its end, and `duration_ms` and `stands_at` are those at that point."
     )
     way_back: str | None = Field(description="The rollback path that was taken.")
     turned_at: str | None = Field(description="The checkpoint at which the rollback started.")

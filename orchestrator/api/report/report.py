@@ -38,7 +38,9 @@ class Window(Shape):
     )
     began_at: Moment | None
     ended_at: Moment | None
-    ended: bool = Field(description="false: it has not ended, and the report is incomplete.")
+    ended: bool | None = Field(
+        description="false: it has not ended, and the report is incomplete; null: it is unknown."
+    )
     duration_ms: int | None
 
 
@@ -149,6 +151,7 @@ class Absences(Shape):
 
     replicas: str | None = Field(description="null: `replicas` is not null.")
     hazards: str | None = Field(description="null: the list is not empty.")
+    decisions: str | None = Field(description="null: the list is not empty.")
     losses: str | None = Field(description="null: the list is not empty.")
     unseen: str | None = Field(description="null: the list is not empty.")
 

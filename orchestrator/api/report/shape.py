@@ -11,7 +11,10 @@ class Span(Shape):
     """A time with a beginning and an end."""
 
     began_at: Moment | None = Field(description="null: it began before the first known fact.")
-    ended_at: Moment | None = Field(description="null: it has not ended.")
+    ended_at: Moment | None = Field(
+        description="null: it has not ended, or that is unknown: then `began_at` is known, and"
+        " `duration_ms` is null."
+    )
     duration_ms: int | None = Field(
         description="Until its end or, if it has not ended, until `as_of`; null: unknown."
     )
@@ -38,6 +41,17 @@ class Span(Shape):
         duration_ms = None if began_ms is None else max(0, until_ms - began_ms)
         times = {"began_at": began_ms, "ended_at": ended_ms, "duration_ms": duration_ms}
         return cls.from_facts(facts, **times, **others)
+
+    @property
+    def is_end_unknown(self) -> bool:
+        """Whether it is unknown if and when it ended."""
+        return self.ended_at is None and self.duration_ms is None and self.began_at is not None
+
+    def with_unknown_end(self) -> Self:
+        """Return it with an unknown end, unless it has ended."""
+        if self.ended_at is not None:
+            return self
+        return self.model_copy(update={"duration_ms": None, "exact": False})
 
     def cut(self, began_ms: int | None, ended_ms: int | None, as_of_ms: int) -> Self:
         """Return it with another beginning and end."""

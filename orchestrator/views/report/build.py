@@ -10,10 +10,10 @@ from importlib.metadata import version
 from migration.assessment.assess import assess
 from migration.assessment.hazards import Hazard
 from migration.metadata.versions import name_of
-from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
 from orchestrator.api.report.brokers import Series
+from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.api.report.report import (
     Absences,
     AuditAccount,
@@ -22,7 +22,7 @@ from orchestrator.api.report.report import (
     Window,
 )
 from orchestrator.audit import Entry
-from orchestrator.audit.run_spans import periods
+from orchestrator.audit.run_spans import Periods, periods
 from orchestrator.run.assessed import configured_sources, snapshot_of
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts import (
@@ -34,7 +34,8 @@ from orchestrator.views.report.accounts import (
     timeline,
 )
 from orchestrator.views.report.accounts.assignments import Assigned, series
-from orchestrator.views.report.accounts.phases import attempts_of, phases_of, window_of
+from orchestrator.views.report.accounts.executions import RecordedExecution
+from orchestrator.views.report.accounts.phases import UNKNOWN, attempts_of, phases_of, window_of
 from orchestrator.views.report.gather import ClusterFacts, Facts
 
 
@@ -67,10 +68,11 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     events = [event for _, event in one.events]
     kept, sources = periods(found.entries), configured_sources(found.entry)
     recorded = executions.executions(found.entries)
-    accounts = list(
-        executions.accounts(recorded, found.runbooks, kept.runs, one.execution, until_ms)
-    )
-    phases = phases_of(events, now.phase, until_ms)
+    is_cut = audit is not None and not audit.intact
+    accounts = _executions(found, recorded, kept, until_ms, is_cut=is_cut)
+    is_known = now.metadata_offset is not None or now.zookeeper is not None
+    phase = str(now.phase) if is_known else UNKNOWN
+    phases = phases_of(events, phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
     assigned = None if found.transitions is None else Assigned(found.transitions)
     brokers = tuple(incarnations.accounts(registrations, now, assigned, until_ms))
@@ -84,41 +86,72 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
+    alerts, runs = tuple(spans.alerts(kept, until_ms)), tuple(spans.runs(kept, until_ms))
     losses = tuple(spans.losses(events))
-    unseen = tuple(source_gaps.gaps(events, kept, phases, window, until_ms))
+    unseen = source_gaps.gaps(events, kept, phases, window, until_ms)
+    if is_cut:  # an end may be among the other entries
+        hazards = [e.with_unknown_end() if e.known_by == "looks" else e for e in hazards]
+        unseen = [e.with_unknown_end() if e.node is None else e for e in unseen]
+        alerts = tuple(each.with_unknown_end() for each in alerts)
+        runs = tuple(each.with_unknown_end() for each in runs)
+    unrecorded = summary.unrecorded(audit, kept, sources, found.unread)
+    decisions = tuple(timeline.decisions(recorded))
     replicas = _series(found, window, until_ms)
     report = ClusterReport(
         cluster=now.cluster,
         cluster_id=one.status.cluster_id,
         as_of=as_of_ms,
-        phase=str(now.phase),
+        phase=phase,
         metadata_version=None if now.metadata_version is None else name_of(now.metadata_version),
         attention=(),
         summary=(),
         window=window,
         phases=phases,
         walks=tuple(accounts),
-        decisions=tuple(timeline.decisions(recorded)),
+        decisions=decisions,
         brokers=brokers,
         replicas=replicas,
         hazards=tuple(hazards),
-        alerts=tuple(spans.alerts(kept, until_ms)),
+        alerts=alerts,
         losses=losses,
-        unseen=unseen,
+        unseen=tuple(unseen),
         absences=Absences(
             replicas=None if replicas else summary.no_replicas(is_read=assigned is not None),
-            hazards=None if hazards else summary.no_hazard(audit, kept, sources, gaps=bool(unseen)),
-            losses=None if losses else summary.no_loss(disks_followed=_has_described(now.disks)),
-            unseen=None if unseen else summary.no_gap(audit, kept, sources),
+            hazards=None if hazards else summary.no_hazard(unrecorded, gaps=bool(unseen)),
+            decisions=None if decisions else summary.no_decision(audit),
+            losses=None if losses else summary.no_loss(_unfollowed(found)),
+            unseen=None if unseen else summary.no_gap(unrecorded),
         ),
-        runs=tuple(spans.runs(kept, until_ms)),
+        runs=runs,
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, recorded)),
         attempts=attempts_of(phases, accounts, until_ms),
     )
-    sentences = tuple(summary.sentences(report))
+    sentences = tuple(summary.sentences(report, audit, found.unread))
     attention = (*summary.attention(report, audit), *found.unreadable)
     return report.model_copy(update={"summary": sentences, "attention": attention})
+
+
+def _executions(
+    found: ClusterFacts,
+    recorded: Sequence[RecordedExecution],
+    kept: Periods,
+    until_ms: int,
+    *,
+    is_cut: bool,
+) -> list[ExecutionAccount]:
+    """Return the executions; `is_cut`: without the entries from which on the trail is invalid.
+
+    Then one that has not ended is as the last entry left it.
+    """
+    if is_cut and found.entries:
+        until_ms = found.entries[-1].at_ms
+    status = None if is_cut else found.snapshot.execution
+    accounts = executions.accounts(recorded, found.runbooks, kept.runs, status, until_ms)
+    return [
+        each.model_copy(update={"outcome": "unknown"}) if is_cut and each.outcome is None else each
+        for each in accounts
+    ]
 
 
 def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:
@@ -129,9 +162,12 @@ def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:
     return assess(snapshot).hazards
 
 
-def _has_described(disks: DisksImage | None) -> bool:
-    """Return whether a broker has described its log directories at least once."""
-    return disks is not None and any(each.answered_ms for each in disks.brokers.values())
+def _unfollowed(facts: ClusterFacts) -> str | None:
+    """Return why no loss can be known; None: a broker has described its log directories."""
+    disks = facts.snapshot.summary.disks
+    if disks is not None and any(each.answered_ms for each in disks.brokers.values()):
+        return None
+    return facts.unread or "the log directories were not followed"
 
 
 def _series(facts: ClusterFacts, window: Window, as_of_ms: int) -> Series | None:

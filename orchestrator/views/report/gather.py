@@ -23,6 +23,11 @@ from streams.spark.transition_files import (
 from streams.state.store import Store, StoreError
 
 TRANSITIONS: Final = "transitions"
+READ_AGAIN: Final = (
+    "start `kraftgate run`, or restore store.db* from a backup, as `kraftgate help"
+    " state-and-backup` describes"
+)
+"""What to do if the store has nothing about a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,7 @@ class ClusterFacts:
         entry: its configuration.
         snapshot: its summary, every event, and the last state of its sources.
         entries: its entries in the audit trail, up to the last intact one.
+        unread: why the store has nothing about it; None: it has.
         transitions: None: they cannot be read.
         unreadable: why some facts could not be read, in sentences.
         runbooks: the executed runbooks by hash, if their text is stored.
@@ -42,17 +48,11 @@ class ClusterFacts:
     entry: ClusterEntry
     snapshot: ClusterRead
     entries: tuple[Entry, ...]
+    unread: str | None
     transitions: TransitionColumns | None
     unreadable: tuple[str, ...]
     runbooks: Mapping[str, Loaded]
     stall_after_ms: int
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the state directory has no facts about it."""
-        seen = self.snapshot.summary
-        followed = seen.metadata_offset is not None or seen.zookeeper is not None or seen.disks
-        return not (followed or self.entries or self.snapshot.events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +109,32 @@ def _gathered(
     name, state_dir = entry.name, config.state_dir
     one = read_cluster(store, state_dir, name, execution=read_for(state_dir, name))
     transitions, why = _transitions(state_dir, store, name)
+    unread = _unread(state_dir / STORE_FILE, store, one)
+    unreadable = [] if why is None else [why]
+    if unread is not None:
+        fix = f"{READ_AGAIN[:1].upper()}{READ_AGAIN[1:]}"
+        unreadable.append(f"Phase, brokers, events and replicas are unknown: {unread}. {fix}.")
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
     return ClusterFacts(
         entry=entry,
         snapshot=one,
         entries=tuple(entries),
+        unread=unread,
         transitions=transitions,
-        unreadable=() if why is None else (why,),
+        unreadable=tuple(unreadable),
         runbooks=_runbooks(state_dir / RUNBOOKS, sha256s),
         stall_after_ms=config.stall_after_ms,
     )
+
+
+def _unread(path: Path, store: Store | None, one: ClusterRead) -> str | None:
+    """Return why the store has nothing about the cluster; None: it has."""
+    if store is None:
+        return f"{path} {'is empty' if path.exists() else 'does not exist'}"
+    seen = one.summary
+    if seen.metadata_offset is not None or seen.zookeeper is not None or seen.disks or one.events:
+        return None
+    return f"{path} has no data of {seen.cluster}"
 
 
 def _transitions(

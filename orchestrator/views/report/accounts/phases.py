@@ -14,6 +14,8 @@ from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.api.report.report import Attempt, PhaseSpan, Window
 from orchestrator.api.report.shape import Span
 
+UNKNOWN: Final = "unknown"
+"""The phase if neither the metadata log nor ZooKeeper was read."""
 _UNDER_WAY: Final = WAY[1:-1]
 _OUTCOMES: Final[Mapping[str, str]] = {
     Phase.FINALIZED: "finalized",
@@ -21,11 +23,11 @@ _OUTCOMES: Final[Mapping[str, str]] = {
 }
 
 
-def phases_of(events: Sequence[Event], now: Phase, as_of_ms: int) -> tuple[PhaseSpan, ...]:
+def phases_of(events: Sequence[Event], now: str, as_of_ms: int) -> tuple[PhaseSpan, ...]:
     """Return the phases in order; the last one has no end."""
     changes = list(_changes(events))
     if not changes:
-        return (PhaseSpan.lasting(None, None, as_of_ms, phase=str(now), offset=None, source=None),)
+        return (PhaseSpan.lasting(None, None, as_of_ms, phase=now, offset=None, source=None),)
     _, first, log = changes[0]
     was = str(first.fields.get("was", Phase.ZOOKEEPER))
     before = PhaseSpan.lasting(
@@ -130,8 +132,12 @@ def window_of(
 ) -> Window:
     """Return the window: of the executions, else of the migration, else of all polling."""
     if executions:
-        last = executions[-1]
-        return _window("walks", executions[0].began_at, last.ended_at, as_of_ms)
+        began_ms, last = executions[0].began_at, executions[-1]
+        if last.outcome == "unknown":
+            return _unknown("walks", began_ms)
+        return _window("walks", began_ms, last.ended_at, as_of_ms)
+    if phases[-1].phase == UNKNOWN:
+        return _unknown("migration", first_ms)
     if phases[-1].phase == Phase.KRAFT:
         return _window("followed", first_ms, None, as_of_ms)
     held = any(each.held for each in brokers)
@@ -146,6 +152,11 @@ def window_of(
         ]
         ended_ms = max([ended_ms, *completed])
     return _window("migration", first_ms, ended_ms, as_of_ms)
+
+
+def _unknown(of: str, began_ms: int | None) -> Window:
+    facts = {"of": of, "began_at": began_ms, "ended_at": None, "ended": None, "duration_ms": None}
+    return Window.model_validate(facts)
 
 
 def _window(of: str, began_ms: int | None, ended_ms: int | None, as_of_ms: int | None) -> Window:

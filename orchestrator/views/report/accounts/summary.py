@@ -1,7 +1,7 @@
 """The summary of the report in sentences, and the warnings that a reader needs first."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
@@ -18,46 +18,67 @@ from orchestrator.api.report.report import (
     HazardAccount,
     LossAccount,
     UnseenAccount,
+    Window,
 )
 from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.run_spans import Periods
+from orchestrator.views.report.accounts.phases import UNKNOWN
 from orchestrator.views.report.times import lasting, listed
 
-_ENDINGS: Final = {
+_ENDINGS: Final[Mapping[str, str]] = {
     Phase.FINALIZED: "went from ZooKeeper to finalized KRaft",
     Phase.ROLLED_BACK: "is back under ZooKeeper's controller",
     Phase.KRAFT: "is in KRaft mode and did not migrate",
 }
 
+_END_UNKNOWN: Final = "It is unknown which were active at the end."
 
-def sentences(report: ClusterReport) -> Iterator[str]:
-    """Yield the summary of a report."""
-    yield _outcome(report)
+
+def sentences(
+    report: ClusterReport, audit: AuditAccount | None, unread: str | None
+) -> Iterator[str]:
+    """Yield the summary of a report; `unread`: why the store has nothing about the cluster."""
+    is_cut = audit is not None and not audit.intact
+    yield _outcome(report, unread)
     yield from _of_attempts(report.attempts)
     yield from (_execution(each, len(report.walks)) for each in report.walks)
     yield from _of_brokers(report.brokers)
     yield report.absences.losses or _losses(report.losses)
-    yield report.absences.hazards or _hazards(report.hazards)
-    yield from _of_alerts(report.alerts)
-    yield from _of_decisions(report.decisions)
+    yield report.absences.hazards or _hazards(report.hazards, is_cut=is_cut)
+    yield from _of_alerts(report.alerts, is_cut=is_cut)
+    yield from _of_decisions(report.decisions, audit)
     yield from _of_sources(report.unseen)
 
 
-def _outcome(report: ClusterReport) -> str:
-    """Return the sentence about how the migration ended, or about its phase."""
-    window, phases, attempts = report.window, report.phases, report.attempts
-    ending = _ENDINGS.get(Phase(report.phase), f"is in phase {report.phase}")
+def _outcome(report: ClusterReport, unread: str | None) -> str:
+    """Return the sentence about how the migration ended, or about its phase, and the window."""
+    ending = f"The cluster {report.cluster} {_ending(report)}."
+    if report.phase == UNKNOWN:
+        why = unread or "neither the metadata log nor ZooKeeper was read"
+        what, verb = ("phase", "is") if unread is None else ("phase, brokers and events", "are")
+        ending = f"The {what} of the cluster {report.cluster} {verb} unknown: {why}."
+    return ending + _when(report.window)
+
+
+def _ending(report: ClusterReport) -> str:
+    phases, attempts = report.phases, report.attempts
+    ending = _ENDINGS.get(report.phase, f"is in phase {report.phase}")
     if report.phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
         ending = "is in finalized KRaft"
     if len(attempts) > 1 and phases[-1].attempt is not None:
         ending += f", in attempt {phases[-1].attempt} of {len(attempts)}"
-    when = ""
-    if window.began_at is not None:
-        spent = "" if window.duration_ms is None else f", {lasting(window.duration_ms)}"
-        when = f" The window began at {at(window.began_at)} and has not ended{spent}."
-        if window.ended_at is not None:
-            when = f" The window was from {at(window.began_at)} to {at(window.ended_at)}{spent}."
-    return f"The cluster {report.cluster} {ending}.{when}"
+    return ending
+
+
+def _when(window: Window) -> str:
+    if window.began_at is None:
+        return ""
+    spent = "" if window.duration_ms is None else f", {lasting(window.duration_ms)}"
+    if window.ended is None:
+        return f" The window began at {at(window.began_at)}; whether it has ended is unknown."
+    if window.ended_at is not None:
+        return f" The window was from {at(window.began_at)} to {at(window.ended_at)}{spent}."
+    return f" The window began at {at(window.began_at)} and has not ended{spent}."
 
 
 def _of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
@@ -86,6 +107,12 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
     took += f", of which {failed} failed or ended unknown" if failed else ""
     spent = lasting(execution.duration_ms)
+    if execution.outcome == "unknown":
+        where = f"at {execution.stands_at}" if execution.stands_at else "at no checkpoint"
+        return (
+            f"{through} was {where} at the last valid entry of the audit trail, after {spent};"
+            f" {took}. What followed is unknown."
+        )
     if execution.outcome is None:
         why = f": {execution.waiting_for[0]}" if execution.waiting_for else ""
         if not execution.checkpoints:
@@ -162,9 +189,12 @@ def _losses(losses: Sequence[LossAccount]) -> str:
     )
 
 
-def _hazards(hazards: Sequence[HazardAccount]) -> str:
+def _hazards(hazards: Sequence[HazardAccount], *, is_cut: bool) -> str:
     named = _named(each.hazard for each in hazards)
     critical = sum(each.severity == "critical" for each in hazards)
+    if is_cut:
+        occurred = f"At least {count(len(hazards), 'hazard')} occurred, {critical or 'none'}"
+        return f"{occurred} critical: {named}. {_END_UNKNOWN}"
     active = sum(each.ended_at is None for each in hazards)
     return (
         f"{count(len(hazards), 'hazard')} occurred, {critical or 'none'} critical,"
@@ -179,56 +209,73 @@ def no_replicas(*, is_read: bool) -> str:
     return "The transitions of the replicas cannot be read."
 
 
-def no_loss(*, disks_followed: bool) -> str:
+def no_loss(why_unknown: str | None) -> str:
     """Return what it means that no loss is known."""
-    if disks_followed:
-        return (
-            "No loss of acknowledged records was detected. A loss of records that were written"
-            " after the last poll of the disks is not detected."
-        )
-    return "It is unknown whether records were lost: the log directories were not followed."
+    if why_unknown is not None:
+        return f"It is unknown whether records were lost: {why_unknown}."
+    return (
+        "No loss of acknowledged records was detected. A loss of records that were written"
+        " after the last poll of the disks is not detected."
+    )
 
 
-def no_hazard(
-    audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource], *, gaps: bool
-) -> str:
+def no_hazard(why_unknown: str | None, *, gaps: bool) -> str:
     """Return what it means that no hazard is known.
 
-    `sources`: the configured ones; `gaps`: whether one was not current for a while.
+    `gaps`: whether a source was not current for a while.
     """
-    why = _unrecorded(audit, found, sources)
-    if why is not None:
-        return f"It is unknown whether a hazard was active: {why}."
+    if why_unknown is not None:
+        return f"It is unknown whether a hazard was active: {why_unknown}."
     return "No hazard was observed; see Gaps." if gaps else "No hazard was active."
 
 
-def no_gap(audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource]) -> str:
-    """Return what it means that no gap is known; `sources`: the configured ones."""
-    why = _unrecorded(audit, found, sources)
-    if why is None:
+def no_decision(audit: AuditAccount | None) -> str:
+    """Return what it means that no decision is known."""
+    if audit is None:
+        return "It is unknown which decisions were made: there is no audit trail."
+    if not audit.intact:
+        return "It is unknown which decisions were made: the audit trail is not intact."
+    return "The audit trail has no decision."
+
+
+def no_gap(why_unknown: str | None) -> str:
+    """Return what it means that no gap is known."""
+    if why_unknown is None:
         return "Every followed source was current all the time."
-    return f"It is unknown whether every source was current: {why}."
+    return f"It is unknown whether every source was current: {why_unknown}."
 
 
-def _unrecorded(
-    audit: AuditAccount | None, found: Periods, sources: Iterable[DataSource]
+def unrecorded(
+    audit: AuditAccount | None,
+    found: Periods,
+    sources: Iterable[DataSource],
+    unread: str | None,
 ) -> str | None:
-    """Return why the audit trail cannot show that nothing happened; None: it can."""
+    """Return why trail and store cannot show that nothing happened; None: they can.
+
+    `sources`: the configured ones; `unread`: why the store has nothing about the cluster.
+    """
     if audit is None:
         return "there is no audit trail"
     if not audit.intact:
-        return "the audit trail was changed"
+        return "the audit trail is not intact"
+    if unread is not None:
+        return unread
     if not found.runs:
         return "an older kraftgate run followed, or none"
     never = [SOURCE_WORDS[each] for each in sorted(sources) if str(each) not in found.sources]
     return f"never current: {', '.join(never)}" if never else None
 
 
-def _of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
-    if alerts:
-        named = _named(each.name for each in alerts)
-        active = sum(each.ended_at is None for each in alerts)
-        occurred = f"{count(len(alerts), 'alert')} occurred"
+def _of_alerts(alerts: Sequence[AlertAccount], *, is_cut: bool) -> Iterator[str]:
+    if not alerts:
+        return
+    named = _named(each.name for each in alerts)
+    active = sum(each.ended_at is None for each in alerts)
+    occurred = f"{count(len(alerts), 'alert')} occurred"
+    if is_cut:
+        yield f"At least {occurred}: {named}. {_END_UNKNOWN}"
+    else:
         yield f"{occurred}, {active or 'none'} active at the end: {named}."
 
 
@@ -237,14 +284,18 @@ def _named(kinds: Iterable[str]) -> str:
     return ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in found.items())
 
 
-def _of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
+def _of_decisions(decisions: Sequence[Decision], audit: AuditAccount | None) -> Iterator[str]:
     asked = [each for each in decisions if each.who is not None]
     if not asked:
         return
     approved = sum(each.kind == "approved" for each in asked)
     names = sorted({str(each.who) for each in asked})
     among = f", {count(approved, 'approval')} among them" if approved else ""
-    yield f"The audit trail has {count(len(asked), 'decision')} by {', '.join(names)}{among}."
+    has, later = "The audit trail has", ""
+    if audit is not None and not audit.intact:
+        has = f"Up to entry {audit.entries}, the audit trail has"
+        later = " Later decisions are unknown."
+    yield f"{has} {count(len(asked), 'decision')} by {', '.join(names)}{among}.{later}"
 
 
 def _of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
@@ -252,25 +303,28 @@ def _of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
     for source, words in (("zookeeper", "ZooKeeper"), ("log_dirs", "the brokers' log directories")):
         times = [each for each in unseen if each.source == source and each.node is None]
         if times:
-            spent = lasting(sum(each.duration_ms or 0 for each in times))
-            yield f"No current data of {words} for {spent} in total; see Gaps."
+            known_ms = sum(each.duration_ms or 0 for each in times)
+            least = "at least " if any(each.is_end_unknown for each in times) else ""
+            yield f"No current data of {words} for {least}{lasting(known_ms)} in total; see Gaps."
 
 
 def attention(report: ClusterReport, audit: AuditAccount | None) -> Iterator[str]:
     """Yield the warnings that a reader needs first."""
     if audit is not None and not audit.intact:
-        yield (
-            f"The audit trail was changed: {audit.why}. Only its first {audit.entries}"
-            " entries are used here; do not trust the others."
-        )
-    if audit is None:
+        used = "None of its entries is used here: what they record is unknown."
+        if audit.entries:
+            used = f"It is used here up to entry {audit.entries}: what followed is unknown."
+        yield f"The audit trail is not intact: {audit.why}. {used}"
+    elif audit is None:
         yield "There is no audit trail: decisions, and when hazards were active, are unknown."
     elif not report.runs:
         yield (
             "It is unknown when hazards began and ended: an older kraftgate run followed, or"
             " none. Those that are active at the end come from the store."
         )
-    if not report.window.ended and report.window.of != "followed":
+    if report.window.ended is None:
+        yield "It is unknown whether the window has ended: this report may be incomplete."
+    elif not report.window.ended and report.window.of != "followed":
         yield "The window has not ended: this report is incomplete."
     if report.losses:
         yield "Acknowledged records were lost."

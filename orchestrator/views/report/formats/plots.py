@@ -19,6 +19,7 @@ from orchestrator.api.report.execution import CheckpointAccount
 from orchestrator.api.report.report import ClusterReport
 from orchestrator.api.report.shape import Span
 from orchestrator.output.visible import visible
+from orchestrator.views.report.accounts.phases import UNKNOWN
 from orchestrator.views.report.formats.svg import SERIES, Colour, embedded, style
 
 _Range: TypeAlias = tuple[int, int]
@@ -117,7 +118,8 @@ def _way(cluster: ClusterReport, axis: _Range, name: str) -> Plot:
     several = len(cluster.attempts) > 1
     for phase in cluster.phases:
         of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
-        told.append((f"{of}phase {phase.phase}", [(phase, Colour.GOOD)]))
+        of_phase = Colour.QUIET if phase.phase == UNKNOWN else Colour.GOOD
+        told.append((f"{of}phase {phase.phase}", [(phase, of_phase)]))
     for execution in cluster.walks:
         which = f"{execution.number}: " if len(cluster.walks) > 1 else ""
         for id_, same in groupby(execution.checkpoints, key=lambda each: each.id.partition("[")[0]):

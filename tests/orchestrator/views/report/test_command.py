@@ -14,10 +14,11 @@ import pytest
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import ExitCode
+from orchestrator.views.report.gather import READ_AGAIN
 from streams.state.recovery import NEW_STORE
 from tests.orchestrator.audit.tampering import rewritten, sealed, tamper
 from tests.orchestrator.views.report.making import CONFIG, Made, finalized
-from tests.orchestrator.views.report.night import night
+from tests.orchestrator.views.report.night import follow, night
 from tests.orchestrator.views.report.reporting import run
 from tests.scenes.night import kraft
 
@@ -202,8 +203,37 @@ def test_a_trail_that_was_changed_is_said_at_the_top_and_ends_with_1(
             False, number - 1, number,
         )  # fmt: skip
         (cluster,) = told["clusters"]
-        assert "The audit trail was changed" in cluster["attention"][0]
+        assert "The audit trail is not intact" in cluster["attention"][0]
         assert max(each["entry"] for each in cluster["decisions"]) < number
+
+
+def test_what_followed_the_last_valid_entry_is_unknown(made: Made) -> None:
+    """The execution, the hazard and the alert ended after the entry that was changed."""
+    change = "UPDATE entries SET body = replace(body, 'boris', 'carol') WHERE kind = 'paused'"
+    tamper(made.state / AUDIT_FILE, (change, ()))
+    (cluster,) = json.loads(run(made, "--format", "json").stdout)["clusters"]
+    window, (walk,) = cluster["window"], cluster["walks"]
+    assert (window["ended"], window["ended_at"], window["duration_ms"]) == (None, None, None)
+    assert (walk["outcome"], walk["stands_at"], walk["duration_ms"]) == (
+        "unknown", "brokers-kraft[2]", 241_000,
+    )  # fmt: skip
+    (alert,), (run_,) = cluster["alerts"], cluster["runs"]
+    hazard = next(each for each in cluster["hazards"] if each["known_by"] == "looks")
+    for each in (alert, hazard, run_):
+        assert (each["ended_at"], each["duration_ms"], each["exact"]) == (None, None, False)
+    summary = " ".join(cluster["summary"])
+    for said in (
+        "began at 2026-11-22 01:30:00 UTC; whether it has ended is unknown.",
+        "was at brokers-kraft[2] at the last valid entry of the audit trail, after 4 min 1 s; 2",
+        "1 failed or ended unknown. What followed is unknown.",
+        "At least 2 hazards occurred, 1 critical: dual_write_stuck, unfenced_early. It is unknown",
+        "At least 1 alert occurred: KraftgateDualWriteStuck. It is unknown which were active at",
+        "Up to entry 22, the audit trail has 2 decisions by anna. Later decisions are unknown.",
+    ):
+        assert said in summary
+    for format_ in ("html", "markdown"):
+        text = run(made, "--format", format_).stdout
+        assert not re.findall("has not ended|goes on|not yet,", text)
 
 
 def test_a_trail_whose_end_was_cut_off_is_said_too(made: Made) -> None:
@@ -265,12 +295,40 @@ def test_without_a_trail_there_is_a_report_that_says_so(made: Made) -> None:
     assert "**There is no audit trail.**" in done.stdout
 
 
-def test_without_a_store_the_trail_alone_is_told(made: Made) -> None:
+@pytest.mark.parametrize("why", ["does not exist", "is empty"])
+def test_without_a_store_the_trail_is_told_and_the_rest_is_unknown(made: Made, why: str) -> None:
     for each in made.state.glob("store.db*"):
         each.unlink()
+    store = made.state / "store.db"
+    if why == "is empty":
+        store.touch()
     done = run(made, "--format", "json")
-    assert done.exit_code == ExitCode.DONE
-    assert len(json.loads(done.stdout)["clusters"][0]["walks"]) == 1
+    assert done.exit_code == ExitCode.NO_DATA
+    assert done.stderr == f"kraftgate: {store} {why}: {READ_AGAIN}\n"
+    (cluster,) = json.loads(done.stdout)["clusters"]
+    assert (len(cluster["walks"]), cluster["brokers"]) == (1, [])
+    assert (cluster["phase"], [each["phase"] for each in cluster["phases"]]) == (
+        "unknown", ["unknown"],
+    )  # fmt: skip
+    unknown = "The phase, brokers and events of the cluster prod are unknown"
+    assert cluster["summary"][0].startswith(f"{unknown}: {store} {why}. The window was from")
+    assert f"It is unknown whether records were lost: {store} {why}." in cluster["summary"]
+    (warning,) = cluster["attention"]
+    assert warning.startswith(f"Phase, brokers, events and replicas are unknown: {store} {why}. ")
+    for format_ in ("html", "markdown"):
+        assert "phase zookeeper" not in run(made, "--format", format_).stdout
+
+
+def test_without_a_store_and_an_execution_the_window_has_no_known_end(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.say(0, follow(1))
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.NO_DATA
+    (cluster,) = json.loads(done.stdout)["clusters"]
+    assert cluster["window"]["ended"] is None
+    unread = f"{made.state / 'store.db'} does not exist."
+    absences = cluster["absences"]
+    assert all(absences[each].endswith(unread) for each in ("hazards", "losses", "unseen"))
 
 
 @pytest.mark.parametrize("is_there", [False, True])

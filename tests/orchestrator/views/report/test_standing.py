@@ -322,7 +322,31 @@ def test_a_changed_trail_proves_nothing(made: Made) -> None:
     trail.write_bytes(trail.read_bytes().replace(b"ops1", b"ops2"))
     absences = told(made).absences
     assert absences.hazards == (
-        "It is unknown whether a hazard was active: the audit trail was changed."
+        "It is unknown whether a hazard was active: the audit trail is not intact."
+    )
+
+
+def test_without_a_valid_entry_decisions_are_unknown(made: Made) -> None:
+    made.say(0, entries.Aborted(by=ANNA, reason="next week"))
+    trail = made.state / AUDIT_FILE
+    trail.write_bytes(trail.read_bytes().replace(b"next week", b"last week"))
+    report = told(made)
+    unknown = "It is unknown which decisions were made: the audit trail is not intact."
+    assert report.absences.decisions == unknown
+    assert report.attention[0].endswith("None of its entries is used here: what they record is"
+                                        " unknown.")  # fmt: skip
+    assert all(unknown in each for each in (markdown_text(report_of(made)),
+                                            html_text(report_of(made))))  # fmt: skip
+
+
+def test_a_phase_that_no_source_showed_is_unknown(made: Made) -> None:
+    """Only the brokers were polled: neither the metadata log nor ZooKeeper was read."""
+    watched(made)
+    made.summary = replace(with_disks(kraft(1)), metadata_offset=None, zookeeper=None)
+    report = told(made)
+    assert (report.phase, report.window.ended) == ("unknown", None)
+    assert report.summary[0].startswith(
+        "The phase of the cluster prod is unknown: neither the metadata log nor ZooKeeper was read."
     )
 
 
