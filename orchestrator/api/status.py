@@ -51,10 +51,14 @@ def _event_json(event: Event) -> dict[str, object]:
 
 
 class ClusterRow(Row):
-    """The state of one cluster; `complete` is left out unless a file was damaged."""
+    """The state of one cluster; `complete` is left out unless a file was damaged.
+
+    Attributes:
+        phase: null: no record was read.
+    """
 
     metadata_offset: int | None
-    phase: Phase
+    phase: Phase | None
     topics: int
     partitions: int
     brokers: tuple[BrokerRow, ...]
@@ -88,6 +92,7 @@ class StatusRow(ClusterRow):
         limits: what the sources cannot show.
     """
 
+    phase: Phase
     checkpoint: str | None
     waiting_for: tuple[str, ...]
     eta_seconds: float | None
@@ -111,7 +116,8 @@ def cluster_json(
     """Return the state of one cluster; `complete`: False for a damaged file."""
     known = log_counts(summary)
     facts = _cluster(summary, events, lambda broker: known and broker.epoch is not None)
-    return ClusterRow.from_facts(summary, **facts, complete=complete).public()
+    phase = None if summary.metadata_offset is None else summary.phase
+    return ClusterRow.from_facts(summary, **facts, phase=phase, complete=complete).public()
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:

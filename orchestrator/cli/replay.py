@@ -8,7 +8,7 @@ import click
 from migration.assessment.waits import nothing_seen
 from orchestrator.api.status import cluster_json
 from orchestrator.cli.framework import json_option, log_options
-from orchestrator.errors import KraftgateError
+from orchestrator.errors import KraftgateError, NoDataError
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.job import replayed
@@ -32,7 +32,7 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
 
     PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. For a damaged file the
     command exits with 1 and prints one line to stderr, and still prints the state up to the last
-    good batch.
+    good batch. It exits with 4 if the files have no record; then the phase is unknown.
 
     \b
     Example:
@@ -50,3 +50,8 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
         console().print(closing(summary))
     if outcome.damage is not None:
         raise KraftgateError(outcome.damage)
+    if summary.metadata_offset is None:
+        raise NoDataError(
+            f"{path}: no record was read: its files have none. Call `kraftgate replay` with the log"
+            " of another controller or broker"
+        )

@@ -15,11 +15,13 @@ from orchestrator.views.terminal.blocks import bare_table
 
 def closing(summary: ClusterSummary) -> RenderableType:
     """Return the table; its times are those of the records, in the zone that the title names."""
-    offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
     head = Text(summary.cluster, style="bold")
+    if summary.metadata_offset is None:
+        return head.append("  phase unknown: no record was read", style="bold yellow")
     head.append(f"  phase {summary.phase}", style="bold cyan")
     head.append(
-        f"  metadata offset {offset}  topics {summary.topics}  partitions {summary.partitions}",
+        f"  metadata offset {summary.metadata_offset}  topics {summary.topics}"
+        f"  partitions {summary.partitions}",
         style="not bold",
     )
     if summary.observed_ms is not None:

@@ -280,7 +280,28 @@ def test_a_damaged_file_ends_with_1_and_one_line(
     result = invoke("replay", tmp_path, "--json")
     assert result.exit_code == ExitCode.FAILED
     assert result.stderr == f"kraftgate: {damage}\n"
-    assert json.loads(result.stdout)["complete"] is False
+    state = json.loads(result.stdout)
+    assert (state["complete"], state["phase"]) == (False, summary and "hybrid")
+
+
+@pytest.mark.parametrize("damage", [None, "00000000000000000000.log, byte 0: it is cut"])
+def test_a_log_of_which_nothing_was_read_has_no_known_phase(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: str | None
+) -> None:
+    replayed(monkeypatch, Outcome(None, [], damage))
+    for arguments in ((), ("--json",)):
+        result = invoke("replay", tmp_path, *arguments)
+        if damage is None:
+            assert result.exit_code == ExitCode.NO_DATA
+            assert (
+                f"kraftgate: {tmp_path}: no record was read: its files have none" in result.stderr
+            )
+        else:
+            assert (result.exit_code, result.stderr) == (ExitCode.FAILED, f"kraftgate: {damage}\n")
+        assert "zookeeper" not in result.stdout
+    assert json.loads(result.stdout)["phase"] is None
+    readable = invoke("replay", tmp_path).stdout.strip()
+    assert readable == "replay  phase unknown: no record was read"
 
 
 def test_a_path_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
