@@ -5,7 +5,8 @@ batch. A journal holds facts that cannot be read again from their source, until 
 processed them. `sqlite` opens every SQLite file; `files` locks files and replaces them durably.
 
     StateDirInUse    another process uses the directory (`claim`)
-    UnsafeStateDir   another user owns the directory, or can write to it or replace it (`directory`)
+    UnsafeStateDir   another user owns the directory, or can write to it or replace it; or it has
+                     other files (`directory`)
     FactUnreadable   a stored fact cannot be decoded (`fact_codec`)
     JournalError     a journal cannot be opened, written or read (`journal`)
     StoreError       the store cannot be opened, written or read (`store`)

@@ -72,7 +72,8 @@ def claimed(state_dir: Path) -> Iterator[None]:
 
     Raises:
         StateDirInUse: another process has claimed it.
-        UnsafeStateDir: another user owns it, can write to it, or can replace it.
+        UnsafeStateDir: another user owns it, can write to it, or can replace it; or it is another
+            directory than one of Kraftgate's.
         OSError: it cannot be created, written or locked (`streams.state.directory.why_unusable`).
     """
     prepare(state_dir)

@@ -56,12 +56,17 @@ def _umask() -> int:
 _RESTORED: Final = ("*", "alerts/*", "checkpoint/*", "clusters/*", "clusters/*/*", "hooks/*")
 """What an administrator may put back as another user; the transitions are too many to look at."""
 
+_OWN: Final = ("lock", "store.db", "audit.db", "checkpoint", "clusters")
+"""Names that mark a state directory; `lock` is the first file of a new one."""
+_OF_ANY: Final = ("lost+found", "kraftgate-crash-*")
+"""What an otherwise empty directory may have: of its file system, of a command that failed."""
+
 GIVEN_UMASK: Final = _umask()
 """The umask at the start of this process: commands of the operator run with it."""
 
 
 class UnsafeStateDir(PermissionError):
-    """Another user owns the directory or can change it; the message has the command to fix it."""
+    """The directory has other files, or another user can change it; the message has the fix."""
 
 
 def prepare(path: Path) -> None:
@@ -70,7 +75,8 @@ def prepare(path: Path) -> None:
     A directory that an earlier release created readable to other users becomes private.
 
     Raises:
-        UnsafeStateDir: another user owns it, can write to it, or can replace it.
+        UnsafeStateDir: another user owns it, can write to it, or can replace it; or it has files,
+            but none of a state directory. Nothing is changed then.
         OSError: it cannot be created, read or written.
     """
     create_private()
@@ -78,6 +84,7 @@ def prepare(path: Path) -> None:
         _check_owner(path, path, path.stat())
     check_way(path)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_content(path)
     found = path.stat()
     _check_ours(path, path, found)
     if found.st_mode & _OTHERS_ANY:
@@ -117,13 +124,29 @@ def create_private() -> None:
     os.umask(_PRIVATE_UMASK)
 
 
+def _check_content(path: Path) -> None:
+    """Reject a directory of another purpose, such as one of hooks or of Kafka's logs."""
+    others = [each for each in path.iterdir() if not any(map(each.match, _OF_ANY))]
+    # After the listing: another process may just have begun to use the directory.
+    if others and not any((path / each).exists() for each in _OWN):
+        raise UnsafeStateDir(
+            f"{path} is no state directory, but has other files:"
+            " set another directory, new or empty"
+        )
+
+
 def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
     """Reject `path`, in the state directory or itself, if another user owns or can write to it."""
     _check_owner(path, state_dir, found)
     if found.st_mode & _OTHERS_WRITE and not stat.S_ISLNK(found.st_mode):
+        fix = f"make sure that nobody did, then: chmod -R go= {_quoted(state_dir)}"
+        if path == state_dir:  # which may also be of other programs, such as /tmp
+            fix = (
+                "set another directory, or make sure that nobody did, then:"
+                f" chmod go= {_quoted(path)}"
+            )
         raise UnsafeStateDir(
-            f"{path} has mode {_mode(found)}, so other users can write to it:"
-            f" make sure that nobody did, then: chmod -R go= {_quoted(state_dir)}"
+            f"{path} has mode {_mode(found)}, so other users can write to it: {fix}"
         )
 
 
@@ -190,7 +213,7 @@ def _tighten(path: Path) -> None:
     path.chmod(0o700)
     for place, found in inside:
         if not stat.S_ISLNK(found.st_mode):
-            place.chmod(0o700 if stat.S_ISDIR(found.st_mode) else 0o600)
+            place.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS_ANY)
     _log.warning("%s was readable by other users: it is private to its owner now", path)
 
 

@@ -166,6 +166,18 @@ def test_a_file_that_is_no_log_ends_a_replay_at_once(tmp_path: Path) -> None:
     assert f"{file} is no metadata log" in the_line(invoke("replay", file), ExitCode.USAGE)
 
 
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_a_directory_with_other_files_is_refused(tmp_path: Path, command: str) -> None:
+    log = tmp_path / f"{0:020d}.log"
+    log.touch()
+    file = config(tmp_path, ".")
+    given = {"run": ["--config", file], "replay": [log, "--state-dir", tmp_path]}
+    before = {each: each.stat().st_mode for each in (tmp_path, *tmp_path.iterdir())}
+    line = the_line(invoke(command, *given[command]), ExitCode.USAGE)
+    assert "is no state directory" in line
+    assert {each: each.stat().st_mode for each in (tmp_path, *tmp_path.iterdir())} == before
+
+
 def test_a_replay_says_that_its_state_directory_is_of_no_use(tmp_path: Path) -> None:
     (tmp_path / f"{0:020d}.log").touch()
     line = the_line(invoke("replay", tmp_path, "--state-dir", "/proc/none"), ExitCode.USAGE)

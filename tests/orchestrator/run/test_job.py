@@ -14,5 +14,6 @@ def test_a_state_directory_of_another_replay_is_refused(tmp_path: Path) -> None:
     log.touch()
     state = tmp_path / "kept"
     (state / "state").mkdir(parents=True)
+    (state / "lock").touch()
     with pytest.raises(ConfigError, match="has the state of another replay: delete it"):
         replayed(log, state, "replay")

@@ -50,6 +50,7 @@ def test_one_that_an_earlier_release_left_readable_is_made_private(
     state = tmp_path / "state"
     (state / "clusters").mkdir(parents=True)
     (state / "clusters" / "log").write_bytes(b"")
+    (state / "store.db").touch()
     (state / "elsewhere").symlink_to(tmp_path / "not-ours")
     (tmp_path / "not-ours").write_text("")
     for each in (state, state / "clusters"):
@@ -75,8 +76,52 @@ def test_one_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> N
     with pytest.raises(UnsafeStateDir) as refused:
         prepare(state)
     assert f"{state} has mode {mode:04o}" in str(refused.value)
-    assert str(refused.value).endswith(f"chmod -R go= {state}")
+    assert "set another directory" in str(refused.value)
+    assert str(refused.value).endswith(f"chmod go= {state}")
     assert _mode(state) == mode
+
+
+def test_a_shared_directory_is_not_to_be_taken_from_its_users(tmp_path: Path) -> None:
+    """Such as /tmp, in which any program may have created a file with this name."""
+    shared = tmp_path / "tmp"
+    (shared / "checkpoint").mkdir(parents=True)
+    shared.chmod(0o1777)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(shared)
+    assert "-R" not in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o1777])
+@pytest.mark.parametrize("name", ["hooks/step.sh", "meta.properties", "kraftgate.yaml"])
+def test_a_directory_with_other_files_is_refused_and_not_changed(
+    tmp_path: Path, name: str, mode: int
+) -> None:
+    given = tmp_path / "given"
+    (given / name).parent.mkdir(parents=True)
+    (given / name).touch()
+    (given / name).chmod(0o755)
+    given.chmod(mode)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(given)
+    assert str(refused.value) == (
+        f"{given} is no state directory, but has other files: set another directory, new or empty"
+    )
+    assert [_mode(given), _mode(given / name)] == [mode, 0o755]
+
+
+def test_a_directory_with_tracebacks_only_can_become_one(tmp_path: Path) -> None:
+    """A command that failed before the first `kraftgate run` stores its traceback there."""
+    (tmp_path / "kraftgate-crash-20260101T000000Z-x.txt").touch()
+    prepare(tmp_path)
+
+
+def test_what_its_owner_can_execute_stays_executable(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
+    (tmp_path / "step.sh").touch()
+    (tmp_path / "step.sh").chmod(0o755)
+    tmp_path.chmod(0o755)
+    prepare(tmp_path)
+    assert [_mode(tmp_path), _mode(tmp_path / "step.sh")] == [0o700, 0o700]
 
 
 def test_a_file_that_others_can_write_to_in_a_readable_one_is_refused(tmp_path: Path) -> None:
@@ -136,6 +181,7 @@ def test_the_root_of_a_volume_can_be_one(tmp_path: Path) -> None:
 
 def test_files_that_another_process_deletes_meanwhile_are_no_error(tmp_path: Path) -> None:
     """`kraftgate run` renames temporary files while an operator's command starts."""
+    (tmp_path / "lock").touch()
     prepare(tmp_path)
     ends = threading.Event()
 
