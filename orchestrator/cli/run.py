@@ -157,7 +157,7 @@ def run(
         _confirm_execution(config)
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
-    with ExitStack() as stack:
+    with Stop() as stop, ExitStack() as stack:
         stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
             each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
@@ -171,7 +171,7 @@ def run(
             if until and DataSource.LOG_DIRS in until.needs and each.brokers is not None
         }
         gate = Gate(until, timeout, disks)
-        with suppress(KeyboardInterrupt), Stop() as stop:
+        with suppress(KeyboardInterrupt):
             follow_and_show(
                 config,
                 gate,
@@ -213,8 +213,6 @@ def follow_and_show(
         follow(config) as job,
         publishing(config, lambda: followed_ids(config, last)) as publisher,
     ):
-        stop.take_signals()
-
         assessor = Assessor(config, reader, log)
         one_cluster = OneCluster(config)
         reader.execution = conductor.execution

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import psutil
 import pyspark
+from py4j.java_gateway import GatewayConnection
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -209,21 +210,28 @@ def end_session() -> None:
     if context is None:
         return
     gateway: Any = context._gateway  # noqa: SLF001  # PySpark has no public handle
-    left: set[psutil.Process] = set()
-    with _unless_gone():
-        jvm = psutil.Process(int(gateway.jvm.java.lang.ProcessHandle.current().pid()))
-        left = {*jvm.children(recursive=True)}
-        if gateway.proc is None:  # the JVM started this process, too
-            me = psutil.Process()
-            left -= {me, *me.children(recursive=True)}
+    left = _below_jvm(gateway)
     with _unless_gone():
         context.stop()
+    late = _below_jvm(gateway) - left  # Spark does not stop a worker that starts meanwhile
     _wait_for(left)
     if gateway.proc is not None:
         gateway.proc.stdin.close()
         with _unless_gone():
-            _wait_for({psutil.Process(gateway.proc.pid)})
+            _wait_for({psutil.Process(gateway.proc.pid), *late})
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # of the JVM that ended
+
+
+def _below_jvm(gateway: Any) -> set[psutil.Process]:  # noqa: ANN401  # PySpark has no types for it
+    """Return the processes that the JVM started; without this one's, which it may have started."""
+    found: set[psutil.Process] = set()
+    with _unless_gone():
+        jvm = psutil.Process(int(gateway.jvm.java.lang.ProcessHandle.current().pid()))
+        found = {*jvm.children(recursive=True)}
+        if gateway.proc is None:
+            me = psutil.Process()
+            found -= {me, *me.children(recursive=True)}
+    return found
 
 
 @contextmanager
@@ -313,19 +321,24 @@ def _scala_object(jvm: Any, name: str) -> Any:  # noqa: ANN401  # PySpark has no
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop the record of an exception in the sink, which the query raises.
+    """Drop the record of an exception in the sink, which the query raises, or of a JVM that ended.
 
     Drop the traceback of others, such as that of an unknown client's connection.
     """
     record.exc_info = None
-    return not record.getMessage().startswith("There was an exception while executing the Python")
+    return not record.getMessage().startswith(
+        (
+            "There was an exception while executing the Python",
+            "An error occurred while trying to connect to the Java server",
+        )
+    )
 
 
 def _start_workers(spark: SparkSession) -> None:
     """Run a task in each worker that does nothing."""
     context = spark.sparkContext
-    # Any error that prevents this also occurs in the query, which reports it.
-    with suppress(Py4JError, PySparkException, OSError):
+    # Any error that prevents this also occurs in the query, which reports it; or the session ends.
+    with suppress(Exception):
         tasks = context.defaultParallelism
         context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
 
@@ -336,7 +349,7 @@ def _start_reflection(spark: SparkSession) -> None:
     0.4 s of processor time, while the query waits for Python processes.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
-    with suppress(Py4JError, OSError):
+    with suppress(Exception):  # as in `_start_workers`
         _scala_object(jvm, "scala.reflect.runtime.package").universe()
 
 
@@ -376,9 +389,32 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _environment(_ARGUMENTS, _secret(deployment, scratch)),
         _environment(_LOCAL_IP, os.environ.get(_LOCAL_IP) if remote else _LOOPBACK),
         _left_to_us(),
+        _interruptible(),
         _ended_unless_started(scratch),
     ):
         return builder.getOrCreate()
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Keep this process's way to end after Ctrl-C, which PySpark and Py4J change at their start.
+
+    PySpark installs a handler for SIGINT. When a call is interrupted, Py4J logs that to the
+    terminal and calls a method that its connections lack without pinned threads.
+    """
+    GatewayConnection.shutdown_socket = lambda connection, *_: connection.close()
+    logging.getLogger().addFilter(_is_not_of_a_call)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def _is_not_of_a_call(record: logging.LogRecord) -> bool:
+    """Drop the record, of the root logger, of a call that failed: the caller gets the error."""
+    return not record.getMessage().endswith("while sending command.")
 
 
 @contextmanager

@@ -48,8 +48,7 @@ class Stop:
     def __enter__(self) -> "Stop":
         """Install the signal handlers."""
         for number in self._numbers:
-            self._before[number] = signal.getsignal(number)
-        self.take_signals()
+            self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
@@ -61,11 +60,6 @@ class Stop:
         """Restore the earlier signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
-
-    def take_signals(self) -> None:
-        """Install the handlers, also after a library did (PySpark takes Ctrl-C when it starts)."""
-        for number in self._numbers:
-            signal.signal(number, self._on_signal)
 
     def is_set(self) -> bool:
         """Whether the view must end."""

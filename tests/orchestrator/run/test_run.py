@@ -346,14 +346,6 @@ def test_a_second_signal_interrupts_at_once() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_signals_are_taken_back_from_a_library() -> None:
-    with Stop() as stop:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        stop.take_signals()
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stop.is_set()
-
-
 def test_the_view_is_closed_whatever_happens() -> None:
     class View:
         closed = False

@@ -1,4 +1,4 @@
-"""Ctrl-C while the JVM starts: it ends, too."""
+"""Ctrl-C while the JVM starts: it ends, too. Ctrl-C while it works: the call ends."""
 
 import signal
 import subprocess
@@ -15,6 +15,22 @@ import pathlib, sys
 from streams.spark.session import session
 session(pathlib.Path(sys.argv[1]))
 """
+_CALL = """
+import os, pathlib, signal, sys, threading
+from streams.spark.session import session
+jvm = session(pathlib.Path(sys.argv[1])).sparkContext._jvm
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
+threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+jvm.java.lang.Thread.sleep(60_000)
+"""
+_STOPPED = """
+import pathlib, sys
+from streams.spark.session import _start_reflection, _start_workers, end_session, session
+spark = session(pathlib.Path(sys.argv[1]))
+end_session()
+_start_reflection(spark)
+_start_workers(spark)
+"""
 _END_S_MAX = 60.0
 
 
@@ -25,13 +41,35 @@ def test_no_jvm_is_left(tmp_path: Path) -> None:
             assert driver.poll() is None, driver.stderr.read()
         driver.send_signal(signal.SIGINT)
         _, error = driver.communicate(timeout=_END_S_MAX)
-    assert b"KeyboardInterrupt" in error
+    assert b"KeyboardInterrupt" in error, (tmp_path / "spark.log").read_text()
     _, left = psutil.wait_procs(started, timeout=_END_S_MAX)
     for each in left:
         each.kill()
     assert left == []
 
 
+def test_a_call_ends_in_the_usual_way(tmp_path: Path) -> None:
+    """Neither with an error of Py4J, nor with its log on the terminal; PySpark takes no signal."""
+    done = _run(_CALL, tmp_path)
+    assert done.stdout.split() == ["True"]
+    assert done.stderr.endswith("\nKeyboardInterrupt\n")
+    assert "AttributeError" not in done.stderr
+    assert "while sending command" not in done.stderr
+
+
+def test_what_the_end_of_the_session_overtakes_is_no_error(tmp_path: Path) -> None:
+    done = _run(_STOPPED, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _run(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    argv = [sys.executable, "-c", program, str(folder / "spark.log")]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=_END_S_MAX, check=False)
+
+
 def _is_jvm(process: psutil.Process) -> bool:
-    """Whether it executes Spark's program already: before, it is a copy of the driver."""
-    return "pyspark-shell" in process.cmdline()
+    """Whether it executes Spark's program: before, it is a copy of the driver, then a shell.
+
+    Python ignores the error of a signal that arrives before the fork has returned.
+    """
+    return "pyspark-shell" in process.cmdline() and process.num_threads() > 1
