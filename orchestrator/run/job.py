@@ -148,9 +148,12 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
 
 
 def _require_unused(state_dir: Path | None) -> None:
-    """Raise ConfigError if a replay was there: this one would go on where it ended in its log."""
-    left = (REPLAYED, REPLAYED_UNTIL_DAMAGE)
-    if state_dir is not None and any((state_dir / each).exists() for each in left):
+    """Raise ConfigError if a replay began there: this one would go on where it ended in its log."""
+    if state_dir is not None and any(
+        (state_dir / replay / each).exists()
+        for replay in (REPLAYED, REPLAYED_UNTIL_DAMAGE)
+        for each in ("store.db", "checkpoint", "clusters")
+    ):
         used = f"{state_dir} has the state of another replay"
         raise ConfigError([f"{used}: delete it, or name another directory with --state-dir"])
 
