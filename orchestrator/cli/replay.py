@@ -1,6 +1,10 @@
 """`kraftgate replay`: runs the job over the files of a metadata log."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import click
@@ -15,6 +19,7 @@ from orchestrator.run.job import replayed
 from orchestrator.views.terminal.closing import closing, event_lines
 
 CLUSTER: Final = "replay"
+_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
@@ -38,7 +43,8 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
     Example:
       kraftgate replay /var/lib/kafka/__cluster_metadata-0 --json | jq .phase
     """
-    outcome = replayed(path, state_dir, CLUSTER)
+    with _ended_in_order():
+        outcome = replayed(path, state_dir, CLUSTER)
     summary = nothing_seen(CLUSTER) if outcome.summary is None else outcome.summary
     if as_json:
         state = cluster_json(summary, outcome.events, complete=outcome.damage is None)
@@ -55,3 +61,23 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
             f"{path}: no record was read: its files have none. Call `kraftgate replay` with the log"
             " of another controller or broker"
         )
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does; not a SIGHUP that nohup ignores."""
+    before = {each: signal.getsignal(each) for each in _ENDS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    for each in _ENDS:  # a terminal that is closed, or a host that goes down, sends both
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt

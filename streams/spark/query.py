@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -42,6 +42,7 @@ from streams.spark.executors import NotShared, check_shared
 from streams.spark.processor import OUTPUT, ReplicaTracker
 from streams.spark.session import (
     CannotDeploy,
+    end_session,
     is_remote,
     prepare_workers,
     session,
@@ -58,9 +59,7 @@ if TYPE_CHECKING:
     from streams.state.store import Store
 
 _LOG: Final = logging.getLogger(__name__)
-_JVM_GONE: Final = (
-    "Spark's JVM ended or does not answer: spark.log in the state directory has what it printed"
-)
+_LOG_FILE: Final = "spark.log"
 _TASKS: Final = "spark.sql.shuffle.partitions"
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
@@ -86,9 +85,11 @@ class ReplayOutcome:
 class Job:
     """A running query and its resources."""
 
-    def __init__(self, query: StreamingQuery, held: ExitStack) -> None:
+    def __init__(self, query: StreamingQuery, held: ExitStack, log: Path) -> None:
+        """Wrap a query; `log`: the file with the output of its JVM."""
         self._query = query
         self._held = held
+        self._jvm_gone = f"Spark's JVM ended or does not answer: its output is in {log}"
 
     def poll(self) -> None:
         """Check that the query still runs.
@@ -100,7 +101,7 @@ class Job:
             # Each question is a round trip to the JVM.
             error = None if self._query.isActive else self._query.exception()
         except (Py4JError, OSError) as gone:
-            raise JobFailed(_JVM_GONE) from gone
+            raise JobFailed(self._jvm_gone) from gone
         if error is not None:
             raise JobFailed(_cause(error)) from error
 
@@ -115,7 +116,7 @@ class Job:
         except StreamingQueryException as error:
             raise JobFailed(_cause(error)) from error
         except (Py4JError, OSError) as gone:
-            raise JobFailed(_JVM_GONE) from gone
+            raise JobFailed(self._jvm_gone) from gone
         return bool(ended) or not self._query.isActive
 
     def stop(self) -> None:
@@ -157,28 +158,50 @@ def follow(
 def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -> ReplayOutcome:
     """Run the job over a metadata log's files to their end.
 
-    `state_dir`: where the store and the transitions remain; None: they are deleted.
+    `state_dir`: where the store and the transitions remain; None: they are deleted. Ctrl-C also
+    ends Spark.
 
     Raises:
         NotAMetadataLog: there is none at `path`.
         JobFailed: the job failed for another reason than damage in the log.
     """
     require_log(path)
-    with ExitStack() as kept:
-        if state_dir is None:
-            state_dir = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="kraftgate-")))
+    with _temporary() if state_dir is None else nullcontext(state_dir) as home:
         try:
-            return _replay_to_end(path, state_dir / REPLAYED, cluster, until=None)
-        except JobFailed:
-            # The planner's checks cover headers and CRCs; the job decodes the values.
-            from streams.spark.damage import first_damage
+            return _replay(path, home, cluster)
+        except KeyboardInterrupt:
+            end_session()  # its processes write to the directory that may be deleted now
+            raise
 
-            damage = first_damage(path)
-            if damage is None:
-                raise
-        until_damage = state_dir / REPLAYED_UNTIL_DAMAGE
-        outcome = _replay_to_end(path, until_damage, cluster, until=damage.offset)
-        return ReplayOutcome(summary=outcome.summary, events=outcome.events, damage=damage.text)
+
+@contextmanager
+def _temporary() -> Iterator[Path]:
+    """Provide a directory that is deleted at the end, without the output that an error names."""
+    with tempfile.TemporaryDirectory(prefix="kraftgate-") as name:
+        try:
+            yield Path(name)
+        except JobFailed as error:
+            for log in Path(name).glob(f"*/{_LOG_FILE}"):
+                if str(log) in str(error):
+                    kept = Path(f"{name}.log")
+                    log.replace(kept)
+                    raise JobFailed(str(error).replace(str(log), str(kept))) from error
+            raise
+
+
+def _replay(path: Path, state_dir: Path, cluster: str) -> ReplayOutcome:
+    try:
+        return _replay_to_end(path, state_dir / REPLAYED, cluster, until=None)
+    except JobFailed:
+        # The planner's checks cover headers and CRCs; the job decodes the values.
+        from streams.spark.damage import first_damage
+
+        damage = first_damage(path)
+        if damage is None:
+            raise
+    until_damage = state_dir / REPLAYED_UNTIL_DAMAGE
+    outcome = _replay_to_end(path, until_damage, cluster, until=damage.offset)
+    return ReplayOutcome(summary=outcome.summary, events=outcome.events, damage=damage.text)
 
 
 def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
@@ -209,7 +232,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
 
 
 def _session(state_dir: Path, deployment: Deployment = LOCAL) -> SparkSession:
-    log = state_dir / "spark.log"
+    log = state_dir / _LOG_FILE
     try:
         return session(log, deployment=deployment)
     except (CannotDeploy, SecretFileRefused) as error:
@@ -293,7 +316,7 @@ def _start(
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
     with _one_error():
         store.claim(str(query.id))
-    return Job(query, held)
+    return Job(query, held, state_dir / _LOG_FILE)
 
 
 @contextmanager

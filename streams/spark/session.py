@@ -561,22 +561,24 @@ def _home() -> str | None:
 _leaving: Final = threading.Event()
 
 
-def _ignore_sigterm() -> None:
+def _ignore_signals() -> None:
     if _leaving.is_set():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 # Runs in a child between fork and exec, if there is a preexec_fn: PySpark has one for the JVM.
-os.register_at_fork(after_in_child=_ignore_sigterm)
+os.register_at_fork(after_in_child=_ignore_signals)
 
 
 @contextmanager
 def _left_to_us() -> Iterator[None]:
-    """Make a JVM that starts in this context ignore SIGTERM: it ends with its standard input.
+    """Make a JVM that starts in this context ignore SIGTERM and SIGHUP.
 
-    systemd sends SIGTERM to each process of a unit, a shell to a process group. A JVM that ended by
-    itself would abort the query before it was stopped. HotSpot leaves a SIGTERM ignored that was
-    ignored when it started, as PySpark uses it for SIGINT.
+    It ends with its standard input. systemd sends SIGTERM to each process of a unit, a shell to a
+    process group, and a terminal that is closed SIGHUP. A JVM that ended by itself would abort the
+    query before it was stopped. HotSpot leaves a signal ignored that was ignored when it started,
+    as PySpark uses it for SIGINT.
     """
     _leaving.set()
     try:

@@ -69,7 +69,7 @@ class Killed:
 
     def java(self) -> psutil.Process | None:
         """Its JVM, once there is one."""
-        for each in self._below():
+        for each in self.below():
             # What the shell started on the way may be gone.
             with suppress(psutil.NoSuchProcess):
                 if each.name() == "java":
@@ -85,7 +85,7 @@ class Killed:
     def interrupt(self) -> int:
         """Ctrl-C; the exit code."""
         assert self._process is not None
-        below = self._below()
+        below = self.below()
         self._process.send_signal(signal.SIGINT)
         code = self._process.wait(180)
         assert not [each for each in below if runs(each)]
@@ -94,7 +94,7 @@ class Killed:
     def terminate_each(self) -> None:
         """What systemd does: KillMode=control-group is its default."""
         assert self._process is not None
-        for each in [*reversed(self._below()), psutil.Process(self._process.pid)]:
+        for each in [*reversed(self.below()), psutil.Process(self._process.pid)]:
             with suppress(psutil.NoSuchProcess):
                 each.terminate()
 
@@ -110,7 +110,7 @@ class Killed:
 
     def stopped(self, stop: Callable[[], None]) -> None:
         """Stop it that way: it ends in good order, and leaves a whole store and no process."""
-        below = self._below()
+        below = self.below()
         stop()
         code, errors = self.ended()
         assert not [each for each in below if runs(each)]
@@ -182,7 +182,8 @@ class Killed:
     def _printed(self) -> str:
         return self._output.read_text("utf-8")[-3000:] + self._errors.read_text("utf-8")
 
-    def _below(self) -> list[psutil.Process]:
+    def below(self) -> list[psutil.Process]:
+        """Its processes, without itself."""
         assert self._process is not None
         return psutil.Process(self._process.pid).children(recursive=True)
 

@@ -57,4 +57,4 @@ def _a_killed_jvm_is_one_line(run: Killed) -> None:
     java.kill()
     code, errors = run.ended()
     assert code == ExitCode.FAILED
-    assert "kraftgate: Spark's JVM ended or does not answer: spark.log in the state" in errors
+    assert f"Spark's JVM ended or does not answer: its output is in {run.state}/" in errors

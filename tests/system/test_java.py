@@ -1,10 +1,15 @@
 """A Java that Spark cannot use is named in one line: where it comes from, and the fix."""
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from streams.spark.session import why_no_jvm
+from tests.support.logs import values, write_segment
 
 
 def java(home: Path, script: str, mode: int = 0o755) -> Path:
@@ -99,3 +104,28 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     program = java(tmp_path, "")
     program.write_bytes(b"\x7fELF nonsense")
     assert "`-version` fails" in why(tmp_path).replace(f"{program} ", "")
+
+
+@pytest.mark.spark
+def test_the_output_that_a_replay_names_is_kept(tmp_path: Path) -> None:
+    """The rest of its temporary directory is not."""
+    home, log, temporary = tmp_path / "home", tmp_path / f"{0:020d}.log", tmp_path / "tmp"
+    java(
+        home,
+        "case $1 in -version) echo 'openjdk version \"17.0.1\"' >&2;; *) echo unforeseen; esac",
+    )
+    log.write_bytes(write_segment(values([(0, 0, 0, 0)]), [1]))
+    temporary.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator", "replay", str(log)],
+        env={**os.environ, "JAVA_HOME": str(home), "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    named = re.search(r"its whole output is in (\S+)", done.stderr)
+    assert named is not None, done.stderr
+    assert "unforeseen" in Path(named[1]).read_text()
+    assert [each for each in temporary.rglob("*") if each.is_file()] == [Path(named[1])]
