@@ -21,6 +21,11 @@ The source's status reports them meanwhile (`migration.assessment.currency.with_
 """
 
 
+_COMPLETE: Final = (
+    "replay a complete copy of __cluster_metadata-0: its latest .checkpoint and every .log after it"
+)
+
+
 class LogGap(Exception):
     """The log begins after the offset of the query, and no checkpoint fills the gap."""
 
@@ -116,8 +121,8 @@ class Planner:
         if checkpoint is not None and checkpoint.end_offset == end.offset:
             return [_whole(checkpoint, start)]
         raise LogGap(
-            f"the metadata log no longer holds the records from {start.offset} to {end.offset} "
-            f"that the last batch began with: {NEW_STORE}"
+            f"the metadata log no longer has the records from {start.offset} to {end.offset}, with"
+            f" which the last batch began: {self._fix()}"
         )
 
     def _long_idle(self, end: StreamOffset, entry: IndexEntry) -> bool:
@@ -132,10 +137,13 @@ class Planner:
         later = [each for each in self._index.entries if each.base_offset > start.offset]
         if later:
             raise LogGap(
-                f"the log goes on at metadata offset {later[0].base_offset}, the query stands at "
-                f"{start.offset}, and no checkpoint fills the gap"
+                f"the metadata log continues at metadata offset {later[0].base_offset}, it was read"
+                f" up to {start.offset}, and no checkpoint fills the gap: {self._fix()}"
             )
         return start
+
+    def _fix(self) -> str:
+        return _COMPLETE if self._finite else NEW_STORE
 
 
 def _whole(checkpoint: Checkpoint, start: StreamOffset) -> Slice:

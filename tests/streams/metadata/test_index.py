@@ -10,7 +10,7 @@ from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata.index import LogIndex
 from streams.metadata.log_files import list_log
 from streams.metadata.offsets import NONE, START
-from streams.metadata.plan import Planner
+from streams.metadata.plan import LogGap, Planner
 from streams.metadata.spool import Position, Spool
 from streams.wire.schema import (
     BeginTransactionRecordV0,
@@ -173,3 +173,24 @@ def test_a_segment_that_is_deleted_between_listing_and_reading(
         index = LogIndex(tmp_path, START)
         index.refresh(spool.position.next_offset)
         assert [each.next.offset for each in index.entries] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("finite", "fix"),
+    [(True, "replay a complete copy"), (False, "stop `kraftgate run`, then move checkpoint/")],
+)
+def test_a_gap_that_no_checkpoint_fills_has_a_fix(
+    tmp_path: Path, *, finite: bool, fix: str
+) -> None:
+    (tmp_path / f"{0:020d}.log").write_bytes(made(0, [NEWS]))
+    (tmp_path / f"{7:020d}.log").write_bytes(made(7, [NEWS]))
+    index = LogIndex(tmp_path, START)
+    index.refresh()
+    planner = Planner(index, finite=finite)
+    at = planner.latest(START, 1000)
+    with pytest.raises(LogGap, match="continues at metadata offset 7") as gap:
+        planner.latest(at, 1000)
+    assert fix in str(gap.value)
+    with pytest.raises(LogGap, match="no longer has the records from 1 to 9") as gone:
+        planner.slices(at, at._replace(offset=9))
+    assert fix in str(gone.value)
