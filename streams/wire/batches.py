@@ -23,7 +23,12 @@ from typing import Final, NoReturn, TypeAlias, TypeVar
 
 from crc32c import crc32c
 
-from streams.wire.control import ControlRecord, SnapshotFooterRecord, read_control
+from streams.wire.control import (
+    ControlRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    read_control,
+)
 from streams.wire.errors import DamagedBatch, DamagedValue, WireError
 from streams.wire.structure import read_uvarint, write_uvarint
 
@@ -245,20 +250,27 @@ def read_file(path: Path, position: int = 0, size: int | None = None) -> Iterato
 
 
 def read_snapshot(path: Path) -> Iterator[Batch]:
-    """Yield the batches of a `.checkpoint`, which ends with its footer (RecordsSnapshotWriter).
+    """Yield the batches of a `.checkpoint`, from its header to its footer (RecordsSnapshotWriter).
 
     Raises:
-        DamagedBatch: as `read_batches`, or the footer is missing.
-        WireError: the control records of the last batch do not decode.
+        DamagedBatch: as `read_batches`, or the header or the footer is missing.
+        WireError: the control records of the first or the last batch do not decode.
     """
     last: Batch | None = None
-    for last in read_file(path):
-        yield last
-    control = [] if last is None else last.control_records()
-    if not any(isinstance(record, SnapshotFooterRecord) for _, _, record in control):
+    for batch in read_file(path):
+        if last is None and not _has(batch, SnapshotHeaderRecord):
+            flaw = "the snapshot has no header: its beginning is missing"
+            raise DamagedBatch(flaw, file=str(path), position=batch.position)
+        last = batch
+        yield batch
+    if last is None or not _has(last, SnapshotFooterRecord):
         end = 0 if last is None else last.position + last.size
         flaw = "the snapshot has no footer: it is cut"
         raise DamagedBatch(flaw, file=str(path), position=end)
+
+
+def _has(batch: Batch, kind: type[SnapshotHeaderRecord | SnapshotFooterRecord]) -> bool:
+    return any(isinstance(record, kind) for _, _, record in batch.control_records())
 
 
 def read_batches(

@@ -461,6 +461,19 @@ def test_a_checkpoint_that_is_cut_between_two_batches_is_damage(tmp_path: Path) 
         list(read_snapshot(path))
 
 
+def test_a_checkpoint_without_its_beginning_is_damage(tmp_path: Path) -> None:
+    """Kafka (RecordsSnapshotReader) rejects it, too; what it says first would be missing."""
+    whole = write_checkpoint(3, 1_000, [[NO_OP, NO_OP], [NO_OP]])
+    path = tmp_path / FILE
+    header, *later = read(whole)
+    for each in later:
+        path.write_bytes(whole[each.position :])
+        with pytest.raises(DamagedBatch, match="no header: its beginning is missing") as caught:
+            next(read_snapshot(path))
+        assert (caught.value.file, caught.value.position) == (str(path), 0)
+    assert header.is_control
+
+
 def test_a_value_error_gets_the_batch_s_place() -> None:
     log = LOG + write_batch(4, 4, 1003, [NO_OP, b"\x02\x00\x00"])
     with pytest.raises(WireError) as caught:
