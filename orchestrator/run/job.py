@@ -135,7 +135,7 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
     """
     from streams.metadata.log_files import NotAMetadataLog, require_log
 
-    claim = nullcontext() if state_dir is None else claiming(state_dir, "kraftgate: --state-dir")
+    claim = nullcontext() if state_dir is None else claiming(state_dir, "--state-dir")
     try:
         require_log(path)  # before Spark is imported
         with claim:

@@ -127,14 +127,18 @@ def list_log(path: Path) -> Listing:
 
 
 def require_log(path: Path) -> None:
-    """Check that a path has at least one segment or checkpoint.
+    """Check that a path has at least one segment or checkpoint, and no directory named as one.
 
     Raises:
         NotAMetadataLog: `path` is not a log, or a directory with neither segment nor checkpoint.
         OSError: the directory cannot be listed.
     """
     found = list_log(path)
-    if found.segments or found.checkpoints:
+    files = [*(each.path for each in found.segments), *(each.path for each in found.checkpoints)]
+    for each in files:
+        if each.is_dir():
+            raise NotAMetadataLog(f"{each} is a directory, not a file: {_WANTED}")
+    if files:
         return
     below = path / "__cluster_metadata-0"
     wanted = f"did you mean {below}?" if below.is_dir() else _WANTED

@@ -181,4 +181,20 @@ def test_a_directory_with_other_files_is_refused(tmp_path: Path, command: str) -
 def test_a_replay_says_that_its_state_directory_is_of_no_use(tmp_path: Path) -> None:
     (tmp_path / f"{0:020d}.log").touch()
     line = the_line(invoke("replay", tmp_path, "--state-dir", "/proc/none"), ExitCode.USAGE)
-    assert line.startswith("kraftgate: --state-dir: /proc/none: ")
+    assert line.startswith("--state-dir: /proc/none: ")
+
+
+def test_a_replay_names_the_process_that_uses_its_state_directory(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}.log").touch()
+    with claimed(tmp_path / "state"):
+        result = invoke("replay", tmp_path, "--state-dir", tmp_path / "state")
+    line = the_line(result, ExitCode.FAILED)
+    assert line.startswith(f"kraftgate: --state-dir: {tmp_path / 'state'} is in use by process ")
+
+
+def test_a_directory_in_a_log_ends_a_replay_at_once(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}.log").touch()
+    directory = tmp_path / f"{7:020d}.log"
+    directory.mkdir()
+    line = the_line(invoke("replay", tmp_path), ExitCode.USAGE)
+    assert line.startswith(f"kraftgate: {directory} is a directory, not a file: give a __cluster_")
