@@ -219,7 +219,13 @@ def end_session() -> None:
         gateway.proc.stdin.close()
         with _unless_gone():
             _wait_for({psutil.Process(gateway.proc.pid), *late})
-        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # of the JVM that ended
+        _forget_jvm()
+
+
+def _forget_jvm() -> None:
+    """Let `end_session` ask nothing of a JVM that ended, and the next start launch another."""
+    SparkContext._active_spark_context = None  # noqa: SLF001  # PySpark has no public way
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
 
 def _below_jvm(gateway: Any) -> set[psutil.Process]:  # noqa: ANN401  # PySpark has no types for it
@@ -300,7 +306,6 @@ def _ask_for_token(spark: SparkSession) -> None:
     """
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
-    logging.getLogger("py4j.java_gateway").addFilter(_is_news)
 
 
 def _look_up_nothing(spark: SparkSession) -> None:
@@ -404,6 +409,7 @@ def _interruptible() -> Iterator[None]:
     """
     GatewayConnection.shutdown_socket = lambda connection, *_: connection.close()
     logging.getLogger().addFilter(_is_not_of_a_call)
+    logging.getLogger("py4j.java_gateway").addFilter(_is_news)
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -431,6 +437,7 @@ def _ended_unless_started(scratch: Path) -> Iterator[None]:
             with suppress(psutil.Error):
                 if any(str(scratch) in argument for argument in each.cmdline()):
                     each.kill()
+                    _forget_jvm()
         raise
 
 

@@ -31,6 +31,20 @@ end_session()
 _start_reflection(spark)
 _start_workers(spark)
 """
+_AT_THE_END_OF_THE_START = """
+import pathlib, sys
+from pyspark.sql import SparkSession
+from streams.spark.session import end_session, session
+start = SparkSession.Builder.getOrCreate
+def interrupted(builder):
+    start(builder)
+    raise KeyboardInterrupt
+SparkSession.Builder.getOrCreate = interrupted
+try:
+    session(pathlib.Path(sys.argv[1]))
+except KeyboardInterrupt:
+    end_session()
+"""
 _END_S_MAX = 60.0
 
 
@@ -57,8 +71,9 @@ def test_a_call_ends_in_the_usual_way(tmp_path: Path) -> None:
     assert "while sending command" not in done.stderr
 
 
-def test_what_the_end_of_the_session_overtakes_is_no_error(tmp_path: Path) -> None:
-    done = _run(_STOPPED, tmp_path)
+@pytest.mark.parametrize("program", [_STOPPED, _AT_THE_END_OF_THE_START])
+def test_what_the_end_of_the_session_overtakes_is_no_error(tmp_path: Path, program: str) -> None:
+    done = _run(program, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
