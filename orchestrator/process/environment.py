@@ -1,8 +1,7 @@
 """The environment of the operator's commands: an allow-list, not all of Kraftgate's environment.
 
-Kraftgate's own environment may contain passwords (`password_env`), tokens and settings of the
-service that runs it. A command gets what almost any program needs, and the variables that its file
-names in `pass_env`.
+Kraftgate's own environment may contain passwords, tokens and settings of the service that runs it.
+A command gets what almost any program needs, and the variables that its file names in `pass_env`.
 """
 
 import os

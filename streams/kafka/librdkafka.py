@@ -123,7 +123,6 @@ def client_settings(security: Security) -> dict[str, Any]:
             "ssl.ca.location": security.ca_file,
             "ssl.certificate.location": security.cert_file,
             "ssl.key.location": security.private_key(),
-            "ssl.key.password": security.key_password(),
         }
         settings |= {key: str(value) for key, value in named.items() if value is not None}
     if security.sasl:

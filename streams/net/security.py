@@ -1,6 +1,5 @@
 """The TLS and SASL settings of a listener; no printable value contains a secret."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from streams.net.errors import AuthenticationFailed
 from streams.net.secret_file import SecretFileRefused, content, first_line
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file", "key_password_file")
+_PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file")
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
 
 
@@ -27,11 +26,9 @@ class Security:
         username: The SASL user; for GSSAPI the principal comes from the credential cache. For
             ZooKeeper, which Kraftgate does not access by SASL, the user of the scheme `digest`.
         password_file: File whose first line is the password (OAUTHBEARER: the token).
-        password_env: Name of an environment variable that replaces `password_file`.
         ca_file: PEM file of trusted authorities; None trusts the authorities of the system.
         cert_file: PEM file of the client's certificate, for mutual TLS.
-        key_file: PEM file of the client's private key; `key_password_file` decrypts it.
-        key_password_file: File whose first line decrypts the key; None: it is not encrypted.
+        key_file: PEM file of the client's private key, not encrypted.
         check_hostname: Whether the certificate must name the host that the client connects to.
         key: The configuration key of these settings, for messages.
     """
@@ -40,11 +37,9 @@ class Security:
     sasl_mechanism: str | None = None
     username: str | None = None
     password_file: Path | None = None
-    password_env: str | None = None
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
-    key_password_file: Path | None = None
     check_hostname: bool = True
     key: str = field(default="security", compare=False)
 
@@ -52,8 +47,7 @@ class Security:
         """Reject settings that would otherwise fail at the connection attempt.
 
         Raises:
-            ValueError: the protocol or mechanism is unknown, SASL has no mechanism, or both
-                `password_file` and `password_env` are given.
+            ValueError: the protocol or mechanism is unknown, or SASL has no mechanism.
         """
         if self.protocol not in _PROTOCOLS:
             raise ValueError(f"protocol {self.protocol!r} is none of {', '.join(_PROTOCOLS)}")
@@ -62,8 +56,6 @@ class Security:
                 f"{self.protocol} needs a sasl_mechanism of {', '.join(_MECHANISMS)},"
                 f" not {self.sasl_mechanism!r}"
             )
-        if self.password_file is not None and self.password_env is not None:
-            raise ValueError("give password_file or password_env, not both")
 
     @property
     def sasl(self) -> bool:
@@ -82,26 +74,14 @@ class Security:
         """Read and return the password; None: none is configured.
 
         Raises:
-            AuthenticationFailed: the file cannot be read or the variable is not set.
+            AuthenticationFailed: the file cannot be read, or other users can read it.
         """
-        if self.password_file is not None:
-            return _secret(self.password_file)
-        if self.password_env is not None:
-            try:
-                return os.environ[self.password_env]
-            except KeyError:
-                raise AuthenticationFailed(
-                    f"the environment variable {self.password_env} (password_env) is not set"
-                ) from None
-        return None
-
-    def key_password(self) -> str | None:
-        """Read and return the password of the TLS key; None: none is configured.
-
-        Raises:
-            AuthenticationFailed: the file cannot be read.
-        """
-        return None if self.key_password_file is None else _secret(self.key_password_file)
+        if self.password_file is None:
+            return None
+        try:
+            return first_line(self.password_file)
+        except SecretFileRefused as error:
+            raise AuthenticationFailed(str(error)) from error
 
     def private_key(self) -> Path | None:
         """Return the TLS key file for the TLS library, after a check that the file is private.
@@ -128,10 +108,3 @@ def parse_security(told: Mapping[str, Any]) -> Security:
         for name, value in told.items()
     }
     return Security(**fields)
-
-
-def _secret(path: Path) -> str:
-    try:
-        return first_line(path)
-    except SecretFileRefused as error:
-        raise AuthenticationFailed(str(error)) from error

@@ -23,16 +23,14 @@ def client_context(security: Security) -> ssl.SSLContext:
     else:
         _read("ca_file", security.ca_file, context.load_verify_locations)
     if security.cert_file is not None:
-        load_pair(context, security.cert_file, security.private_key(), security.key_password())
+        load_pair(context, security.cert_file, security.private_key())
     return context
 
 
-def load_pair(
-    context: ssl.SSLContext, cert: Path, key: Path | None, password: str | None = None
-) -> None:
+def load_pair(context: ssl.SSLContext, cert: Path, key: Path | None) -> None:
     """Load a certificate and its private key.
 
-    Without a password OpenSSL would read one from the terminal, or from a pipe, at every
+    OpenSSL would read the password of an encrypted key from the terminal, or from a pipe, at every
     connection.
 
     Raises:
@@ -49,7 +47,7 @@ def load_pair(
     _read(
         "cert_file, or the key_file that belongs to it,",
         cert,
-        lambda file: context.load_cert_chain(file, key, password or encrypted),
+        lambda file: context.load_cert_chain(file, key, encrypted),
     )
 
 

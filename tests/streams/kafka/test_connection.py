@@ -50,6 +50,14 @@ def controller(answer: Answer, fetch: tuple[int, int] = (0, 17)) -> Answer:
     return speak
 
 
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    file = tmp_path / "password"
+    file.write_text("hidden", encoding="utf-8")
+    file.chmod(0o600)
+    return file
+
+
 @contextmanager
 def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoint]:
     """A server for one connection; with None it accepts and says nothing.
@@ -489,7 +497,7 @@ def test_what_preflight_asks_is_checked_too() -> None:
     "token", [b"", b"r=1", b"\xff\xfe", b"r=x,s=y,i=z", b"r=,s=,i=99999999999"]
 )
 def test_a_sasl_token_that_cannot_be_read_is_a_typed_error(
-    token: bytes, monkeypatch: pytest.MonkeyPatch
+    token: bytes, password_file: Path
 ) -> None:
     def authenticate(key: int, correlation: int, _rest: bytes) -> bytes | None:
         if key == 17:
@@ -503,12 +511,11 @@ def test_a_sasl_token_that_cannot_be_read_is_a_typed_error(
             return versions(correlation, {17: (0, 1), 18: (0, 0), 36: (0, 2)})
         return controller(authenticate)(key, correlation, rest)
 
-    monkeypatch.setenv("SECRET", "hidden")
     security = Security(
         protocol="SASL_PLAINTEXT",
         sasl_mechanism="SCRAM-SHA-512",
         username="u",
-        password_env="SECRET",  # noqa: S106 a name
+        password_file=password_file,
     )
     with listening(speak) as endpoint, pytest.raises(ReplyDamaged, match="SASL token"):
         Connection(endpoint, security)
@@ -563,25 +570,22 @@ REFUSED = struct.pack(">h", 58) + text("Authentication failed: Invalid username 
 """SaslAuthenticate, version 0: SASL_AUTHENTICATION_FAILED, a text, no token."""
 
 
-def login(endpoint: Endpoint, mechanism: str = "PLAIN") -> None:
+def login(endpoint: Endpoint, password_file: Path, mechanism: str = "PLAIN") -> None:
     security = Security(
         protocol="SASL_PLAINTEXT",
         sasl_mechanism=mechanism,
         username="u",
-        password_env="SECRET",  # noqa: S106 a name
+        password_file=password_file,
         key="brokers.security",
     )
     Connection(endpoint, security)
 
 
-def test_a_wrong_password_is_named_although_the_listener_hangs_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_wrong_password_is_named_although_the_listener_hangs_up(password_file: Path) -> None:
     """Kafka sends the error and closes: both may have come before either is looked at."""
-    monkeypatch.setenv("SECRET", "hidden")
     speak = sasl(PLAIN_ENABLED, (36, REFUSED + struct.pack(">i", 0)))
     with listening(speak, last=36) as endpoint, pytest.raises(AuthenticationFailed) as caught:
-        login(endpoint)
+        login(endpoint, password_file)
     assert str(caught.value) == (
         f"{endpoint}: authentication failed for user u with PLAIN: Authentication failed: Invalid"
         " username or password: check `brokers.security`"
@@ -589,22 +593,20 @@ def test_a_wrong_password_is_named_although_the_listener_hangs_up(
 
 
 def test_a_listener_that_hangs_up_instead_of_an_answer_may_speak_something_else(
-    monkeypatch: pytest.MonkeyPatch,
+    password_file: Path,
 ) -> None:
-    monkeypatch.setenv("SECRET", "hidden")
     with listening(sasl()) as endpoint, pytest.raises(ConnectionFailed) as caught:
-        login(endpoint)
+        login(endpoint, password_file)
     assert "does that listener speak SASL_PLAINTEXT with PLAIN?" in str(caught.value)
 
 
 def test_a_mechanism_that_the_server_lacks_is_an_authentication_failure(
-    monkeypatch: pytest.MonkeyPatch,
+    password_file: Path,
 ) -> None:
-    monkeypatch.setenv("SECRET", "hidden")
     # SaslHandshake: UNSUPPORTED_SASL_MECHANISM(33), and the one that is enabled.
     speak = sasl((17, struct.pack(">hi", 33, 1) + text("PLAIN")))
     with listening(speak) as endpoint, pytest.raises(AuthenticationFailed) as caught:
-        login(endpoint, "SCRAM-SHA-512")
+        login(endpoint, password_file, "SCRAM-SHA-512")
     assert str(caught.value) == (
         f"{endpoint}: authentication failed for user u with SCRAM-SHA-512: the listener does not"
         " offer this mechanism: check `brokers.security`"

@@ -45,12 +45,10 @@ def test_mutual_tls(tmp_path: Path) -> None:
         protocol="SSL",
         cert_file=tmp_path / "cert.pem",
         key_file=private(tmp_path, "key"),
-        key_password_file=private(tmp_path, "opens"),
     )
     settings = client_settings(given)
     assert settings["ssl.certificate.location"] == str(tmp_path / "cert.pem")
     assert settings["ssl.key.location"] == str(tmp_path / "key")
-    assert settings["ssl.key.password"] == "opens"
     assert settings["ssl.endpoint.identification.algorithm"] == "https"
 
 

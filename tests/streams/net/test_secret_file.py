@@ -100,9 +100,8 @@ def test_every_reader_refuses_it(file: Path) -> None:
         username="u",
         password_file=file,
         key_file=file,
-        key_password_file=file,
     )
-    for read in (listener.password, listener.key_password, listener.private_key):
+    for read in (listener.password, listener.private_key):
         with pytest.raises(AuthenticationFailed, match=said):
             read()
     for access in (Access(username="u", password_file=file), Access(bearer_token_file=file)):

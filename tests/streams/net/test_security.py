@@ -18,24 +18,10 @@ def test_the_password_is_read_from_the_file_each_time(tmp_path: Path) -> None:
     assert "second" not in repr(made)
 
 
-def test_the_password_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKA_PASSWORD", "hidden")
-    made = Security(
-        protocol="SASL_PLAINTEXT",
-        sasl_mechanism="PLAIN",
-        password_env="KAFKA_PASSWORD",  # noqa: S106 a name
-    )
-    assert made.password() == "hidden"
-    assert "hidden" not in repr(made)
-    monkeypatch.delenv("KAFKA_PASSWORD")
-    with pytest.raises(AuthenticationFailed, match="KAFKA_PASSWORD"):
-        made.password()
-
-
 def test_a_missing_secret_file_is_named(tmp_path: Path) -> None:
-    made = Security(protocol="SSL", key_password_file=tmp_path / "absent")
+    made = Security(password_file=tmp_path / "absent")
     with pytest.raises(AuthenticationFailed, match="absent"):
-        made.key_password()
+        made.password()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +30,6 @@ def test_a_missing_secret_file_is_named(tmp_path: Path) -> None:
         ({"protocol": "TLS"}, "protocol 'TLS' is none of"),
         ({"protocol": "SASL_SSL"}, "needs a sasl_mechanism"),
         ({"protocol": "SASL_SSL", "sasl_mechanism": "NTLM"}, "not 'NTLM'"),
-        ({"password_file": Path("a"), "password_env": "B"}, "not both"),
     ],
 )
 def test_a_bad_option_is_refused_at_once(options: dict[str, object], complaint: str) -> None:
@@ -54,4 +39,3 @@ def test_a_bad_option_is_refused_at_once(options: dict[str, object], complaint: 
 
 def test_nothing_to_read_without_options() -> None:
     assert Security().password() is None
-    assert Security().key_password() is None

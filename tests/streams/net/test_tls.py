@@ -1,13 +1,11 @@
 """OpenSSL asks nobody for the password of an encrypted key, and messages name the file."""
 
-import ssl
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from streams.net.tls import load_pair
 from tests.streams.zookeeper.certificates import Authority, Certificate
 
 PASSWORD = "hunter22"  # noqa: S105
@@ -45,10 +43,3 @@ def test_nothing_is_read_as_the_password_of_a_key(encrypted: Certificate) -> Non
     assert f"{encrypted.key} is encrypted. Decrypt it: openssl pkey -in" in ended.stdout
     assert ended.stdout.endswith("| an order\n")
     assert not ended.stderr
-
-
-def test_a_key_is_decrypted_with_its_password(encrypted: Certificate) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    load_pair(context, encrypted.cert, encrypted.key, PASSWORD)
-    with pytest.raises(OSError, match=f"that belongs to it, {encrypted.cert} cannot be used"):
-        load_pair(context, encrypted.cert, encrypted.key, "another")
