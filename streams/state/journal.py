@@ -70,7 +70,7 @@ class Journal:
         """
         self.path = path
         self._ring = ring
-        self._news = threading.Condition()
+        self._lock = threading.Lock()
         self._compacted = 0
         self._failed_s = float("-inf")
         with errors_as(JournalError, f"{path} cannot be opened as a journal"):
@@ -90,14 +90,13 @@ class Journal:
             (key(kept), _is_over(kept), _shard(kept), packed)
             for kept, packed in map(keepable, facts)
         ]
-        with self._news:
+        with self._lock:
             with errors_as(JournalError, f"{self.path} cannot be written"), transaction(self._db):
                 self._db.executemany(
                     "INSERT INTO facts (key, over, shard, fact) VALUES (?, ?, ?, ?)", rows
                 )
                 last = _last(self._db)
             self._last = last
-            self._news.notify_all()
         if self._ring is not None:
             self._ring()
         return self._last
@@ -105,18 +104,8 @@ class Journal:
     @property
     def last(self) -> int:
         """The sequence number of the last fact; 0 before the first."""
-        with self._news:
+        with self._lock:
             return self._last
-
-    def wait_beyond(self, sequence: int, timeout_s: float) -> bool:
-        """Wait for a fact after `sequence`; False: none arrived in time."""
-        deadline = time.monotonic() + timeout_s
-        with self._news:
-            while self._last <= sequence:
-                left = deadline - time.monotonic()
-                if left <= 0 or not self._news.wait(left):
-                    return self._last > sequence
-        return True
 
     def kept(self) -> list[Observation]:
         """Return the remaining facts in order: the reports of the source, without shard facts.
@@ -124,7 +113,7 @@ class Journal:
         Raises:
             JournalError: a fact is damaged.
         """
-        with self._news, _errors_of_facts(self.path):
+        with self._lock, _errors_of_facts(self.path):
             rows = self._db.execute("SELECT fact FROM facts WHERE shard IS NULL ORDER BY sequence")
             return [unpack(packed) for (packed,) in rows]
 
@@ -138,7 +127,7 @@ class Journal:
         Raises:
             JournalError: the file is damaged.
         """
-        with self._news:
+        with self._lock:
             if time.monotonic() < self._failed_s + COMPACT_AGAIN_S:
                 return
             stretch = {"done": self._compacted, "until": until}
@@ -153,7 +142,7 @@ class Journal:
                     _log.warning("%s cannot be compacted: %s", self.path, error)
 
     def close(self) -> None:
-        with self._news:
+        with self._lock:
             self._db.close()
 
 

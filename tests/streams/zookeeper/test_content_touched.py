@@ -1,6 +1,7 @@
 """A real ZooKeeper: what was touched is read soon and once more, and nothing else with it."""
 
 import json
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -120,10 +121,10 @@ def test_the_source_reads_what_its_watch_told_it(
 
     def until(holds: Callable[[Any], bool], beyond: int = 0) -> list[Any]:
         while True:
-            last = journal.last
+            news.clear()
             if any(map(holds, told := facts()[beyond:])):
                 return told
-            assert journal.wait_beyond(last, 20), status()
+            assert news.wait(20), status()
 
     def of_b(fact: object) -> bool:
         return isinstance(fact, ZkContentSeen) and fact.names == ("b",)
@@ -147,7 +148,8 @@ def test_the_source_reads_what_its_watch_told_it(
         state=tmp_path,
         watched=json.dumps({"connect": connect, "security": {}}),
     )
-    journal = Journal(tmp_path / "zookeeper.db")
+    news = threading.Event()
+    journal = Journal(tmp_path / "zookeeper.db", news.set)
     held = ExitStack()
     status = ZooKeeperSource.watch(options, journal, held)
     try:
