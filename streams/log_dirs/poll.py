@@ -28,8 +28,6 @@ from streams.net.security import Security
 
 _log: Final = logging.getLogger(__name__)
 
-NO_ADDRESS: Final = "METADATA never listed it, so its address is unknown"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirsConfig:
@@ -39,7 +37,6 @@ class LogDirsConfig:
         brokers: The brokers to ask first; any of them returns all brokers.
         cluster_id: The only cluster to accept; None: the memory's, or else the first one found.
         security: The security of the brokers' listener.
-        expected: Ids of brokers that must exist, whether or not METADATA ever lists them.
         interval_s: Between two polls of a broker.
         eager_s: Between two polls of a broker that is down or has just started.
         eager_for_s: How long a broker that has just started, or was requested, is polled that
@@ -55,7 +52,6 @@ class LogDirsConfig:
     brokers: tuple[Endpoint, ...]
     cluster_id: str | None = None
     security: Security = field(default_factory=Security)
-    expected: frozenset[int] = frozenset()
     interval_s: float = 10.0
     eager_s: float = 1.0
     eager_for_s: float = 30.0
@@ -82,14 +78,14 @@ class PollTask(NamedTuple):
 
     Attributes:
         broker: its id.
-        address: its listener; None when it is unknown.
+        address: its listener.
         view: the view of the cluster to use; None: request this broker's own.
         cluster_id: None if it is not known.
         paths: the stored log directories of this broker.
     """
 
     broker: int
-    address: Endpoint | None
+    address: Endpoint
     view: ClusterView | None
     cluster_id: str | None
     paths: tuple[str, ...]
@@ -182,8 +178,6 @@ class BrokerPolls:
         raise failure or ConnectionFailed("no broker is named")
 
     def _ask(self, task: PollTask, reply: PollResult) -> None:
-        if task.address is None:
-            raise ConnectionFailed(NO_ADDRESS)
         with self._connect(task.address) as broker:
             view = task.view
             if view is None:
@@ -222,7 +216,7 @@ class BrokerPolls:
         """Read the paths, once the cluster id that they must have is known."""
         told = reply.view.cluster_id if reply.view else None
         cluster_id = told or task.cluster_id
-        if task.address is None or cluster_id is None or not is_own_host(task.address.host):
+        if cluster_id is None or not is_own_host(task.address.host):
             return {}
         paths = _paths(task.paths, reply.log_dirs or ())
         return {each: self._local_reader.read(each, task.broker, cluster_id) for each in paths}

@@ -74,7 +74,6 @@ class LogDirsPoller(BackgroundThread):
         self._snapshots = Snapshots(config, append, clock)
         self._views = Views(memory, config.cluster_id)
         self._discovering = False
-        self._discovered = False
         self._discovered_s = float("-inf")
         self._last: dict[int, compare.Disks] = {}
         self._unreported: dict[int, compare.Disks] = {}
@@ -112,8 +111,7 @@ class LogDirsPoller(BackgroundThread):
         """Append pending facts, accept requests, poll due brokers, and process replies."""
         now_s = time.monotonic()
         if self._deliver():
-            expected = self._config.expected if self._discovered else frozenset[int]()
-            self._turns.expect({*self._memory.addresses, *expected}, now_s)
+            self._turns.expect(self._memory.addresses, now_s)
             self._discover(now_s)
             self._take_requests(now_s)
             for broker in self._turns.due(now_s, self._config.parallel):
@@ -137,7 +135,7 @@ class LogDirsPoller(BackgroundThread):
                     self._poll_status.refused(item.failure)
                 self._requests.answer(self._snapshots.end(item), self._clock())
             elif item is not None:
-                self._discovering, self._discovered = False, True
+                self._discovering = False
                 if isinstance(item, ClusterView):
                     self._take_view(item, None)
                 else:
@@ -203,7 +201,7 @@ class LogDirsPoller(BackgroundThread):
             own = self._views.begin(broker, now_s, self._config.interval_s)
         task = PollTask(
             broker=broker,
-            address=self._memory.addresses.get(broker),
+            address=self._memory.addresses[broker],
             view=None if own else self._views.latest,
             cluster_id=self._views.cluster_id,
             paths=tuple(self._memory.broker(broker).log_dirs),
