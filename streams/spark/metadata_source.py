@@ -8,7 +8,7 @@ own.
 Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool), `state`
 (directory of the source's status), `controllers` (JSON of `streams.net.listener`;
 absent: there are only the files; empty: there are no controllers yet), `until` (the metadata offset
-at which reading ends), `max.batch.bytes`.
+at which reading ends).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streams.metadata.plan import Planner, Slice
     from streams.spark.rows import Row
 
-MAX_BATCH_BYTES: Final = 64 * 2**20
+_MAX_BATCH_BYTES: Final = 64 * 2**20
 """The maximum size of the log's part in one micro-batch."""
 _MAX_BATCH_BYTES_OF_FILES: Final = 256 * 2**20
 """The same of a finished log, for which no one waits: each batch writes every shard's state."""
@@ -47,7 +47,10 @@ class SourceOptions:
     state: Path
     controllers: str | None
     until: int | None
-    max_batch_bytes: int
+
+    @property
+    def max_batch_bytes(self) -> int:
+        return _MAX_BATCH_BYTES_OF_FILES if self.controllers is None else _MAX_BATCH_BYTES
 
     @property
     def absent(self) -> bool:
@@ -65,7 +68,6 @@ class SourceOptions:
         if missing:
             raise InvalidOption(f"kraft_metadata needs the option(s) {', '.join(missing)}")
         until, controllers = options.get("until"), options.get("controllers")
-        max_bytes = _MAX_BATCH_BYTES_OF_FILES if controllers is None else MAX_BATCH_BYTES
         try:
             return cls(
                 cluster=options["cluster"],
@@ -73,7 +75,6 @@ class SourceOptions:
                 state=Path(options["state"]),
                 controllers=controllers,
                 until=None if until is None else int(until),
-                max_batch_bytes=int(options.get("max.batch.bytes", str(max_bytes))),
             )
         except ValueError as error:
             raise InvalidOption(f"kraft_metadata: {error}") from error
