@@ -5,16 +5,11 @@ the age with it, and each gate checks `is_current` first. A file source that rea
 becomes stale.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 STALE_AFTER_MS: Final = 15_000
 """Older data does not show the present: an idle controller writes a no-op every 500 ms."""
-
-
-class SourceStatusError(ValueError):
-    """The value is not a SourceStatus."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,70 +69,6 @@ class SourceStatus:
 
 NO_STATUS: Final = SourceStatus(observed_ms=0)
 """No source has ever written a status."""
-
-_NUMBERS: Final = (
-    "last_reply_ms",
-    "log",
-    "next_offset",
-    "busy_until",
-    "record_ms",
-    "high_watermark",
-    "due_offset",
-    "active_controller",
-    "leader_epoch",
-    "whole_since_ms",
-    "migration_mzxid",
-    "migration_version",
-    "migration_offset",
-    "migration_written_ms",
-)
-_TEXTS: Final = ("endpoint", "cluster_id", "waiting", "error")
-
-
-def to_json(status: SourceStatus) -> dict[str, object]:
-    """Return the status as JSON values, each field by its name."""
-    return asdict(status)
-
-
-def from_json(value: object) -> SourceStatus:
-    """Return the status that `to_json` wrote; unknown keys are ignored, for a newer writer's sake.
-
-    Raises:
-        SourceStatusError: not an object, `observed_ms` is missing, or a value has another type.
-    """
-    if not isinstance(value, Mapping):
-        raise SourceStatusError(f"a source status is an object, not {type(value).__name__}")
-    observed = _number(value, "observed_ms")
-    if observed is None:
-        raise SourceStatusError("a source status needs observed_ms")
-    finished = value.get("finished", False)
-    if not isinstance(finished, bool):
-        raise SourceStatusError(f"finished is true or false, not {finished!r}")
-    limits = value.get("limits", ())
-    if not isinstance(limits, list | tuple) or not all(isinstance(each, str) for each in limits):
-        raise SourceStatusError(f"limits is a list of texts, not {limits!r}")
-    read: dict[str, Any] = {
-        **{name: _number(value, name) for name in _NUMBERS},
-        **{name: _text(value, name) for name in _TEXTS},
-    }
-    read["log"] = read["log"] or 1
-    return SourceStatus(observed_ms=observed, finished=finished, limits=tuple(limits), **read)
-
-
-def _number(value: Mapping[object, object], name: str) -> int | None:
-    found = value.get(name)
-    if found is None:
-        return None
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise SourceStatusError(f"{name} is a whole number or null, not {found!r}")
-    return found
-
-
-def _text(value: Mapping[object, object], name: str) -> str | None:
-    found = value.get(name)
-    if found is None or isinstance(found, str):
-        return found
-    raise SourceStatusError(f"{name} is text or null, not {found!r}")
 
 
 def stale_ms(status: SourceStatus, now_ms: int) -> int | None:

@@ -18,19 +18,13 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from migration.metadata.versions import untested
-from migration.observed.source_status import (
-    NO_STATUS,
-    SourceStatus,
-    SourceStatusError,
-    from_json,
-    meaningful_end,
-)
-from migration.values.foreign import load
+from migration.observed.source_status import NO_STATUS, SourceStatus, meaningful_end
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError
 from orchestrator.run import execution_status
 from orchestrator.run.execution_status import ExecutionStatus
+from streams.state import source_status
 
 if TYPE_CHECKING:
     from streams.state.sqlite import CommitMark
@@ -144,10 +138,10 @@ def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> Sou
     """Read the status that a source reported last; no status if the file cannot be read."""
     path = state_dir / "clusters" / cluster / file
     try:
-        return from_json(load(path.read_bytes()))
+        return source_status.read_status(path)
     except FileNotFoundError:
         return NO_STATUS
-    except (OSError, ValueError, SourceStatusError) as error:
+    except (OSError, ValueError) as error:
         _LOG.warning("%s cannot be read: %s", path, error)
         return NO_STATUS
 

@@ -23,8 +23,6 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from migration.observed.source_status import from_json
-from migration.values.foreign import load
 from streams.metadata.log_files import require_log
 from streams.net.secret_file import SecretFileRefused
 from streams.process.clocks import wall_clock_ms
@@ -50,7 +48,7 @@ from streams.spark.session import (
 )
 from streams.spark.settings import LOCAL, ClusterSources, Deployment
 from streams.state.recovery import NEW_STORE, REPLAYED, REPLAYED_UNTIL_DAMAGE
-from streams.state.source_status import STATUS_FILE
+from streams.state.source_status import STATUS_FILE, read_status
 
 if TYPE_CHECKING:
     from migration.image.summary import ClusterSummary
@@ -227,7 +225,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
         # The events were not observed live; the time of reading is not part of the file.
         events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
     status_file = state_dir / "clusters" / cluster / STATUS_FILE
-    damage = from_json(load(status_file.read_bytes())).error
+    damage = read_status(status_file).error
     return ReplayOutcome(summary=summary, events=events, damage=damage)
 
 

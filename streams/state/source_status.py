@@ -1,15 +1,20 @@
-"""Writes the status of a source to a file next to the store, from which its age is evaluated."""
+"""Writes the status of a source to a file next to the store, and reads it."""
 
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from streams.process.background import BackgroundThread
 from streams.process.clocks import wall_clock_ms
 from streams.state.files import replace_file
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 STATUS_FILE: Final = "source.json"
 """The status file of the metadata log's source, in the directory of the cluster."""
@@ -23,9 +28,33 @@ def write_status(file: Path, status: SourceStatus) -> None:
 
     Half of a surrogate pair, which a file name can contain, has no UTF-8 form: `?` replaces it.
     """
-    text = json.dumps(to_json(status), ensure_ascii=False)
+    text = json.dumps(asdict(status), ensure_ascii=False)
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, text.encode("utf-8", "replace"), durable=False)
+
+
+def read_status(file: Path) -> SourceStatus:
+    """Read the status that `write_status` wrote; unknown keys of a later version are ignored.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged: it is no JSON, or a value has another type.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _adapter().validate_json(file.read_bytes(), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(": ".join((*map(str, first["loc"]), first["msg"]))) from error
+
+
+@cache
+def _adapter() -> "TypeAdapter[SourceStatus]":
+    """Return the adapter; a process that only writes does not import pydantic."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SourceStatus)
 
 
 def note_damage(file: Path, damage: str) -> None:

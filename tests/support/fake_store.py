@@ -12,9 +12,10 @@ from pathlib import Path
 
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import Config
 from orchestrator.run.job import Following
+from streams.state import source_status
 from streams.state.store import Store
 
 
@@ -95,6 +96,4 @@ class FakeFollowing:
 
 def write_status(state_dir: Path, cluster: str, status: SourceStatus) -> None:
     """What a source would have written."""
-    file = state_dir / "clusters" / cluster / "source.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(to_json(status)))
+    source_status.write_status(state_dir / "clusters" / cluster / "source.json", status)

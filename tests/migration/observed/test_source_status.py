@@ -1,6 +1,5 @@
 """How old data is."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,13 +10,10 @@ from migration.observed.source_status import (
     NO_STATUS,
     STALE_AFTER_MS,
     SourceStatus,
-    SourceStatusError,
     behind,
-    from_json,
     is_current,
     over_no_ops,
     stale_ms,
-    to_json,
 )
 from migration.values.durations import duration_text
 from tests.migration.assessment.test_waits import NOW
@@ -40,32 +36,6 @@ statuses = st.builds(
     finished=st.booleans(),
     limits=st.lists(st.text(), max_size=2).map(tuple),
 )
-
-
-@given(statuses)
-def test_a_status_comes_back_from_json(status: SourceStatus) -> None:
-    assert from_json(to_json(status)) == status
-    assert from_json(json.loads(json.dumps(to_json(status)))) == status
-    assert from_json(to_json(status) | {"of a newer writer": 1}) == status
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ([], "a source status is an object, not list"),
-        ({}, "a source status needs observed_ms"),
-        ({"observed_ms": "x"}, "observed_ms is a whole number or null, not 'x'"),
-        ({"observed_ms": True}, "observed_ms is a whole number or null, not True"),
-        ({"observed_ms": 1, "error": 4}, "error is text or null, not 4"),
-        ({"observed_ms": 1, "finished": 0}, "finished is true or false, not 0"),
-        ({"observed_ms": 1, "limits": "x"}, "limits is a list of texts, not 'x'"),
-        ({"observed_ms": 1, "limits": [1]}, "limits is a list of texts, not [1]"),
-    ],
-)
-def test_what_is_no_status_is_refused(value: object, words: str) -> None:
-    with pytest.raises(SourceStatusError) as caught:
-        from_json(value)
-    assert str(caught.value) == words
 
 
 @given(statuses, st.integers(0, 2**62))

@@ -17,7 +17,7 @@ from rich.console import Console
 from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.directory_ids import MIGRATING
 from migration.observed.probed import Broker, TopicPartition, Unknown
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from migration.shard.transitions import ABSENT, MIGRATING_STATE, place
 from migration.what_if import Situation, if_broker_fails, if_directory_fails
 from orchestrator.cli import what_if as command
@@ -28,6 +28,7 @@ from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.what_if import picture
 from streams.probe.what_if import Gathered
 from streams.spark.transition_files import write_transitions
+from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.migration.what_if.situations import D0, WHY, T, broker, part, situation
 
@@ -204,10 +205,9 @@ def test_only_what_is_followed_up_to_now_is_taken_from_the_metadata_log(
     """The replica is migrating by the store; the source's age and the store's lag decide."""
     monkeypatch.setattr(followed, "_CATCH_UP_S_MAX", 0.0)
     state = file.parent / "kraftgate-state"
-    (state / "clusters" / "prod").mkdir(parents=True)
     now_ms = time.time_ns() // 1_000_000 - age_ms
     status = SourceStatus(observed_ms=now_ms, last_reply_ms=now_ms, high_watermark=11)
-    (state / "clusters" / "prod" / "source.json").write_text(json.dumps(to_json(status)))
+    write_status(state / "clusters" / "prod" / "source.json", status)
     rows = np.array([[5, 0, 0, 0, 1, ABSENT, place(0, MIGRATING_STATE)]])
     topics, ids = [(b"topic-id-of-t---", "t")], [MIGRATING]
     commit(

@@ -1,6 +1,5 @@
 """An id that does not exist is a usage error (2); one of which that is not known yet is not: 4."""
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,10 +12,11 @@ from click.testing import CliRunner, Result
 from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import ZkBroker
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
+from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store
 from tests.migration.assessment.conditions.views import (
     disks,
@@ -82,8 +82,7 @@ class World:
             of_log = FRESH if name == "source" else SourceStatus(observed_ms=0)
             status = replace(of_log, observed_ms=now_ms, last_reply_ms=now_ms)
             file = self._state / "clusters" / "prod" / f"{name}.json"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(to_json(status)))
+            write_status(file, status)
 
     def run(self, *arguments: str) -> Result:
         command, *others = arguments

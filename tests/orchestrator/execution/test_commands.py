@@ -1,7 +1,6 @@
 """An operator's decisions: accepted or rejected, and in the audit trail with name and reason."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from migration.image.summary import ControllerSummary, Phase
-from migration.observed.source_status import to_json
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
@@ -27,6 +25,7 @@ from orchestrator.execution.operator.request import RequestContext
 from orchestrator.hooks.runs import HookRuns, Unknown
 from orchestrator.run import reader
 from orchestrator.runbook.load import load, parse
+from streams.state.source_status import write_status
 from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
 from tests.scenes.night import FRESH, NOW_MS, cluster, kraft, migrating
 from tests.support.fake_store import FakeStore
@@ -76,9 +75,8 @@ class Desk:
     def fresh_sources(self, *, stale_ms: int = 0) -> None:
         status = replace(FRESH, observed_ms=NOW_MS - stale_ms, last_reply_ms=NOW_MS - stale_ms)
         home = self.folder / "state" / "clusters" / "prod"
-        home.mkdir(parents=True, exist_ok=True)
         for name in ("source.json", "zookeeper.json"):
-            (home / name).write_text(json.dumps(to_json(status)))
+            write_status(home / name, status)
 
     def tell(self, *bodies: Body) -> None:
         for body in bodies:
@@ -532,8 +530,7 @@ def test_a_rollback_is_approved_although_the_controllers_are_gone(
     summary = cluster(phase, migrating(1), migrating(2))
     desk.store.summaries["prod"] = replace(summary, zookeeper=znode)
     gone = replace(FRESH, observed_ms=NOW_MS, last_reply_ms=NOW_MS - 60_000, waiting="gone")
-    status = desk.folder / "state/clusters/prod/source.json"
-    status.write_text(json.dumps(to_json(gone)), encoding="utf-8")
+    write_status(desk.folder / "state/clusters/prod/source.json", gone)
     assert desk.types("approve", place, *YES).exit_code == ExitCode.DONE
 
 

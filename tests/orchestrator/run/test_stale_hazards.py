@@ -12,7 +12,7 @@ from migration.assessment.conditions import DataSource, Verdict, parse
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from orchestrator.api.status import status_json
@@ -24,6 +24,7 @@ from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
+from streams.state.source_status import write_status
 from tests.migration.assessment.conditions.views import disks, migration, zookeeper
 from tests.orchestrator.views.metrics.scraping import scrape
 from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
@@ -72,8 +73,7 @@ class Restarted:
                 last_reply_ms=None if replied_ms is None else replied_ms + ago_ms,
             )
             file = self.config.state_dir / "clusters" / "prod" / f"{name}.json"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(to_json(now)))
+            write_status(file, now)
         (one,) = self._assessor.tick(at_ms).clusters
         return one
 

@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
-from migration.observed.source_status import NO_STATUS, SourceStatus, from_json
+from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.shard.placement import ZOOKEEPER
-from migration.values.foreign import load
 from streams.spark.data_source import _GATHER_S, JobReader, KraftgateDataSource, source_name
 from streams.spark.journal_source import ZooKeeperSource
 from streams.spark.metadata_source import KraftMetadata
 from streams.spark.settings import ClusterSources
 from streams.state.fact_codec import unpack_row
 from streams.state.journal import Journal, JournalError
-from streams.state.source_status import STATUS_FILE
+from streams.state.source_status import STATUS_FILE, read_status
 from tests.support.polling import PATIENCE_S, until
 
 NO_LIMIT: Any = None
@@ -130,7 +129,7 @@ def test_a_cluster_that_is_removed_keeps_its_offset_and_its_begun_batch(tmp_path
 def _status(state: Path, cluster: str, name: str) -> SourceStatus:
     """The status, which is NO_STATUS until the source's thread wrote one."""
     file = state / "clusters" / cluster / name
-    return from_json(load(file.read_bytes())) if file.is_file() else NO_STATUS
+    return read_status(file) if file.is_file() else NO_STATUS
 
 
 def _both_read(state: Path) -> dict[str, Any]:

@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
-from migration.observed.source_status import from_json
 from migration.values.foreign import load
 from streams.spark import feed_process
 from streams.spark.data_source import JobReader, KraftgateDataSource
 from streams.spark.feeds import CLUSTERS_A_PROCESS, CLUSTERS_HERE_MAX, FeedFailed
 from streams.spark.settings import ClusterSources
 from streams.state.journal import Journal, JournalError, last_sequence
+from streams.state.source_status import read_status
 from tests.streams.jmx.server import serving, text
 from tests.support.journals import refuse_deletions
 from tests.support.polling import PATIENCE_S, until
@@ -124,7 +124,7 @@ def test_the_status_of_a_damaged_feed_has_the_message_of_this_process(
     start = source.initialOffset()
     name = f"{CLUSTERS[3]}/log_dirs"
     assert source.latestOffset(start, NO_LIMIT)[name] == start[name]
-    status = from_json(load((home(state, CLUSTERS[3]) / "log_dirs.json").read_bytes()))
+    status = read_status(home(state, CLUSTERS[3]) / "log_dirs.json")
     assert status.error == str(here.value)
 
 

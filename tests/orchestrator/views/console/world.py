@@ -19,7 +19,7 @@ from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, DirectoryId
 from migration.metadata.events import Event, Source
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from migration.shard.report import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
@@ -35,6 +35,7 @@ from orchestrator.run.reader import Reader
 from streams.log_dirs import memory
 from streams.log_dirs.memory import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
+from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.orchestrator.views.console import sample, scenes
 from tests.orchestrator.views.console.sample import Shape
@@ -163,8 +164,7 @@ class World:
             endpoint="controller-3000:9093",
         )
         for name in ("source", "zookeeper", "log_dirs", "jmx"):
-            text = json.dumps(to_json(status))
-            (self._home / f"{name}.json").write_text(text, encoding="utf-8")
+            write_status(self._home / f"{name}.json", status)
         self._tell_walk()
 
     def _commit(self, events: Sequence[Event], files: Sequence[TransitionFile] = ()) -> None:

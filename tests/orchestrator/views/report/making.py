@@ -1,6 +1,5 @@
 """A state directory made by hand, with the real store, trail and transitions behind it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, UNASSIGNED, DirectoryId
 from migration.metadata.events import Event, Source
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus
 from migration.shard.transitions import ABSENT, STATES, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit import run_entries as chronicle
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Person
 from streams.spark.transition_files import write_transitions
+from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.scenes.night import cluster, kraft
 
@@ -110,8 +110,7 @@ class Made:
         """What a source last said."""
         told = SourceStatus(observed_ms=T + ms, last_reply_ms=T + ms, **said)  # type: ignore[arg-type]
         path = self.state / "clusters" / self.cluster / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(to_json(told)))
+        write_status(path, told)
 
     def _transitions(self, moves: Sequence[Move]) -> TransitionFile:
         table = np.array(
