@@ -1,44 +1,33 @@
 """Kafka's error codes that the follower acts on (org.apache.kafka.common.protocol.Errors)."""
 
-from enum import IntEnum
+from typing import Final
 
+from kio.schema.errors import ErrorCode
 
-class Code(IntEnum):
-    """An error code of a FETCH, FETCH_SNAPSHOT or DESCRIBE_CLUSTER reply."""
+__all__ = ["ELSEWHERE", "NOT_A_CONTROLLER", "SNAPSHOT_GONE", "ErrorCode", "name"]
 
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    NOT_LEADER_OR_FOLLOWER = 6
-    BROKER_NOT_AVAILABLE = 8
-    CLUSTER_AUTHORIZATION_FAILED = 31
-    UNSUPPORTED_VERSION = 35
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
-    SNAPSHOT_NOT_FOUND = 98
-    POSITION_OUT_OF_RANGE = 99
-    UNKNOWN_TOPIC_ID = 100
-    INCONSISTENT_CLUSTER_ID = 104
-
-
-ELSEWHERE = frozenset(
+ELSEWHERE: Final = frozenset(
     {
-        Code.NOT_LEADER_OR_FOLLOWER,
-        Code.BROKER_NOT_AVAILABLE,
-        Code.FENCED_LEADER_EPOCH,
-        Code.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.not_leader_or_follower,
+        ErrorCode.broker_not_available,
+        ErrorCode.fenced_leader_epoch,
+        ErrorCode.unknown_leader_epoch,
     }
 )
 """This controller is not the leader, or not in the requested epoch (validateLeaderOnlyRequest)."""
 
-SNAPSHOT_GONE = frozenset({Code.SNAPSHOT_NOT_FOUND, Code.POSITION_OUT_OF_RANGE})
+SNAPSHOT_GONE: Final = frozenset({ErrorCode.snapshot_not_found, ErrorCode.position_out_of_range})
 """The leader deleted the snapshot during the fetch, or has another snapshot with that name."""
 
-NOT_A_CONTROLLER = frozenset({Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID})
+NOT_A_CONTROLLER: Final = frozenset(
+    {ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id}
+)
 """A broker does not serve the metadata log (KafkaApis.handleFetchRequest)."""
 
 
 def name(code: int) -> str:
-    """Return the name of a code of `Code`; for any other code, `error code NUMBER`."""
+    """Return the name of an error code, and its number."""
     try:
-        return Code(code).name
+        return f"{ErrorCode(code).name.upper()} ({int(code)})"
     except ValueError:
         return f"error code {code}"

@@ -34,6 +34,7 @@ from streams.kafka.broker_values import (
     TopicPartition,
 )
 from streams.kafka.connection import Connection
+from streams.kafka.error_codes import name
 from streams.kafka.errors import NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID
 from streams.kafka.messages import entity
@@ -180,7 +181,7 @@ class Node(Connection):
         if codes.keys() != targets.keys():
             text = f"{self.endpoint} answered for {len(codes)} of {len(targets)} replicas to move"
             raise ReplyDamaged(text)
-        return {at: _named(code) for at, code in codes.items() if code}
+        return {at: name(code) for at, code in codes.items() if code}
 
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int
@@ -341,20 +342,13 @@ class Node(Connection):
             return
         if code in _DENIED:
             raise NotAuthorized(f"{self.endpoint} does not describe {what}: {needed} is needed")
-        raise RequestRefused(f"{self.endpoint} does not describe {what}: {_named(code)}")
+        raise RequestRefused(f"{self.endpoint} does not describe {what}: {name(code)}")
 
     def _ask(self, request: Any) -> Any:  # noqa: ANN401 kio entities
         return self.ask(request, wait_ms=self._reply_timeout_ms)
 
     def _send(self, request: Any) -> Any:  # noqa: ANN401 kafka-python's messages
         return self.send(request, wait_ms=self._reply_timeout_ms)
-
-
-def _named(code: int) -> str:
-    try:
-        return f"{ErrorCode(code).name.upper()} ({int(code)})"
-    except ValueError:
-        return f"error code {code}"
 
 
 def _voter(state: Any) -> Voter:  # noqa: ANN401

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from streams.kafka.error_codes import ELSEWHERE, NOT_A_CONTROLLER, SNAPSHOT_GONE, Code, name
+from streams.kafka.error_codes import ELSEWHERE, NOT_A_CONTROLLER, SNAPSHOT_GONE, ErrorCode, name
 from streams.kafka.errors import NotAuthorized, ReplyDamaged, WrongCluster
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.metadata.actions import (
@@ -311,10 +311,10 @@ class Cursor:
 
     def _complain(self, code: int, leader: Leader | None, now: float) -> None:
         where = self.connected_to
-        if code == Code.CLUSTER_AUTHORIZATION_FAILED and where is not None:
+        if code == ErrorCode.cluster_authorization_failed and where is not None:
             error = f"{where} refuses: grant the principal CLUSTER_ACTION on CLUSTER"
             self.failed(NotAuthorized(error), where, now)
-        elif code == Code.INCONSISTENT_CLUSTER_ID:
+        elif code == ErrorCode.inconsistent_cluster_id:
             error = f"{where} belongs to another cluster than the one configured or spooled"
             self._refuse(WrongCluster(error), now + REFUSED_RETRY_S)
         elif code in ELSEWHERE and leader is not None:
@@ -338,7 +338,11 @@ class Cursor:
         self._continuity.leads_in(leader.epoch)
         leads = self._rounds.endpoint_of(leader.node)
         self._rounds.prefer(leads)
-        if is_newer and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
+        if (
+            is_newer
+            and code == ErrorCode.fenced_leader_epoch
+            and leads in {None, self.connected_to}
+        ):
             # Perhaps only the follower's epoch was stale: retry with the same controller.
             self._end_round(self._rounds.spend(now))
             return

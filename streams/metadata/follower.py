@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, assert_never
 from migration.observed.source_status import SourceStatus
 from streams.kafka import messages
 from streams.kafka.connection import Connection
-from streams.kafka.error_codes import Code, name
+from streams.kafka.error_codes import ErrorCode, name
 from streams.kafka.errors import ReplyDamaged, RequestRefused, WrongCluster
 from streams.kafka.messages import ClusterReply
 from streams.metadata import actions as do
@@ -209,7 +209,7 @@ class Follower(BackgroundThread):
         self._cursor.learned(described.endpoints)
         self._cluster_id = described.cluster_id
         self._identify_at_s = math.inf
-        if described.error == Code.UNSUPPORTED_VERSION:
+        if described.error == ErrorCode.unsupported_version:
             self._identify_at_s = time.monotonic() + self._identify_s
             self._identify_s = min(2 * self._identify_s, _IDENTIFY_S_MAX)
 
@@ -263,7 +263,7 @@ class Follower(BackgroundThread):
             max_bytes=self._config.max_bytes,
         )
         reply = self._ask(connection, request, messages.read_fetch, self._config.max_wait_ms)
-        if reply.error == Code.INCONSISTENT_CLUSTER_ID:
+        if reply.error == ErrorCode.inconsistent_cluster_id:
             raise self._wrong_cluster(connection)
         now = time.monotonic()
         effect = self._cursor.fetched(reply, now, now - sent)
@@ -382,9 +382,9 @@ def _described(connection: Connection) -> ClusterReply:
 def _why_unknown(error: int) -> str:
     """Return what stands in place of a cluster id that was not reported, with the reason."""
     match error:
-        case Code.UNSUPPORTED_VERSION:
+        case ErrorCode.unsupported_version:
             why = "the controller has just started, or its metadata.version is below 3.7-IV0"
-        case Code.CLUSTER_AUTHORIZATION_FAILED:
+        case ErrorCode.cluster_authorization_failed:
             why = "that needs ALTER on CLUSTER"
         case 0:
             why = "a controller before Kafka 3.7 cannot"

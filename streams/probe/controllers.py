@@ -15,7 +15,7 @@ from migration.assessment.checks.brokers import SETTINGS
 from migration.metadata.versions import release_of_level
 from migration.observed.probed import QUORUM_SETTINGS, Controller, Maybe, Quorum, Unknown
 from streams.kafka import messages
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.messages import ClusterReply
 from streams.kafka.node import Features, Node
@@ -150,9 +150,9 @@ def ask_fetch(
         code = messages.read_fetch(node.ask(request)).error
     except LiveError as error:
         return Unknown(str(error)), None
-    if code == Code.CLUSTER_AUTHORIZATION_FAILED:
+    if code == ErrorCode.cluster_authorization_failed:
         return False, None
-    return True, None if cluster_id is None else code != Code.INCONSISTENT_CLUSTER_ID
+    return True, None if cluster_id is None else code != ErrorCode.inconsistent_cluster_id
 
 
 def _cluster(node: Node) -> ClusterReply:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import ConnectionFailed
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch
 from streams.metadata import log_files
@@ -93,9 +93,9 @@ class Quorum:
         leader = Leader(3000, self.epoch)
         if asked.leader_epoch != self.epoch:
             code = (
-                Code.FENCED_LEADER_EPOCH
+                ErrorCode.fenced_leader_epoch
                 if asked.leader_epoch < self.epoch
-                else Code.UNKNOWN_LEADER_EPOCH
+                else ErrorCode.unknown_leader_epoch
             )
             return FetchReply(error=code, leader=leader)
         told = FetchReply(leader=leader, high_watermark=self.log.end)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, WrongCluster
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.metadata.actions import (
@@ -87,7 +87,7 @@ def test_an_empty_spool_asks_for_offset_0_of_epoch_0() -> None:
 
 def test_an_unknown_epoch_elsewhere_claims_the_leaders_own() -> None:
     made = cursor(at(5, None))
-    made.fetched(FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 7)), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.fenced_leader_epoch, leader=Leader(1, 7)), 0.0, 0.0)
     assert made.next_action(0.0) == Fetch(7, 5, 7)
 
 
@@ -162,22 +162,22 @@ def test_damaged_records_are_the_controllers_fault() -> None:
 
 def test_a_newer_epoch_is_learned_from_the_error_and_tried_there() -> None:
     made = cursor()
-    made.fetched(FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 7)), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.fenced_leader_epoch, leader=Leader(1, 7)), 0.0, 0.0)
     assert made.next_action(0.0) == Fetch(7, 5, 1)
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        Code.NOT_LEADER_OR_FOLLOWER,
-        Code.FENCED_LEADER_EPOCH,
-        Code.BROKER_NOT_AVAILABLE,
+        ErrorCode.not_leader_or_follower,
+        ErrorCode.fenced_leader_epoch,
+        ErrorCode.broker_not_available,
     ],
 )
-def test_the_leader_is_followed_to_the_endpoint_in_the_reply(code: Code) -> None:
+def test_the_leader_is_followed_to_the_endpoint_in_the_reply(code: ErrorCode) -> None:
     made = cursor()
     made.fetched(FetchReply(error=code, leader=Leader(3, 7), endpoints={3: C3}), 0.0, 0.0)
-    if code == Code.FENCED_LEADER_EPOCH:
+    if code == ErrorCode.fenced_leader_epoch:
         made.fetched(FetchReply(error=6, leader=Leader(3, 7), endpoints={3: C3}), 0.0, 0.0)
     assert made.next_action(0.0) == Connect(C3)
     made.connected(C3)
@@ -187,15 +187,15 @@ def test_the_leader_is_followed_to_the_endpoint_in_the_reply(code: Code) -> None
 @pytest.mark.parametrize(
     "code",
     [
-        Code.NOT_LEADER_OR_FOLLOWER,
-        Code.FENCED_LEADER_EPOCH,
-        Code.UNKNOWN_LEADER_EPOCH,
-        Code.BROKER_NOT_AVAILABLE,
+        ErrorCode.not_leader_or_follower,
+        ErrorCode.fenced_leader_epoch,
+        ErrorCode.unknown_leader_epoch,
+        ErrorCode.broker_not_available,
     ],
 )
 @pytest.mark.parametrize("leader", [None, Leader(None, 1), Leader(9, 1)])
 def test_without_an_endpoint_each_controller_is_tried_and_then_there_is_a_wait(
-    code: Code, leader: Leader | None
+    code: ErrorCode, leader: Leader | None
 ) -> None:
     made = cursor()
     made.fetched(FetchReply(error=code, leader=leader), 0.0, 0.0)
@@ -203,13 +203,13 @@ def test_without_an_endpoint_each_controller_is_tried_and_then_there_is_a_wait(
     made.connected(C2)
     made.fetched(FetchReply(error=code, leader=leader), 0.0, 0.0)
     assert wait(made).until == 0.1
-    assert code.name in why(made)
+    assert code.name.upper() in why(made)
     assert made.next_action(0.1) == Connect(C1)
 
 
 def test_a_node_of_an_older_epoch_is_not_believed() -> None:
     made = cursor(at(5, 4))
-    made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 2)), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.unknown_leader_epoch, leader=Leader(1, 2)), 0.0, 0.0)
     assert made.next_action(0.0) == Connect(C2)
     made.connected(C2)
     assert made.next_action(0.0) == Fetch(4, 5, 4)
@@ -217,10 +217,12 @@ def test_a_node_of_an_older_epoch_is_not_believed() -> None:
 
 def test_an_epoch_that_nobody_stands_by_is_given_up() -> None:
     made = cursor()
-    made.fetched(FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 9)), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.fenced_leader_epoch, leader=Leader(1, 9)), 0.0, 0.0)
     for endpoint in (C1, C2):
         made.connected(endpoint)
-        made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 3)), 0.0, 0.0)
+        made.fetched(
+            FetchReply(error=ErrorCode.unknown_leader_epoch, leader=Leader(1, 3)), 0.0, 0.0
+        )
     assert isinstance(made.next_action(0.0), Pause)
     assert made.next_action(9.0) == Connect(C1)
     made.connected(C1)
@@ -231,7 +233,9 @@ def test_a_quorum_wholly_at_an_earlier_epoch_than_the_spool_lost_records() -> No
     made = cursor(at(5, 4))
     for endpoint in (C1, C2):
         made.connected(endpoint)
-        made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 2)), 0.0, 0.0)
+        made.fetched(
+            FetchReply(error=ErrorCode.unknown_leader_epoch, leader=Leader(1, 2)), 0.0, 0.0
+        )
     now = wait(made).until
     assert made.next_action(now) == Connect(C1)
     made.connected(C1)
@@ -248,12 +252,12 @@ def test_a_leader_that_has_every_record_ends_the_doubt() -> None:
     here = Position(5, 5, head=mark_at(content, 1), tail=mark_at(content, 3))
     made = Cursor((C3,), here, max_wait_s=0.5, jitter=lambda: 1.0)
     made.connected(C3)
-    made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(3, 4)), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.unknown_leader_epoch, leader=Leader(3, 4)), 0.0, 0.0)
     now = wait(made).until
     assert made.next_action(now) == Connect(C3)
     made.connected(C3)
     assert made.next_action(now) == Fetch(4, 1, 4)
-    leads = FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 5), endpoints={1: C1})
+    leads = FetchReply(error=ErrorCode.fenced_leader_epoch, leader=Leader(1, 5), endpoints={1: C1})
     made.fetched(leads, now, 0.0)
     assert made.next_action(now) == Connect(C1)
     made.connected(C1)
@@ -277,27 +281,30 @@ def test_a_lost_connection_is_followed_by_the_others_at_once() -> None:
     assert made.next_action(0.0) == Connect(C2)
 
 
-@pytest.mark.parametrize("code", [Code.UNKNOWN_TOPIC_ID, Code.UNKNOWN_TOPIC_OR_PARTITION])
-def test_a_broker_is_told_from_a_controller(code: Code) -> None:
+@pytest.mark.parametrize("code", [ErrorCode.unknown_topic_id, ErrorCode.unknown_topic_or_partition])
+def test_a_broker_is_told_from_a_controller(code: ErrorCode) -> None:
     made = cursor()
     made.fetched(FetchReply(error=code), 0.0, 0.0)
     made.failed(ConnectionFailed("c2:9093 refused"), C2, 0.0)
     assert "c1:9093 is a broker's listener, not a controller's" in why(made)
 
 
-@pytest.mark.parametrize("code", [1, 34, 42, -1, 999])
-def test_an_unforeseen_error_code_is_named_and_waited_for(code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [(42, "INVALID_REQUEST (42)"), (-1, "UNKNOWN_SERVER_ERROR (-1)"), (999, "error code 999")],
+)
+def test_an_unforeseen_error_code_is_named_and_waited_for(code: int, name: str) -> None:
     made = cursor()
     for endpoint in (C1, C2):
         made.connected(endpoint)
         made.fetched(FetchReply(error=code), 0.0, 0.0)
-    assert f"error code {code}" in why(made)
+    assert name in why(made)
 
 
 # Refusals
 
 
-def answers(made: Cursor, code: Code, *, snapshot: bool) -> None:
+def answers(made: Cursor, code: ErrorCode, *, snapshot: bool) -> None:
     if snapshot:
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(9, 1)), 0.0, 0.0)
         made.snapshot_fetched(SnapshotReply(error=code), 0.0)
@@ -308,7 +315,7 @@ def answers(made: Cursor, code: Code, *, snapshot: bool) -> None:
 @pytest.mark.parametrize("snapshot", [False, True])
 def test_a_refusal_is_an_error_and_tried_again_slowly(*, snapshot: bool) -> None:
     made = checked() if snapshot else cursor()
-    answers(made, Code.INCONSISTENT_CLUSTER_ID, snapshot=snapshot)
+    answers(made, ErrorCode.inconsistent_cluster_id, snapshot=snapshot)
     refused = refusal(made)
     assert isinstance(refused.error, WrongCluster)
     assert refused.until == REFUSED_RETRY_S
@@ -319,10 +326,10 @@ def test_a_refusal_is_an_error_and_tried_again_slowly(*, snapshot: bool) -> None
 def test_a_right_that_one_controller_lacks_leaves_the_others_in_use(*, snapshot: bool) -> None:
     """`super.users` is a setting of each controller."""
     made = checked() if snapshot else cursor()
-    answers(made, Code.CLUSTER_AUTHORIZATION_FAILED, snapshot=snapshot)
+    answers(made, ErrorCode.cluster_authorization_failed, snapshot=snapshot)
     assert made.next_action(0.0) == Connect(C2)
     made.connected(C2)
-    made.fetched(FetchReply(error=Code.CLUSTER_AUTHORIZATION_FAILED), 0.0, 0.0)
+    made.fetched(FetchReply(error=ErrorCode.cluster_authorization_failed), 0.0, 0.0)
     refused = refusal(made)
     assert isinstance(refused.error, NotAuthorized)
     assert refused.until == REFUSED_RETRY_S
@@ -418,8 +425,8 @@ def test_a_snapshot_is_taken_if_the_log_lost_its_beginning() -> None:
     assert effect == BeginSnapshot(snapshot)
 
 
-@pytest.mark.parametrize("code", [Code.SNAPSHOT_NOT_FOUND, Code.POSITION_OUT_OF_RANGE])
-def test_a_snapshot_that_vanishes_is_started_over_ever_more_slowly(code: Code) -> None:
+@pytest.mark.parametrize("code", [ErrorCode.snapshot_not_found, ErrorCode.position_out_of_range])
+def test_a_snapshot_that_vanishes_is_started_over_ever_more_slowly(code: ErrorCode) -> None:
     made, now, waits = checked(), 0.0, []
     for _ in range(8):
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), now, 0.0)

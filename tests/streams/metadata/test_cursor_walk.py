@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import ConnectionFailed, ReplyDamaged
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.metadata.actions import (
@@ -36,7 +36,7 @@ small = st.integers(min_value=0, max_value=2 * BATCHES)
 epochs = st.integers(min_value=0, max_value=5)
 leaders = st.none() | st.builds(Leader, st.none() | st.integers(1, 4), epochs)
 nodes = st.dictionaries(st.integers(1, 4), st.sampled_from(ENDPOINTS), max_size=3)
-codes = st.sampled_from([0, 0, 0, 42, *Code])
+codes = st.sampled_from([0, 0, 0, 42, *ErrorCode])
 ends = st.none() | st.builds(OffsetAndEpoch, small, epochs)
 fetch_replies = st.builds(
     FetchReply,

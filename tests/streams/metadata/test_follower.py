@@ -12,7 +12,7 @@ import pytest
 
 from migration.observed.source_status import SourceStatus, over_no_ops
 from streams.kafka import messages
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import WrongCluster
 from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
 from streams.metadata.cursor import Cursor
@@ -167,7 +167,7 @@ def test_a_wrong_cluster_is_named_with_both_ids(
     def other(key: int, _request: Any) -> FetchReply | ClusterReply:
         if key == messages.DESCRIBE_CLUSTER:
             return ClusterReply(cluster_id="theirs")
-        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+        return FetchReply(error=ErrorCode.inconsistent_cluster_id)
 
     script(other)
     with Follower(CONFIG, spool) as follower:
@@ -180,12 +180,13 @@ def test_a_wrong_cluster_is_named_with_both_ids(
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (Code.CLUSTER_AUTHORIZATION_FAILED, "that needs ALTER on CLUSTER"),
+        (ErrorCode.cluster_authorization_failed, "that needs ALTER on CLUSTER"),
         (
-            Code.UNSUPPORTED_VERSION,
+            ErrorCode.unsupported_version,
             "the controller has just started, or its metadata.version is below 3.7-IV0",
         ),
-        (-1, "error code -1"),
+        (-1, "UNKNOWN_SERVER_ERROR (-1)"),
+        (999, "error code 999"),
         (0, "a controller before Kafka 3.7 cannot"),
     ],
 )
@@ -195,7 +196,7 @@ def test_a_wrong_cluster_that_does_not_report_its_id_is_refused_with_the_reason(
     def other(key: int, _request: Any) -> FetchReply | ClusterReply:
         if key == messages.DESCRIBE_CLUSTER:
             return ClusterReply(error=error)
-        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+        return FetchReply(error=ErrorCode.inconsistent_cluster_id)
 
     script(other)
     with Follower(CONFIG, spool) as follower:
@@ -215,9 +216,9 @@ def test_a_wrong_cluster_that_has_just_started_is_named_later(
         if key == messages.DESCRIBE_CLUSTER:
             asked.append(key)
             if len(asked) == 1:
-                return ClusterReply(error=Code.UNSUPPORTED_VERSION)
+                return ClusterReply(error=ErrorCode.unsupported_version)
             return ClusterReply(cluster_id="theirs")
-        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+        return FetchReply(error=ErrorCode.inconsistent_cluster_id)
 
     script(start)
     with Follower(CONFIG, spool) as follower:
@@ -248,7 +249,7 @@ def test_a_controller_that_has_just_started_is_asked_again(
         if key == messages.DESCRIBE_CLUSTER:
             asked.append(key)
             if len(asked) < 3:
-                return ClusterReply(error=Code.UNSUPPORTED_VERSION)
+                return ClusterReply(error=ErrorCode.unsupported_version)
         return serve(key, request)
 
     script(start)

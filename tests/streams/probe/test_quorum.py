@@ -7,7 +7,7 @@ import pytest
 from migration.assessment.conditions import QuorumSeen, Verdict, judge_all, parse
 from migration.observed.probed import Maybe, Quorum, Unknown, Voter
 from streams.kafka import messages
-from streams.kafka.error_codes import Code
+from streams.kafka.error_codes import ErrorCode
 from streams.kafka.messages import FetchReply
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -32,7 +32,7 @@ def told(leader: int, epoch: int, *lags_ms: int) -> Quorum:
 @pytest.fixture
 def errors() -> dict[str, int]:
     """The error with which a host answers a FETCH of our cluster's id."""
-    return {FOREIGN: Code.INCONSISTENT_CLUSTER_ID}
+    return {FOREIGN: ErrorCode.inconsistent_cluster_id}
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_quorum_whose_cluster_id_cannot_be_checked_does_not_count(
     ask: Ask, errors: dict[str, int]
 ) -> None:
     """The principal may describe another cluster's quorum, and may not fetch from it."""
-    errors[OURS] = Code.CLUSTER_AUTHORIZATION_FAILED
+    errors[OURS] = ErrorCode.cluster_authorization_failed
     seen = ask("ours")
     assert isinstance(seen, Unknown)
     assert "grant the principal CLUSTER_ACTION on CLUSTER" in seen.why
