@@ -24,7 +24,10 @@ from streams.log_dirs.local_host import LocalReader, is_own_host
 from streams.log_dirs.remembered import KnownPartition, LocalDir
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
-from streams.net.security import Security
+from streams.net.listener import Listener
+
+_REPLY_TIMEOUT_MS: Final = 2000
+"""For each reply; 3 s of grace are added."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -34,9 +37,8 @@ class LogDirsConfig:
     """The configuration of the polls.
 
     Attributes:
-        brokers: The brokers to ask first; any of them returns all brokers.
-        cluster_id: The only cluster to accept; None: the memory's, or else the first one found.
-        security: The security of the brokers' listener.
+        listener: The brokers to ask first; any of them returns all brokers. Without a cluster id,
+            the memory's is accepted, or else the first one found.
         interval_s: Between two polls of a broker.
         eager_s: Between two polls of a broker that is down or has just started.
         eager_for_s: How long a broker that has just started, or was requested, is polled that
@@ -45,32 +47,15 @@ class LogDirsConfig:
         report_s: At each multiple of it the content of all disks is reported, and each broker's
             directories, also if nothing changed.
         parallel: The maximum number of brokers that are polled at the same time.
-        connect_timeout_ms: For connecting, TLS and SASL together.
-        reply_timeout_ms: For each reply, with 3 s of grace added.
     """
 
-    brokers: tuple[Endpoint, ...]
-    cluster_id: str | None = None
-    security: Security = field(default_factory=Security)
+    listener: Listener
     interval_s: float = 10.0
     eager_s: float = 1.0
     eager_for_s: float = 30.0
     cluster: str | None = None
     report_s: float = 30.0
     parallel: int = 16
-    connect_timeout_ms: int = 3000
-    reply_timeout_ms: int = 2000
-
-    def __post_init__(self) -> None:
-        """Validate the configuration.
-
-        Raises:
-            ValueError: no broker is named, or an interval or bound is not positive.
-        """
-        if not self.brokers:
-            raise ValueError("no broker is named")
-        if min(self.interval_s, self.eager_s, self.report_s, self.parallel) <= 0:
-            raise ValueError("interval_s, eager_s, report_s and parallel are positive")
 
 
 class PollTask(NamedTuple):
@@ -133,10 +118,10 @@ class BrokerPolls:
     """Polls brokers; each call of `ask` has a connection of its own. Thread-safe."""
 
     def __init__(
-        self, config: LogDirsConfig, known: Callable[[TopicPartition], KnownPartition | None]
+        self, listener: Listener, known: Callable[[TopicPartition], KnownPartition | None]
     ) -> None:
         """Prepare; `known` returns a partition's stored state."""
-        self._config = config
+        self._listener = listener
         self._known = known
         self._local_reader = LocalReader()
 
@@ -161,7 +146,7 @@ class BrokerPolls:
             LiveError: none of them answered with a cluster; the last one's reason.
         """
         failure: LiveError | None = None
-        for endpoint in self._config.brokers:
+        for endpoint in self._listener.endpoints:
             try:
                 with self._connect(endpoint) as broker:
                     view = broker.metadata()
@@ -205,12 +190,7 @@ class BrokerPolls:
         return (*(e for e in found if (e.topic, e.partition) not in keys), *sure)
 
     def _connect(self, endpoint: Endpoint) -> Node:
-        return Node(
-            endpoint,
-            self._config.security,
-            connect_timeout_ms=self._config.connect_timeout_ms,
-            reply_timeout_ms=self._config.reply_timeout_ms,
-        )
+        return Node(endpoint, self._listener.security, reply_timeout_ms=_REPLY_TIMEOUT_MS)
 
     def _look(self, task: PollTask, reply: PollResult) -> dict[str, LocalDir]:
         """Read the paths, once the cluster id that they must have is known."""

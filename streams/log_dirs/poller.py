@@ -66,13 +66,13 @@ class LogDirsPoller(BackgroundThread):
         self._memory = memory
         self._append = append
         self._clock = clock
-        self._polls = BrokerPolls(config, memory.partition)
+        self._polls = BrokerPolls(config.listener, memory.partition)
         self._turns = Schedule(config.interval_s, config.eager_s, config.eager_for_s)
         self._requests = PollRequests(memory.path.with_name(REQUESTS.name), clock)
-        self._poll_status = PollStatus(memory.cluster_id or config.cluster_id)
+        self._poll_status = PollStatus(memory.cluster_id or config.listener.cluster_id)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._snapshots = Snapshots(config, append, clock)
-        self._views = Views(memory, config.cluster_id)
+        self._views = Views(memory, config.listener.cluster_id)
         self._discovering = False
         self._discovered_s = float("-inf")
         self._last: dict[int, compare.Disks] = {}
@@ -104,7 +104,7 @@ class LogDirsPoller(BackgroundThread):
                 self._round()
         except BaseException as error:
             self._poll_status.refused(f"the poller of the disks ended: {error!r}")
-            _log.exception("the poller of the disks of %s ended", self._config.brokers)
+            _log.exception("the poller of the disks of %s ended", self._config.listener.endpoints)
             raise
 
     def _round(self) -> None:

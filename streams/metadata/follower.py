@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, TypeVar, assert_never
 
 from migration.observed.source_status import SourceStatus
@@ -28,7 +28,7 @@ from streams.metadata.errors import FollowerCrashed
 from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
-from streams.net.security import Security
+from streams.net.listener import Listener
 from streams.process.background import BackgroundThread
 from streams.process.clocks import wall_clock_ms
 
@@ -37,36 +37,14 @@ _STOP_S: Final = 10.0
 _IDENTIFY_S: Final = 1.0
 _IDENTIFY_S_MAX: Final = 600.0
 """Between two requests for the cluster id; each refused one is an error in the controller's log."""
+_MAX_WAIT_MS: Final = 500
+"""How long the leader may hold a FETCH without new records."""
+_MAX_BYTES: Final = 8 * 1024 * 1024
+"""The requested size of one reply."""
 _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 """Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowerConfig:
-    """The configuration of a follower.
-
-    Attributes:
-        controllers: The controllers to contact first; any controller of the quorum leads to the
-            leader.
-        cluster_id: The only cluster id to accept; None takes the spool's id, or else the quorum's.
-        security: The security settings of the controllers' listener.
-        max_wait_ms: How long the leader may hold a FETCH without new records.
-        max_bytes: The requested size of one reply.
-        connect_timeout_ms: The limit for connecting, TLS and SASL together, for each controller.
-    """
-
-    controllers: tuple[Endpoint, ...]
-    cluster_id: str | None = None
-    security: Security = field(default_factory=Security)
-    max_wait_ms: int = 500
-    max_bytes: int = 8 * 1024 * 1024
-    connect_timeout_ms: int = 3000
-
-    def __post_init__(self) -> None:
-        if not self.controllers:
-            raise ValueError("the follower has no controller to contact first")
 
 
 def _nobody(_position: Position) -> None:
@@ -78,14 +56,15 @@ class Follower(BackgroundThread):
 
     def __init__(
         self,
-        config: FollowerConfig,
+        listener: Listener,
         spool: Spool,
         on_progress: Callable[[Position], None] = _nobody,
     ) -> None:
         """Prepare the follower; it opens and sends nothing before `start`.
 
         Args:
-            config: The quorum to follow.
+            listener: The controllers to contact first; any controller of the quorum leads to the
+                leader. Without a cluster id, the spool's is accepted, or else the quorum's.
             spool: An open spool; the caller closes it, after `stop`.
             on_progress: The thread calls it after each change of `position`; it must not block.
 
@@ -93,20 +72,20 @@ class Follower(BackgroundThread):
             WrongCluster: the spool was made from another cluster than the configured one.
         """
         super().__init__("kraft-follower", _STOP_S)
-        self._config = config
+        self._listener = listener
         self._spool = spool
         self._on_progress = on_progress
         self._reporting = threading.Lock()
         self._connection: Connection | None = None
         self._crash: BaseException | None = None
-        self._cluster_id = _agreed(config, spool)
+        self._cluster_id = _agreed(listener.cluster_id, spool)
         self._foreign_id: str | None = None
         self._identify_s = _IDENTIFY_S
         self._identify_at_s = math.inf
         self._cursor = Cursor(
-            config.controllers,
+            listener.endpoints,
             spool.position,
-            max_wait_s=config.max_wait_ms / 1000,
+            max_wait_s=_MAX_WAIT_MS / 1000,
             jitter=random.Random().random,  # noqa: S311 no secret; no shared state either
         )
         self._status = SourceStatus(
@@ -149,7 +128,7 @@ class Follower(BackgroundThread):
             while not self._stopping.is_set():
                 self._step()
         except BaseException as error:  # noqa: BLE001 reported in the status and to the next caller
-            _log.exception("the follower of %s ended", self._config.controllers)
+            _log.exception("the follower of %s ended", self._listener.endpoints)
             self._crash = error
             self._report(error=f"the follower ended: {error!r}")
         finally:
@@ -186,11 +165,7 @@ class Follower(BackgroundThread):
     def _connect(self, endpoint: Endpoint) -> None:
         self._disconnect()
         try:
-            self._connection = Connection(
-                endpoint,
-                self._config.security,
-                connect_timeout_ms=self._config.connect_timeout_ms,
-            )
+            self._connection = Connection(endpoint, self._listener.security)
             self._cursor.connected(endpoint)
             self._identify(self._connection)
         except LiveError as error:
@@ -259,10 +234,10 @@ class Follower(BackgroundThread):
             leader_epoch=action.leader_epoch,
             offset=action.offset,
             last_fetched_epoch=action.last_fetched_epoch,
-            max_wait_ms=self._config.max_wait_ms,
-            max_bytes=self._config.max_bytes,
+            max_wait_ms=_MAX_WAIT_MS,
+            max_bytes=_MAX_BYTES,
         )
-        reply = self._ask(connection, request, messages.read_fetch, self._config.max_wait_ms)
+        reply = self._ask(connection, request, messages.read_fetch, _MAX_WAIT_MS)
         if reply.error == ErrorCode.inconsistent_cluster_id:
             raise self._wrong_cluster(connection)
         now = time.monotonic()
@@ -281,7 +256,7 @@ class Follower(BackgroundThread):
             leader_epoch=action.leader_epoch,
             snapshot=action.snapshot,
             position=action.position,
-            max_bytes=self._config.max_bytes,
+            max_bytes=_MAX_BYTES,
         )
         reply = self._ask(connection, request, messages.read_snapshot)
         return self._cursor.snapshot_fetched(reply, time.monotonic())
@@ -294,7 +269,7 @@ class Follower(BackgroundThread):
         wait_ms: int = 0,
     ) -> T:
         """Send a request for at most `max_bytes`; a controller may exceed it by one batch."""
-        bytes_max = self._config.max_bytes + _BATCH_BYTES_MAX
+        bytes_max = _MAX_BYTES + _BATCH_BYTES_MAX
         reply = connection.ask(request, wait_ms=wait_ms, bytes_max=bytes_max)
         try:
             return read(reply)
@@ -393,16 +368,16 @@ def _why_unknown(error: int) -> str:
     return f"(not reported: {why})"
 
 
-def _agreed(config: FollowerConfig, spool: Spool) -> str | None:
+def _agreed(configured: str | None, spool: Spool) -> str | None:
     """Return the cluster id that the configuration or the spool requires; None: any is accepted.
 
     Raises:
         WrongCluster: the two differ.
     """
     made_from = spool.cluster_id
-    if made_from is not None and config.cluster_id not in {None, made_from}:
+    if made_from is not None and configured not in {None, made_from}:
         raise WrongCluster(
             f"the spool {spool.directory} was made from cluster {made_from}, not from"
-            f" {config.cluster_id}: give each cluster a spool directory of its own"
+            f" {configured}: give each cluster a spool directory of its own"
         )
-    return config.cluster_id or made_from
+    return configured or made_from

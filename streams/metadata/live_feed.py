@@ -11,7 +11,7 @@ from pathlib import Path
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from streams.metadata.feed import Reach
-from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
 from streams.net.listener import parse_listener
 from streams.process.feed import Feed, Offset
@@ -51,13 +51,8 @@ class LiveFeed(Feed):
         self._damage: str | None = None
         self._due = DueOffset()
         listener = parse_listener(controllers)
-        config = FollowerConfig(
-            controllers=listener.endpoints,
-            cluster_id=listener.cluster_id,
-            security=listener.security,
-        )
         self._spool = Spool(spool)
-        self._follower = Follower(config, self._spool, lambda _: ring()).start()
+        self._follower = Follower(listener, self._spool, lambda _: ring()).start()
         self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
 
     def end(self) -> Offset:

@@ -15,8 +15,8 @@ class Listener(NamedTuple):
     """
 
     endpoints: tuple[Endpoint, ...]
-    cluster_id: str | None
-    security: Security
+    cluster_id: str | None = None
+    security: Security = Security()
 
 
 def parse_listener(option: str) -> Listener:

@@ -271,13 +271,7 @@ class LogDirsSource(JournalSource):
         from streams.net.listener import parse_listener
         from streams.process.clocks import wall_clock_ms
 
-        listener = parse_listener(options.watched)
-        config = LogDirsConfig(
-            brokers=listener.endpoints,
-            cluster_id=listener.cluster_id,
-            security=listener.security,
-            cluster=options.cluster,
-        )
+        config = LogDirsConfig(listener=parse_listener(options.watched), cluster=options.cluster)
         memory = held.enter_context(closing(Memory(options.state / MEMORY_FILE)))
         poller = LogDirsPoller(config, memory, journal.append, wall_clock_ms)
         return held.enter_context(poller).status

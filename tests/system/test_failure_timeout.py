@@ -16,6 +16,7 @@ from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.support.pipeline import Run
 
@@ -36,7 +37,7 @@ def test_it_shuts_down_after_the_time_that_it_describes(tmp_path: Path) -> None:
     with Lab(SPEC) as lab, closing(Memory(tmp_path / "disks.db")) as memory:
         lab.start_kraft()
         lab.create_topic("spread", 4, 1)
-        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap))
+        config = LogDirsConfig(listener=Listener(Endpoint.parse_list(lab.broker_bootstrap)))
         controller = f"controller-{lab.active_controller()}"
         with LogDirsPoller(config, memory, facts.append, now_ms):
             facts.wait(DisksSeen, lambda _: True)

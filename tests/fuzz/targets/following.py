@@ -22,9 +22,10 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 from streams.kafka.errors import ConnectionFailed, ReplyDamaged
 from streams.kafka.framing import body_of
 from streams.kafka.messages import APIS, METADATA_TOPIC, METADATA_TOPIC_ID
-from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 from streams.wire.errors import DamagedValue
 from tests.fuzz.examples import written
 from tests.fuzz.mutations import mutate_bytes
@@ -138,7 +139,7 @@ def _follow(data: bytes) -> object:
     folder = Path(tempfile.mkdtemp(prefix="kraftgate-fuzz-"))
     try:
         with Spool(folder / "spool") as spool:
-            follower = _Follower(FollowerConfig(controllers=_ENDPOINTS, cluster_id="C"), spool)
+            follower = _Follower(Listener(_ENDPOINTS, cluster_id="C"), spool)
             follower.replies = parted(data)
             for _ in range(_STEPS_A_REPLY * len(follower.replies) + _STEPS_A_REPLY):
                 follower._step()

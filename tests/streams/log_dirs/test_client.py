@@ -13,9 +13,10 @@ from streams.kafka import node
 from streams.kafka.broker_values import ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.node import LATEST, Node
-from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
+from streams.log_dirs.poll import BrokerPolls, PollTask
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
+from streams.net.listener import Listener
 
 AT = Endpoint("b1", 9092)
 NO_TIME = i32Timedelta.parse(datetime.timedelta())
@@ -189,7 +190,7 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     monkeypatch.setattr("streams.log_dirs.poll.Node", fail)
-    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    asker = BrokerPolls(Listener((AT,)), lambda _: None)
     view = ClusterView("c", {}, {}, {})
     reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))
     assert isinstance(reply.failure, ConnectionFailed)
@@ -205,7 +206,7 @@ def test_a_broker_whose_address_another_one_has_taken_does_not_answer(
     monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
     taken = ClusterView("c", {**moved, 4: Endpoint("b1.invalid", 9092)}, {}, {})
     monkeypatch.setattr(Scripted, "metadata", lambda _: taken)
-    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    asker = BrokerPolls(Listener((AT,)), lambda _: None)
     for view in (taken, None):
         reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))
         assert reply.log_dirs is None
@@ -217,7 +218,7 @@ def test_one_that_is_not_listed_for_a_while_or_still_is_answers(
     monkeypatch: pytest.MonkeyPatch, scripted: Scripted, listed: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
-    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    asker = BrokerPolls(Listener((AT,)), lambda _: None)
     scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
     view = ClusterView("c", {e: Endpoint(f"b{e}.invalid", 9092) for e in listed}, {}, {})
     reply = asker.ask(PollTask(1, Endpoint("b1.invalid", 9092), view, "c", ()))

@@ -32,13 +32,14 @@ from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.listener import Listener
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.streams.log_dirs.world import A, B, log_dir
 from tests.support.polling import PATIENCE_S, until
 
 NO_REPORT_S = 1e10
 CONFIG = LogDirsConfig(
-    brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05, report_s=NO_REPORT_S
+    listener=Listener((Endpoint("b1", 9092),)), interval_s=0.05, eager_s=0.05, report_s=NO_REPORT_S
 )
 WITH_CONTENT = replace(CONFIG, cluster="c", interval_s=5.0)
 BROKERS = {id_: Endpoint(f"b{id_}.invalid", 9092) for id_ in (1, 2)}
@@ -269,7 +270,9 @@ def test_another_cluster_is_refused(world: World) -> None:
 
 def test_brokers_of_another_cluster_than_the_configured_one_are_named(tmp_path: Path) -> None:
     world = World(tmp_path)
-    with world.made(replace(CONFIG, cluster_id="ours")) as poller:
+    with world.made(
+        replace(CONFIG, listener=CONFIG.listener._replace(cluster_id="ours"))
+    ) as poller:
         until(lambda: poller.status().error is not None)
         status = poller.status()
     assert status.error == "the brokers are of cluster c, not ours"

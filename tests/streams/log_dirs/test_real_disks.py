@@ -29,6 +29,7 @@ from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 from streams.net.security import Security
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.support.lab_steps import wait_directory_noticed, watermarks
@@ -58,7 +59,9 @@ class Followed:
         self.facts = Facts()
         self.requests = PollRequests(state / "requests.db")
         self.memory = Memory(state / "disks.db")
-        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap), cluster="lab")
+        config = LogDirsConfig(
+            listener=Listener(Endpoint.parse_list(lab.broker_bootstrap)), cluster="lab"
+        )
         self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
 
     def poll(self, broker: int | None = None, why: str = "a test") -> int:

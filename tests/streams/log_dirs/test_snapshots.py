@@ -13,9 +13,10 @@ from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequest
 from streams.log_dirs.remembered import NOTHING
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 from tests.streams.log_dirs.world import A, B, inputs, log_dir
 
-CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), cluster="c")
+CONFIG = LogDirsConfig(listener=Listener((Endpoint("b1", 9092),)), cluster="c")
 ID = "00" * 15 + "25"
 VIEW = ClusterView("k", {}, {("t", 0): PartitionView("t", 0, ID, 1, 1, (2,), (2,))}, {})
 ASKED = PollRequest(7, None, CONTENT)
@@ -157,7 +158,7 @@ def test_a_snapshot_that_cannot_be_kept_answers_nobody(world: World) -> None:
 
 
 def test_without_a_cluster_there_are_none() -> None:
-    world = World(LogDirsConfig(brokers=CONFIG.brokers))
+    world = World(LogDirsConfig(listener=CONFIG.listener))
     world.answer(2, 1.0)
     world.snapshots.ask(ASKED)
     assert world.snapshots.hold([7]) == [7]

@@ -5,19 +5,18 @@ from collections.abc import Callable
 
 from migration.observed.source_status import SourceStatus
 from orchestrator.lab import Lab
-from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.follower import Follower
 from streams.metadata.log_files import listing
 from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 
 PATIENCE_S = 120.0
 """A busy machine may need it; nothing waits so long where all is well."""
 
 
-def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
-    return FollowerConfig(
-        controllers=Endpoint.parse_list(lab.controller_bootstrap), cluster_id=cluster_id
-    )
+def config(lab: Lab, cluster_id: str | None = None) -> Listener:
+    return Listener(Endpoint.parse_list(lab.controller_bootstrap), cluster_id=cluster_id)
 
 
 def until(

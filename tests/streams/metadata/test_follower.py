@@ -17,10 +17,11 @@ from streams.kafka.errors import WrongCluster
 from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import FollowerCrashed
-from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.follower import Follower
 from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.listener import Listener
 from streams.net.security import Security
 from tests.streams.metadata.log_bytes import batch, log, no_op
 from tests.streams.metadata.quorum import wait_for
@@ -58,6 +59,7 @@ class Scripted:
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
     """Let the follower talk to a script instead of a controller."""
     monkeypatch.setattr("streams.metadata.follower.Connection", Scripted)
+    monkeypatch.setattr("streams.metadata.follower._MAX_WAIT_MS", 20)
     for name in ("read_fetch", "read_snapshot", "read_cluster"):
         monkeypatch.setattr(messages, name, lambda reply: reply)
 
@@ -73,8 +75,8 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
         yield made
 
 
-CONFIG = FollowerConfig(controllers=(C1,), cluster_id="a-cluster", max_wait_ms=20)
-UNNAMED = FollowerConfig(controllers=(C1,), max_wait_ms=20)
+CONFIG = Listener((C1,), cluster_id="a-cluster")
+UNNAMED = Listener((C1,))
 
 
 def idle() -> FetchReply:
@@ -154,7 +156,7 @@ def test_the_configured_cluster_is_named_in_every_fetch(
         return idle()
 
     script(note)
-    config = FollowerConfig(controllers=(C1,), cluster_id="mine", max_wait_ms=20)
+    config = Listener((C1,), cluster_id="mine")
     with Follower(config, spool) as follower:
         until(follower, lambda s: s.last_reply_ms)
     assert set(asked) == {(messages.FETCH, "mine")}
@@ -265,7 +267,7 @@ def test_a_controller_that_has_just_started_is_asked_again(
 def test_a_spool_of_another_cluster_is_refused_before_anything_is_asked(spool: Spool) -> None:
     spool.bind("theirs")
     with pytest.raises(WrongCluster, match="made from cluster theirs, not from mine"):
-        Follower(FollowerConfig(controllers=(C1,), cluster_id="mine"), spool)
+        Follower(Listener((C1,), cluster_id="mine"), spool)
 
 
 def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
@@ -343,11 +345,6 @@ def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
         with pytest.raises(FollowerCrashed, match="nobody foresaw this") as caught:
             _ = follower.position
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
-
-
-def test_a_follower_must_have_somebody_to_ask() -> None:
-    with pytest.raises(ValueError, match="has no controller to contact"):
-        FollowerConfig(controllers=())
 
 
 def test_a_follower_is_started_once(script: Callable[[Script], None], spool: Spool) -> None:

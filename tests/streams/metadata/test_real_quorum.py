@@ -11,9 +11,10 @@ from kio.static.primitive import i32
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.connection import Connection
 from streams.kafka.messages import METADATA_TOPIC
-from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
+from streams.net.listener import Listener
 from streams.net.security import Security
 from streams.wire.batches import read_batches
 from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until, wait_for
@@ -61,9 +62,9 @@ def test_follows_from_offset_0_and_mirrors_every_byte(lab: Lab, spool: Spool) ->
 
 def test_any_controller_leads_to_the_leader(lab: Lab, tmp_path: Path) -> None:
     leader = lab.active_controller()
-    for n, endpoint in enumerate(config(lab).controllers):
+    for n, endpoint in enumerate(config(lab).endpoints):
         with Spool(tmp_path / str(n)) as spool:
-            only = FollowerConfig(controllers=(endpoint,))
+            only = Listener((endpoint,))
             with Follower(only, spool) as follower:
                 assert wait_for(follower, 5, PATIENCE_S)
                 assert follower.status().active_controller == leader
