@@ -63,17 +63,6 @@ class JmxConfig:
     deadline_s: float = 5.0
     parallel: int = 64
 
-    def __post_init__(self) -> None:
-        """Validate the configuration.
-
-        Raises:
-            ValueError: neither or both are named, or an interval or bound is not positive.
-        """
-        if bool(self.exporters) == (self.prometheus is not None):
-            raise ValueError("name the exporters or a Prometheus, and not both")
-        if min(self.interval_s, self.deadline_s, self.parallel) <= 0:
-            raise ValueError("interval_s, deadline_s and parallel are positive")
-
     @property
     def named(self) -> frozenset[int]:
         """The nodes that the configuration names; empty: Prometheus determines them."""
@@ -86,9 +75,6 @@ def parse_jmx(option: str) -> JmxConfig:
     """Return the configuration that `streams.spark.settings` serialized.
 
     It has the keys of `jmx` in kraftgate.yaml, as JSON.
-
-    Raises:
-        ValueError: it is not valid.
     """
     found: dict[str, Any] = json.loads(option)
     server = found.get("prometheus")

@@ -23,7 +23,7 @@ def parse_listener(option: str) -> Listener:
     """Parse the option that `streams.spark.settings` wrote.
 
     Raises:
-        ValueError: an address or a security setting is invalid.
+        ValueError: an address is invalid.
     """
     told = json.loads(option)
     endpoints = Endpoint.parse_list(told["bootstrap"])

@@ -8,9 +8,7 @@ from typing import Any, Final
 from streams.net.errors import AuthenticationFailed
 from streams.net.secret_file import SecretFileRefused, content, first_line
 
-_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file")
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +40,6 @@ class Security:
     key_file: Path | None = None
     check_hostname: bool = True
     key: str = field(default="security", compare=False)
-
-    def __post_init__(self) -> None:
-        """Reject settings that would otherwise fail at the connection attempt.
-
-        Raises:
-            ValueError: the protocol or mechanism is unknown, or SASL has no mechanism.
-        """
-        if self.protocol not in _PROTOCOLS:
-            raise ValueError(f"protocol {self.protocol!r} is none of {', '.join(_PROTOCOLS)}")
-        if self.sasl and self.sasl_mechanism not in _MECHANISMS:
-            raise ValueError(
-                f"{self.protocol} needs a sasl_mechanism of {', '.join(_MECHANISMS)},"
-                f" not {self.sasl_mechanism!r}"
-            )
 
     @property
     def sasl(self) -> bool:
@@ -98,11 +82,7 @@ class Security:
 
 
 def parse_security(told: Mapping[str, Any]) -> Security:
-    """Return the settings of a Spark option, in which paths are strings.
-
-    Raises:
-        ValueError: the settings are invalid.
-    """
+    """Return the settings of a Spark option, in which paths are strings."""
     fields: dict[str, Any] = {
         name: Path(value) if name in _PATHS and value is not None else value
         for name, value in told.items()

@@ -2,13 +2,8 @@
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Final
-
-from kazoo.hosts import collect_hosts
 
 from streams.net.security import Security, parse_security
-
-_SESSION_TIMEOUT_MS_MIN: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,30 +23,6 @@ class Ensemble:
     security: Security = field(default_factory=Security)
     session_timeout_ms: int = 6000
 
-    def __post_init__(self) -> None:
-        """Validate the configuration.
-
-        Raises:
-            ValueError: no host is named, a port is invalid, the session timeout is too short, or
-                the security protocol is not one of ZooKeeper's.
-        """
-        try:
-            collect_hosts(self.connect)
-        except ValueError as error:
-            raise ValueError(
-                f"the ZooKeeper connection string {self.connect!r} is not host:port,... with"
-                f" perhaps a /chroot at its end: {error}"
-            ) from error
-        if self.session_timeout_ms < _SESSION_TIMEOUT_MS_MIN:
-            raise ValueError(
-                f"the ZooKeeper session timeout is {self.session_timeout_ms} ms, less than"
-                f" {_SESSION_TIMEOUT_MS_MIN}"
-            )
-        if self.security.sasl:
-            raise ValueError(
-                f"ZooKeeper is reached by PLAINTEXT or SSL, not by {self.security.protocol}"
-            )
-
     @property
     def hosts(self) -> str:
         """The connection string without its chroot."""
@@ -65,11 +36,7 @@ class Ensemble:
 
 
 def parse_ensemble(option: str) -> Ensemble:
-    """Return the ensemble that `streams.spark.settings` or `ensemble_option` serialized.
-
-    Raises:
-        ValueError: it is not valid.
-    """
+    """Return the ensemble that `streams.spark.settings` or `ensemble_option` serialized."""
     found = json.loads(option)
     return Ensemble(**{**found, "security": parse_security(found["security"])})
 

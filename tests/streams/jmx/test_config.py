@@ -1,9 +1,6 @@
 """From kraftgate.yaml to the source's option and back: names of files, never secrets."""
 
-import json
 from pathlib import Path
-
-import pytest
 
 from orchestrator.config.load import parse_config
 from orchestrator.run.job import job_sources
@@ -56,11 +53,3 @@ def test_a_cluster_without_it_has_the_source_all_the_same(tmp_path: Path) -> Non
     names = [name for name, _ in cluster.options(tmp_path)]
     assert names == ["kraft_metadata", "zookeeper", "log_dirs", "jmx"]
     assert dict(cluster.options(tmp_path))["jmx"]["asked"] == ""
-
-
-@pytest.mark.parametrize(
-    "wrong", [{}, {"exporters": {"1": "u"}, "prometheus": {"url": "u", "node_label": "n"}}]
-)
-def test_neither_or_both_cannot_work(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="exporters or a Prometheus"):
-        parse_jmx(json.dumps(wrong))

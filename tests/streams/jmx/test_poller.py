@@ -169,9 +169,3 @@ def test_prometheus_has_the_time_of_each_of_its_requests(monkeypatch: pytest.Mon
     with JmxPoller(config, facts.append, now_ms):
         facts.wait(JmxSeen, lambda fact: fact.node == 1)
     assert facts.of(JmxUnreachable) == []
-
-
-@pytest.mark.parametrize("wrong", [{"interval_s": 0}, {"parallel": 0}])
-def test_what_could_only_fail_later_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="positive"):
-        poller(Facts(), {1: "http://b1"}, **wrong)

@@ -24,18 +24,5 @@ def test_a_missing_secret_file_is_named(tmp_path: Path) -> None:
         made.password()
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"protocol": "TLS"}, "protocol 'TLS' is none of"),
-        ({"protocol": "SASL_SSL"}, "needs a sasl_mechanism"),
-        ({"protocol": "SASL_SSL", "sasl_mechanism": "NTLM"}, "not 'NTLM'"),
-    ],
-)
-def test_a_bad_option_is_refused_at_once(options: dict[str, object], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        Security(**options)  # type: ignore[arg-type]
-
-
 def test_nothing_to_read_without_options() -> None:
     assert Security().password() is None

@@ -100,12 +100,6 @@ def test_what_is_told_to_the_source_comes_back(tmp_path: Path) -> None:
     )
 
 
-def test_sasl_is_refused_at_once() -> None:
-    security = Security(protocol="SASL_SSL", sasl_mechanism="PLAIN")
-    with pytest.raises(ValueError, match="by PLAINTEXT or SSL, not by SASL_SSL"):
-        Ensemble(connect="zk1:2181", security=security)
-
-
 def test_a_name_that_no_resolver_accepts_is_a_server_that_does_not_answer() -> None:
     (server,) = ask_ensemble(Ensemble(connect="zk2..example.com:2181"))
     assert isinstance(server.version, Unknown)

@@ -1,4 +1,4 @@
-"""The configuration refuses nonsense at once; the status before the first connection."""
+"""The parts of a connection string; the status before the first connection."""
 
 import threading
 from collections.abc import Sequence
@@ -10,17 +10,6 @@ from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.watcher import ZooKeeperWatcher, _Appender
 from tests.support.polling import until
-
-
-@pytest.mark.parametrize("connect", ["", ":2181", "zk1:port", "/kafka", "zk1:2181,,zk2:2181"])
-def test_a_bad_connection_string_is_refused(connect: str) -> None:
-    with pytest.raises(ValueError, match="connection string"):
-        Ensemble(connect=connect)
-
-
-def test_a_session_timeout_too_short_is_refused() -> None:
-    with pytest.raises(ValueError, match="session timeout is 10 ms"):
-        Ensemble(connect="zk1", session_timeout_ms=10)
 
 
 @pytest.mark.parametrize(
