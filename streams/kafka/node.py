@@ -12,7 +12,7 @@ every version: they must also read a cluster that is too old for a migration.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kafka.protocol.admin import (
     DescribeConfigsRequest,
@@ -63,6 +63,8 @@ _DENIED: Final = frozenset(
     }
 )
 _METADATA_VERSION: Final = "metadata.version"
+
+At = TypeVar("At", bound=TopicPartition)
 
 
 class Features(NamedTuple):
@@ -158,7 +160,7 @@ class Node(Connection):
         self._refuse(reply.error_code, "its log directories", "DESCRIBE on CLUSTER")
         return tuple(_log_dir(each, version) for each in reply.results)
 
-    def alter_log_dirs(self, targets: Mapping[TopicPartition, str]) -> Mapping[TopicPartition, str]:
+    def alter_log_dirs(self, targets: Mapping[At, str]) -> Mapping[At, str]:
         """Move replicas of this broker to other log directories (AlterReplicaLogDirs, KIP-113).
 
         The broker answers once it has begun. A replica's own directory as the target ends its move
@@ -172,7 +174,7 @@ class Node(Connection):
             ReplyDamaged: the reply is not about these replicas.
         """
         version = self.version(messages.ALTER_REPLICA_LOG_DIRS)
-        reply = self._ask(_log_dirs_request(version, targets))
+        reply = self._ask(_log_dirs_request(version, targets.items()))
         codes = {
             (topic.topic_name, int(each.partition_index)): int(each.error_code)
             for topic in reply.results
@@ -181,7 +183,7 @@ class Node(Connection):
         if codes.keys() != targets.keys():
             text = f"{self.endpoint} answered for {len(codes)} of {len(targets)} replicas to move"
             raise ReplyDamaged(text)
-        return {at: name(code) for at, code in codes.items() if code}
+        return {at: name(codes[at]) for at in targets if codes[at]}
 
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int
@@ -403,10 +405,10 @@ def _known(number: int) -> int | None:
     return None if number < 0 else int(number)
 
 
-def _log_dirs_request(version: int, targets: Mapping[TopicPartition, str]) -> Any:  # noqa: ANN401
+def _log_dirs_request(version: int, targets: Iterable[tuple[TopicPartition, str]]) -> Any:  # noqa: ANN401
     kind = partial(entity, messages.ALTER_REPLICA_LOG_DIRS, version)
     by_path: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for (topic, partition), path in sorted(targets.items()):
+    for (topic, partition), path in sorted(targets):
         by_path[path][topic].append(partition)
     return kind("Request")(
         dirs=tuple(

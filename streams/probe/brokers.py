@@ -78,11 +78,7 @@ def alter_log_dirs(
     broker: Broker, security: Security, targets: Mapping[TopicPartition, str]
 ) -> Maybe[Mapping[TopicPartition, str]]:
     """Move replicas of a broker; return why it refuses some, or why that is not known."""
-    asked = {(at.topic, at.number): path for at, path in targets.items()}
-    refused = query_node(_listener(broker), security, lambda node: node.alter_log_dirs(asked))
-    if isinstance(refused, Unknown):
-        return refused
-    return {TopicPartition(*at): why for at, why in refused.items()}
+    return query_node(_listener(broker), security, lambda node: node.alter_log_dirs(targets))
 
 
 def _listener(broker: Broker) -> Endpoint:
