@@ -11,7 +11,7 @@ before facts that the journal has stored. FULL costs two fsyncs a poll.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, cast
@@ -81,10 +81,14 @@ class Memory:
             self._db = connect(path)
             self._db.executescript(_SCHEMA)
             self._brokers = _read_brokers(self._db)
-            self._addresses = _read_addresses(self._db)
-            self._partitions = _read_partitions(self._db)
-            self._cluster_id = _read_cluster_id(self._db)
-            self._outbox: list[Observation] = [unpack(each) for each in _read_outbox(self._db)]
+            addresses = self._db.execute("SELECT id, host, port FROM brokers")
+            self._addresses = {id_: Endpoint(*at) for id_, *at in addresses}
+            partitions = self._db.execute("SELECT * FROM partitions")
+            self._partitions = {(row[0], row[1]): KnownPartition(*row[2:]) for row in partitions}
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
+            self._cluster_id: str | None = row and row[0]
+            outbox = self._db.execute("SELECT fact FROM outbox ORDER BY sequence")
+            self._outbox: list[Observation] = [unpack(fact) for (fact,) in outbox]
 
     @property
     def cluster_id(self) -> str | None:
@@ -127,7 +131,10 @@ class Memory:
         if not fresh:
             return
         with self._transaction():
-            _write_addresses(self._db, fresh)
+            self._db.executemany(
+                "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
+                [(id_, *each) for id_, each in fresh.items()],
+            )
         self._addresses = {**self._addresses, **fresh}
 
     def commit(
@@ -144,8 +151,13 @@ class Memory:
         with self._transaction():
             for id_, known in brokers.items():
                 _write_broker(self._db, id_, self.broker(id_), known)
-            _write_partitions(self._db, partitions)
-            _write_outbox(self._db, [pack(each) for each in facts])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(*key, *known) for key, known in partitions.items()],
+            )
+            self._db.executemany(
+                "INSERT INTO outbox (fact) VALUES (?)", [(pack(each),) for each in facts]
+            )
         self._brokers.update(brokers)
         self._partitions.update(partitions)
         self._outbox += facts
@@ -173,7 +185,7 @@ class Memory:
         if not old:
             return
         with self._transaction():
-            _delete_partitions(self._db, old)
+            self._db.executemany("DELETE FROM partitions WHERE topic = ? AND partition = ?", old)
         for key in old:
             del self._partitions[key]
 
@@ -210,25 +222,6 @@ def places_of(cluster_home: Path, broker: int) -> probed.Maybe[Mapping[probed.To
         return probed.Unknown(str(error))
 
 
-def _read_cluster_id(db: Connection) -> str | None:
-    row = db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
-    return None if row is None else row[0]
-
-
-def _read_addresses(db: Connection) -> dict[int, Endpoint]:
-    return {id_: Endpoint(*at) for id_, *at in db.execute("SELECT id, host, port FROM brokers")}
-
-
-def _read_partitions(db: Connection) -> dict[TopicPartition, KnownPartition]:
-    found = db.execute("SELECT * FROM partitions")
-    return {(row[0], row[1]): KnownPartition(*row[2:]) for row in found}
-
-
-def _read_outbox(db: Connection) -> list[bytes]:
-    """Return the facts that are not yet appended, in order."""
-    return [row[0] for row in db.execute("SELECT fact FROM outbox ORDER BY sequence")]
-
-
 def _read_brokers(db: Connection) -> dict[int, KnownBroker]:
     """Return the state of every broker's disks."""
     replicas: defaultdict[tuple[int, str], list[ReplicaPlace]] = defaultdict(list)
@@ -246,28 +239,6 @@ def _read_brokers(db: Connection) -> dict[int, KnownBroker]:
         id_: KnownBroker(log_dirs.get(id_, {}), cut_off.get(id_, {}))
         for id_ in log_dirs.keys() | cut_off.keys()
     }
-
-
-def _write_addresses(db: Connection, addresses: Mapping[int, Endpoint]) -> None:
-    db.executemany(
-        "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
-        [(id_, each.host, each.port) for id_, each in addresses.items()],
-    )
-
-
-def _write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownPartition]) -> None:
-    db.executemany(
-        "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*key, *known) for key, known in changed.items()],
-    )
-
-
-def _delete_partitions(db: Connection, gone: Iterable[TopicPartition]) -> None:
-    db.executemany("DELETE FROM partitions WHERE topic = ? AND partition = ?", gone)
-
-
-def _write_outbox(db: Connection, facts: Sequence[bytes]) -> None:
-    db.executemany("INSERT INTO outbox (fact) VALUES (?)", [(each,) for each in facts])
 
 
 def _write_broker(db: Connection, broker: int, before: KnownBroker, now: KnownBroker) -> None:

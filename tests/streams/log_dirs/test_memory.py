@@ -100,18 +100,17 @@ def test_a_file_that_is_no_memory_is_refused(path: Path) -> None:
         Memory(path)
 
 
-def test_a_failed_write_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_changes_nothing(path: Path) -> None:
     memory = Memory(path)
     keep(memory, WELL, 10, 1)
     before = memory.broker(2)
 
-    def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(memory_module, "_write_outbox", full)
-        with pytest.raises(MemoryUnusable, match="full"):
-            keep(memory, FAILED, 0, 2)
+    memory._db.execute(
+        "CREATE TEMP TRIGGER last BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    with pytest.raises(MemoryUnusable, match="full"):
+        keep(memory, FAILED, 0, 2)
+    memory._db.execute("DROP TRIGGER last")
     assert memory.broker(2) == before
     appended: list[Observation] = []
     memory.deliver(appended.extend)
