@@ -11,9 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BeforeValidator, model_validator
 
+from migration.values.foreign import INT32_MAX
 from orchestrator.config.values import File, Strict, text_like, text_matching
-
-_NODE_MAX: Final = 2**31 - 1
 
 
 def _url(value: object) -> str:
@@ -49,7 +48,7 @@ def _server(value: object) -> str:
 def _node(value: object) -> int:
     digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value)
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (digits or whole) or not 0 <= int(str(value)) <= _NODE_MAX:
+    if not (digits or whole) or not 0 <= int(str(value)) <= INT32_MAX:
         raise ValueError(f"{value!r} is no node id: write a number like 1 or 3000")
     return int(str(value))
 

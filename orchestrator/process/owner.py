@@ -9,12 +9,11 @@ from typing import Final
 
 import psutil
 
-from migration.values.foreign import load_object
+from migration.values.foreign import INT32_MAX, load_object
 from migration.values.timestamps import LATEST_MS, utc_text
 from orchestrator.output.visible import visible_line
 
 _NAME_MAX: Final = 255
-_PID_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Owner:
             )
         except (ValueError, KeyError, TypeError, OverflowError):
             return None
-        fits = 0 < owner.pid <= _PID_MAX and 0 <= owner.since_ms <= LATEST_MS
+        fits = 0 < owner.pid <= INT32_MAX and 0 <= owner.since_ms <= LATEST_MS
         return owner if fits else None
 
     def to_json(self) -> str:

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple, TypeAlias
 from streams.net.endpoint import Endpoint
 
 _NO_RACKS: Final[Mapping[int, str]] = MappingProxyType({})
-KAFKA_STORAGE_ERROR: Final = 56
-"""A log directory is offline."""
 
 TopicPartition: TypeAlias = tuple[str, int]
 

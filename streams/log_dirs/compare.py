@@ -26,10 +26,9 @@ from migration.observed.facts import (
     ReplicasCutOff,
     ReplicaSeen,
 )
-from migration.observed.log_dirs import NAMED_MAX
+from migration.observed.log_dirs import NAMED_MAX, STORAGE_ERROR
 from migration.values.foreign import INT64_MAX
 from streams.kafka.broker_values import (
-    KAFKA_STORAGE_ERROR,
     LogDirAnswer,
     ReplicaPlace,
     TopicPartition,
@@ -102,7 +101,7 @@ class Compared(NamedTuple):
 def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs) -> Compared:
     change = _Change(known, inputs)
     good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
-    offline = {each.path for each in answer if each.error == KAFKA_STORAGE_ERROR}
+    offline = {each.path for each in answer if each.error == STORAGE_ERROR}
     here = {place for each in answer if each.path in good for place in _current(each)}
     seen = []
     for each in answer:

@@ -20,6 +20,7 @@ from zlib import crc32
 from migration.observed.facts import DiskContentSeen, Observation, ReplicaOnDisk, TopicOnDisk
 from migration.shard.placement import SHARDS, shard_numbers
 from streams.kafka.broker_values import ClusterView, ReplicaPlace, TopicPartition
+from streams.kafka.messages import METADATA_TOPIC
 from streams.log_dirs.compare import Compared
 from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequest
@@ -31,7 +32,6 @@ CONTENT: Final = "content"
 _FRESH_INTERVALS: Final = 2.0
 """A broker whose last answer is older than this many poll intervals does not count."""
 
-METADATA_LOG: Final = "__cluster_metadata"
 NO_ID: Final = bytes(16)
 """The id of a topic for which METADATA has no id, as without DESCRIBE on the topic."""
 
@@ -216,5 +216,5 @@ def _by_topic(log_dirs: Iterable[tuple[ReplicaPlace, ...]]) -> dict[str, list[Re
         for topic, partition, _, lag, future in replicas:
             # The lag of a current replica is not content, and would make every snapshot differ.
             found[topic].append(ReplicaOnDisk(partition, path, future, lag if future else 0))
-    found.pop(METADATA_LOG, None)
+    found.pop(METADATA_TOPIC, None)
     return found

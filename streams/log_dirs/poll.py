@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from migration.observed.log_dirs import FAILURE_TIMEOUT
+from migration.observed.log_dirs import FAILURE_TIMEOUT, STORAGE_ERROR
 from migration.values.foreign import INT64_MAX, Unreadable, whole
 from streams.kafka.broker_values import (
-    KAFKA_STORAGE_ERROR,
     ClusterView,
     LogDirAnswer,
     PartitionEnd,
@@ -103,7 +102,7 @@ class PollResult:
     @property
     def has_offline(self) -> bool:
         """Whether the broker reports a directory as offline."""
-        return any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
+        return any(each.error == STORAGE_ERROR for each in self.log_dirs or ())
 
     def listed(self) -> frozenset[TopicPartition] | None:
         """Return the partitions that the broker hosts by its view, when a directory is offline."""

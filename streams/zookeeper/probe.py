@@ -25,6 +25,7 @@ from migration.observed.znode_codec import (
     replicas_of,
 )
 from migration.values.foreign import Unreadable
+from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.zookeeper.calls import Pending, ZooKeeperCalls
 from streams.zookeeper.dialing import dial, reason
@@ -268,14 +269,13 @@ class _ZnodeReader:
 def ask_ensemble(ensemble: Ensemble) -> tuple[ZooKeeperServer, ...]:
     """Return the answer of every server of the connection string."""
     hosts, _ = collect_hosts(ensemble.connect)
-    addresses: Sequence[tuple[str, int]] = sorted({(host, int(port)) for host, port in hosts})
+    addresses = sorted({Endpoint(*address) for address in hosts})
     with ThreadPoolExecutor(_AT_ONCE_MAX) as pool:
         return tuple(pool.map(partial(_query_server, ensemble.security), addresses))
 
 
-def _query_server(security: Security, address: tuple[str, int]) -> ZooKeeperServer:
-    host, port = address
-    endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _query_server(security: Security, address: Endpoint) -> ZooKeeperServer:
+    endpoint = str(address)
     try:
         answer = _four_letters(security, address)
     except (OSError, ValueError) as error:  # a resolver raises a UnicodeError for some names
@@ -295,10 +295,10 @@ def _version(answer: str) -> Maybe[tuple[int, ...]]:
     return tuple(map(int, found.groups()))
 
 
-def _four_letters(security: Security, address: tuple[str, int]) -> str:
+def _four_letters(security: Security, address: Endpoint) -> str:
     deadline_s = time.monotonic() + _ANSWER_S_MAX
     answer = b""
-    with dial(security, address, address[0], _ANSWER_S_MAX) as connection:
+    with dial(security, address, address.host, _ANSWER_S_MAX) as connection:
         connection.sendall(b"srvr")
         while len(answer) < _ANSWER_BYTES_MAX and (left_s := deadline_s - time.monotonic()) > 0:
             connection.settimeout(left_s)

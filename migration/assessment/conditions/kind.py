@@ -12,6 +12,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding
 from migration.metadata.versions import level_of, name_of
 from migration.values.durations import NoDuration, format_duration, parse_duration
+from migration.values.foreign import INT32_MAX, INT64_MAX
 from migration.values.nearest import did_you_mean
 
 
@@ -98,10 +99,6 @@ class Kind:
         )
 
 
-_ID_MAX: Final = 2**31 - 1
-_OFFSET_MAX: Final = 2**63 - 1
-
-
 def _whole_number(maximum: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > maximum:
@@ -144,12 +141,12 @@ def _level_text(value: object) -> str:
     return name_of(int(str(value)))
 
 
-BROKER: Final = Parameter(name="broker", read=_whole_number(_ID_MAX), example="3", broker=True)
+BROKER: Final = Parameter(name="broker", read=_whole_number(INT32_MAX), example="3", broker=True)
 CONTROLLER: Final = Parameter(
-    name="controller", read=_whole_number(_ID_MAX), example="3000", controller=True
+    name="controller", read=_whole_number(INT32_MAX), example="3000", controller=True
 )
-COUNT: Final = Parameter(name="N", read=_whole_number(_ID_MAX), example="3")
-OFFSET: Final = Parameter(name="N", read=_whole_number(_OFFSET_MAX), example="1439")
+COUNT: Final = Parameter(name="N", read=_whole_number(INT32_MAX), example="3")
+OFFSET: Final = Parameter(name="N", read=_whole_number(INT64_MAX), example="1439")
 MODE: Final = one_of("kraft", "migrating", "zookeeper")
 DURATION: Final = Parameter(name="duration", read=_duration, example="10m", text=_duration_text)
 LEVEL: Final = Parameter(name="version", read=_level, example="3.7-IV2", text=_level_text)

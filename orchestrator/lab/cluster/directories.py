@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.lab.cluster.layout import METADATA_LOG
+from migration.assessment.meta_properties import METADATA_LOG
 from orchestrator.lab.errors import WrongStateError
 
 _AWAY = ".failed"

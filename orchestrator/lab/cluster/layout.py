@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from migration.assessment.meta_properties import METADATA_LOG
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import NoSuchIdError
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
 
 ZOOKEEPER = "zookeeper"
-METADATA_LOG = "__cluster_metadata-0"
 
 K = TypeVar("K")
 V = TypeVar("V")
