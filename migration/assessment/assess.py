@@ -90,7 +90,6 @@ class Snapshot:
     options: str = ""
 
     def status(self, source: DataSource) -> SourceStatus:
-        """Return a source's own report."""
         return self.sources.get(source, NO_STATUS)
 
 
@@ -125,7 +124,6 @@ class Assessment:
 
     @property
     def summary(self) -> ClusterSummary:
-        """The image that was assessed."""
         return self.snapshot.summary
 
     @property
@@ -149,7 +147,6 @@ class Assessment:
 
     @property
     def log(self) -> SourceCurrency:
-        """The metadata log's source."""
         return self.sources[DataSource.METADATA_LOG]
 
     def counts(self, broker: BrokerSummary) -> bool:

@@ -286,5 +286,4 @@ class ClusterSummary:
         return self.phase is Phase.HYBRID and any(each.reverted for each in self.brokers)
 
     def stalled(self, now_ms: int, stall_after_ms: int) -> frozenset[int]:
-        """Return the ids of the stalled brokers."""
         return frozenset(e.id for e in self.brokers if e.is_stalled(now_ms, stall_after_ms))

@@ -265,7 +265,6 @@ def seconds(
 
 
 def file_of(moves: Iterable[Move], topics: Topics) -> dict[str, object]:
-    """Return the content of the file with these moves."""
     partitions: Mapping[TopicPartition, Partition] = {each.at: each for each in topics.partitions}
     targets: defaultdict[TopicPartition, dict[int, str]] = defaultdict(dict)
     for each in moves:

@@ -35,11 +35,9 @@ class Moving:
     failed: Mapping[Replica, str] = field(default_factory=dict)
 
     def accepted(self, replicas: Iterable[Replica]) -> "Moving":
-        """Return the run after brokers accepted these moves."""
         return replace(self, started=self.started.union(replicas))
 
     def refused(self, why: Mapping[Replica, str]) -> "Moving":
-        """Return the run after brokers refused these moves."""
         return replace(self, failed={**self.failed, **why})
 
 

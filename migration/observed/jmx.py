@@ -92,7 +92,6 @@ class JmxImage:
 
 
 def observe(image: JmxImage, fact: JmxFact) -> tuple[JmxImage, tuple[Event, ...]]:
-    """Apply one fact; return the image and the events."""
     if isinstance(fact, JmxNodes):
         return _asked(image, fact), ()
     collected = EventCollector(Source.JMX, fact.seen_ms)

@@ -180,7 +180,6 @@ def is_undescribed(log_dir: LogDirSeen) -> bool:
 
 
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
-    """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.LOG_DIRS, fact.seen_ms)
     if isinstance(fact, OffsetsFell):
         return _lost(image, fact, collected), collected.events

@@ -26,7 +26,6 @@ BRANCHES: Final = (BROKER_IDS, DELETE_TOPICS)
 
 
 def parent(path: str) -> str:
-    """Return the path of the znode above."""
     return path.rpartition("/")[0]
 
 

@@ -106,7 +106,6 @@ _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITION
 
 
 def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
-    """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
     match fact:
         case ZooKeeperBlind():

@@ -147,7 +147,6 @@ class LoggedTopic:
 
     @cached_property
     def partitions(self) -> dict[int, Replicas]:
-        """The partitions by id."""
         objects = self._table.of_topic(self._number).objects()
         return {partition_of(key): replicas for key, replicas in objects.items()}
 

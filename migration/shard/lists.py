@@ -50,7 +50,6 @@ class Lists(NamedTuple):
 
     @classmethod
     def absent(cls, rows: int) -> "Lists":
-        """Return a column without lists."""
         none = np.zeros(rows, dtype=np.int64)
         return cls(np.empty(0, dtype=np.int64), none, none + ABSENT_LIST)
 

@@ -111,7 +111,6 @@ class PartitionRecords(NamedTuple):
         return whole.take(np.argsort(whole.offsets, kind="stable"))
 
     def take(self, rows: Integers | slice) -> "PartitionRecords":
-        """Return these rows."""
         return PartitionRecords(
             offsets=self.offsets[rows],
             timestamps=self.timestamps[rows],
@@ -198,7 +197,6 @@ def ids_of(ids: Sequence[bytes]) -> Ids:
 
 
 def id_at(ids: Ids, row: int) -> bytes:
-    """Return the id of a row."""
     found: bytes = ids[row].astype(">u8").tobytes()
     return found
 

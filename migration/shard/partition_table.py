@@ -23,12 +23,10 @@ Keys = TypeVar("Keys", int, Integers)
 
 
 def partition_of(key: Keys) -> Keys:
-    """Return the partition's id of a key."""
     return ((key & _PARTITION_MASK) ^ _SIGN) - _SIGN
 
 
 def topic_of(key: Keys) -> Keys:
-    """Return the number of a key's topic."""
     return key >> KEY_BITS
 
 
@@ -53,7 +51,6 @@ class PartitionTable(NamedTuple):
 
     @classmethod
     def empty(cls) -> "PartitionTable":
-        """Return a table without rows."""
         none, lists = np.empty(0, dtype=np.int64), Lists.absent(0)
         return cls(none, none, none, lists, lists, lists)
 
@@ -97,7 +94,6 @@ class PartitionTable(NamedTuple):
         }
 
     def take(self, rows: Integers | Flags) -> "PartitionTable":
-        """Return the table of these rows."""
         return self._rows(np.arange(len(self.keys), dtype=np.int64)[rows])
 
     def _rows(self, rows: Integers | slice) -> "PartitionTable":
@@ -111,12 +107,10 @@ class PartitionTable(NamedTuple):
         )
 
     def of_topic(self, number: int) -> "PartitionTable":
-        """Return the rows of one topic."""
         start, end = np.searchsorted(self.keys, integers([number, number + 1]) << KEY_BITS)
         return self._rows(slice(int(start), int(end)))
 
     def without_topics(self, numbers: Collection[int]) -> "PartitionTable":
-        """Return the table without the rows of these topics."""
         return self.take(~np.isin(self.topics(), list(numbers))) if numbers else self
 
     def looked_up(self, keys: Integers) -> "PartitionTable":

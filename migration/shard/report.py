@@ -92,7 +92,6 @@ class Replication:
     missing: Mapping[int, int] = field(default_factory=dict)
 
     def plus(self, changes: Iterable["ReplicationChange"]) -> "Replication":
-        """Return the counts after these changes."""
         under_replicated, leaderless = self.under_replicated, self.leaderless
         reassigning, missing = self.reassigning, dict(self.missing)
         for each in changes:

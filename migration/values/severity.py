@@ -15,6 +15,5 @@ class Severity(enum.StrEnum):
     CRITICAL = "critical"
 
     def is_at_least(self, other: "Severity") -> bool:
-        """Whether it is as urgent, or more."""
         order = list(Severity)
         return order.index(self) >= order.index(other)

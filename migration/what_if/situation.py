@@ -73,13 +73,11 @@ class Situation:
 
     @cached_property
     def log_dirs(self) -> Maybe[tuple[LogDir, ...]]:
-        """The broker's directories."""
         known = self.brokers.get(self.broker)
         return Unknown("no broker names it alive") if known is None else known.log_dirs
 
     @cached_property
     def online(self) -> frozenset[str]:
-        """The online paths of the broker."""
         return frozenset(each.path for each in self._told if not each.error)
 
     @cached_property
@@ -94,7 +92,6 @@ class Situation:
 
     @cached_property
     def listed(self) -> frozenset[TopicPartition]:
-        """All partitions that the brokers list."""
         return frozenset(each.at for each in self.topics.partitions)
 
     @cached_property

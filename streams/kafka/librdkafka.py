@@ -149,5 +149,4 @@ def calling() -> Iterator[None]:
 
 
 def words(error: KafkaException) -> str:
-    """Return librdkafka's text of an error."""
     return str(error.args[0].str()) if error.args else str(error)

@@ -126,7 +126,6 @@ class Memory:
             )
 
     def keep_addresses(self, found: Mapping[int, Endpoint]) -> None:
-        """Store the brokers' addresses."""
         fresh = {id_: each for id_, each in found.items() if self._addresses.get(id_) != each}
         if not fresh:
             return
@@ -223,7 +222,6 @@ def places_of(cluster_home: Path, broker: int) -> probed.Maybe[Mapping[probed.To
 
 
 def _read_brokers(db: Connection) -> dict[int, KnownBroker]:
-    """Return the state of every broker's disks."""
     replicas: defaultdict[tuple[int, str], list[ReplicaPlace]] = defaultdict(list)
     for broker, path, *fields, future in db.execute("SELECT * FROM replicas"):
         replicas[broker, path].append(ReplicaPlace._make((*fields, bool(future))))

@@ -101,7 +101,6 @@ class PollResult:
 
     @property
     def has_offline(self) -> bool:
-        """Whether the broker reports a directory as offline."""
         return any(each.error == STORAGE_ERROR for each in self.log_dirs or ())
 
     def listed(self) -> frozenset[TopicPartition] | None:

@@ -23,7 +23,6 @@ def in_parallel(query: Callable[[N], T], nodes: Sequence[N]) -> list[T]:
 
 
 def maybe(query: Callable[[], T]) -> Maybe[T]:
-    """Return the answer, or why there is none."""
     try:
         return query()
     except LiveError as error:
@@ -31,8 +30,6 @@ def maybe(query: Callable[[], T]) -> Maybe[T]:
 
 
 def query_node(endpoint: Endpoint, security: Security, query: Callable[[Node], T]) -> Maybe[T]:
-    """Connect to a node and return its answer."""
-
     def connected() -> T:
         with Node(endpoint, security) as node:
             return query(node)

@@ -66,7 +66,6 @@ def broker_settings(
 
 
 def broker_log_dirs(broker: Broker, security: Security) -> Maybe[tuple[LogDir, ...]]:
-    """Return the log directories of a broker that was queried before."""
     if not broker.endpoint:
         return ABSENT
     return query_node(

@@ -4,7 +4,6 @@ import time
 
 
 def wall_clock_ms() -> int:
-    """Return the wall clock, in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 

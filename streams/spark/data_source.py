@@ -69,7 +69,6 @@ class KraftgateDataSource(DataSource):
     def options_of(
         sources: Sequence[tuple[str, Mapping[str, str]]], state_dir: Path, *, waits: bool
     ) -> dict[str, str]:
-        """Return the options for sources, each with its format and its own options."""
         return {
             "sources": json.dumps(sources),
             "state": str(state_dir.absolute()),

@@ -71,7 +71,6 @@ class _Reporter(BackgroundThread):
         self._guarded(name, lambda: self._feeds[name].note_damage(damage))
 
     def stop(self) -> None:
-        """Stop the thread and all feeds."""
         super().stop()
         for name, feed in self._feeds.items():
             self._guarded(name, feed.stop)

@@ -193,7 +193,6 @@ class JournalSource(Source):
         yield cluster, self.shard, after + 1, pack_row(until, about_cluster)
 
     def commit(self, end: Mapping[str, int]) -> None:
-        """Compact the journal."""
         if self._feed is not None:
             self._feed.retain(end)
 

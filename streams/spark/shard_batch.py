@@ -290,7 +290,6 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
 
 
 def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
-    """Return the value that `pack_report` packed."""
     content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
     topics, partitions, directories, assigned, movements, *more = content
     crossings, notes, compared, *rest = more

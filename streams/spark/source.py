@@ -86,7 +86,6 @@ class Source(ABC):
             self._feed.note_damage(damage)
 
     def stop(self) -> None:
-        """Stop the feed, if it was opened."""
         if self._feed is not None:
             self._feed.stop()
 

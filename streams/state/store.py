@@ -221,7 +221,6 @@ class Store:
         return last, {kind: count for kind, count, _ in rows}
 
     def newest(self, cluster: str, kind: str) -> Event | None:
-        """Return the newest event of one kind; None: there is none."""
         rows = self._rows(
             f"SELECT {EVENT} FROM events "  # noqa: S608
             "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
@@ -339,7 +338,6 @@ _BROKER: Final = TypeAdapter(BrokerSummary)
 
 
 def pack_image(image: ClusterImage) -> bytes:
-    """Return an image as the MessagePack bytes of the store."""
     held_back = [
         (each.offset, each.timestamp_ms, type(each.record).__name__, tuple(each.record))
         for each in image.held_back

@@ -56,7 +56,6 @@ class Values(NamedTuple):
     matrix: Matrix
 
     def take(self, rows: "Integers | Flags") -> "Values":
-        """Return these rows."""
         return Values(self.offsets[rows], self.timestamps[rows], self.matrix[rows])
 
 

@@ -59,7 +59,6 @@ T = TypeVar("T")
 
 
 def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
-    """Return the content of Kafka's znodes."""
     calls = ZooKeeperCalls(ensemble)
     try:
         calls.connect(_CONNECT_S_MAX)
@@ -267,7 +266,6 @@ class _ZnodeReader:
 
 
 def ask_ensemble(ensemble: Ensemble) -> tuple[ZooKeeperServer, ...]:
-    """Return the answer of every server of the connection string."""
     hosts, _ = collect_hosts(ensemble.connect)
     addresses = sorted({Endpoint(*address) for address in hosts})
     with ThreadPoolExecutor(_AT_ONCE_MAX) as pool:

@@ -152,7 +152,6 @@ NO_ALERTS: Final = AlertStates()
 
 
 def advance(before: AlertStates, view: View) -> AlertStates:
-    """Return the alerts of the next tick."""
     now_ms = view.now_ms
     missed = before.at_ms is None or not is_unbroken(before.at_ms, now_ms, GAP_MS_MAX)
     after: dict[str, AlertState] = {}

@@ -68,7 +68,6 @@ def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
 
 
 def unknown_settings(facts: Facts) -> list[str]:
-    """Return a description of each broker's settings that are unknown."""
     return unknowns((f"the settings of broker {each.id}", each.settings) for each in facts.brokers)
 
 

@@ -54,12 +54,10 @@ class Condition:
     controller: int | None = None
 
     def judge(self, view: View) -> Finding:
-        """Evaluate the condition on the known data of the cluster."""
         return replace(self.rule(view), condition=self.text, broker=self.broker)
 
 
 def judge_all(conditions: Iterable[Condition], view: View) -> tuple[Finding, ...]:
-    """Evaluate each condition, in the given order."""
     return tuple(each.judge(view) for each in conditions)
 
 

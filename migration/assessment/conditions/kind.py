@@ -85,7 +85,6 @@ class Kind:
 
     @property
     def example(self) -> str:
-        """A valid condition of this kind."""
         needed = self.parameters[: len(self.parameters) - self.optional]
         return f"{self.name}({', '.join(each.example for each in needed)})" if needed else self.name
 

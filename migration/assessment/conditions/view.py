@@ -194,7 +194,6 @@ class View:
 
     @property
     def cluster(self) -> str:
-        """The cluster's name."""
         return self.summary.cluster
 
     @property
@@ -212,5 +211,4 @@ class View:
         return self.summary.active_controller if answered is None else answered
 
     def status(self, source: DataSource) -> SourceStatus:
-        """Return a source's own report."""
         return self.sources.get(source, NO_STATUS)
