@@ -339,11 +339,22 @@ def _is_news(record: logging.LogRecord) -> bool:
     )
 
 
+@contextmanager
+def _in_advance() -> Iterator[None]:
+    """Log any error of what only saves time: the query has it, too, and reports it.
+
+    Where the session ends meanwhile, PySpark's own attributes are None.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        _log.debug("not prepared: %r", error)
+
+
 def _start_workers(spark: SparkSession) -> None:
     """Run a task in each worker that does nothing."""
     context = spark.sparkContext
-    # Any error that prevents this also occurs in the query, which reports it; or the session ends.
-    with suppress(Exception):
+    with _in_advance():
         tasks = context.defaultParallelism
         context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
 
@@ -354,7 +365,7 @@ def _start_reflection(spark: SparkSession) -> None:
     0.4 s of processor time, while the query waits for Python processes.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
-    with suppress(Exception):  # as in `_start_workers`
+    with _in_advance():
         _scala_object(jvm, "scala.reflect.runtime.package").universe()
 
 
