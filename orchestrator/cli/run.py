@@ -157,7 +157,7 @@ def run(
         _confirm_execution(config)
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
-    with Stop() as stop, ExitStack() as stack:
+    with Stop(hang_up=True) as stop, ExitStack() as stack:
         stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
             each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))

@@ -103,10 +103,10 @@ class Killed:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGTERM)
 
-    def interrupt_group(self) -> None:
-        """What a terminal does on Ctrl-C."""
+    def interrupt_group(self, number: signal.Signals = signal.SIGINT) -> None:
+        """What a terminal does on Ctrl-C, or with SIGHUP when it is closed."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGINT)
+        os.killpg(self._process.pid, number)
 
     def stopped(self, stop: Callable[[], None]) -> None:
         """Stop it that way: it ends in good order, and leaves a whole store and no process."""

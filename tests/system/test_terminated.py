@@ -32,13 +32,21 @@ def test_it_ends_in_good_order_while_it_starts(tmp_path: Path) -> None:
         assert run.ended() == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
 
 
-def test_ctrl_c_ends_it_in_good_order_while_spark_starts_its_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_ends_it_in_good_order_while_spark_starts_its_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """On Ctrl-C, and when it is closed."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     with Killed(tmp_path, "127.0.0.1:1", "q1Sh-9_ISia_zwGINzRvyQ") as run:
         run.start()
         until(lambda: _has_worker(run.below()), "a worker")
-        run.interrupt_group()
+        run.interrupt_group(number)
         assert run.ended() == (ExitCode.DONE, "kraftgate: starting; Ctrl-C ends it\n")
         until(lambda: not run.leftovers(), "the end of its processes")
+    assert not list(temporary.glob("kraftgate-*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
