@@ -221,7 +221,8 @@ def follow_and_show(
         def tick() -> Tick:
             nonlocal last
             check(job)
-            publisher.check()
+            if publisher is not None:
+                publisher.check()
             conductor.store_answers()  # before the read, so that the read cannot be older
             now = assessor.tick(wall_clock_ms())
             one_cluster.require(now)

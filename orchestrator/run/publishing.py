@@ -381,17 +381,10 @@ class Publisher(BackgroundThread):
                 found[0].close()
 
 
-class NotPublishing:
-    """In place of a publisher that is not configured."""
-
-    def check(self) -> None:
-        """Do nothing."""
-
-
 def publishing(
     config: Config, followed: Callable[[], FollowedIds]
-) -> AbstractContextManager["Publisher | NotPublishing"]:
-    """Return the publisher of the configuration; it runs until the block ends."""
+) -> AbstractContextManager["Publisher | None"]:
+    """Return the publisher of the configuration, if any; it runs until the block ends."""
     if config.publish is None:
-        return nullcontext(NotPublishing())
+        return nullcontext()
     return Publisher(config, config.publish, followed)
