@@ -4,7 +4,6 @@ from migration.assessment.conditions.authority import hazards_not_known
 from migration.assessment.conditions.call import SOAK, Call, call_of
 from migration.assessment.conditions.condition import (
     Condition,
-    ConditionDoc,
     ConditionError,
     judge_all,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "Call",
     "CheckSeen",
     "Condition",
-    "ConditionDoc",
     "ConditionError",
     "DataSource",
     "Execution",

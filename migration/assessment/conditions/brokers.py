@@ -210,28 +210,28 @@ KINDS: Final = (
         name="broker_mode",
         explains="The broker is registered in this mode; in zookeeper mode, by its own settings"
         " and in /brokers/ids.",
-        sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+        may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
         rule=_broker_mode,
         parameters=(BROKER, MODE),
     ),
     Kind(
         name="all_brokers",
         explains="Every known broker is in this mode.",
-        sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+        may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
         rule=_all_brokers,
         parameters=(MODE,),
     ),
     Kind(
         name="no_zookeeper_broker",
         explains="No broker uses ZooKeeper.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        may_use=frozenset({_LOG, _ZOOKEEPER}),
         rule=_no_zookeeper_broker,
     ),
     Kind(
         name="no_kraft_broker",
         explains="No broker is in kraft mode, by its own settings or by its registration.",
         requires=(_SETTINGS,),
-        sources=frozenset({_LOG}),
+        may_use=frozenset({_LOG}),
         rule=_no_kraft_broker,
     ),
     Kind(
@@ -245,7 +245,7 @@ KINDS: Final = (
         name="broker_unfenced",
         explains="The broker is unfenced and not shutting down; while there is no KRaft controller,"
         " it is in /brokers/ids.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        may_use=frozenset({_LOG, _ZOOKEEPER}),
         rule=_broker_unfenced,
         parameters=(BROKER,),
     ),

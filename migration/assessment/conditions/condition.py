@@ -1,4 +1,4 @@
-"""A condition, its documentation, and whether its broker or controller exists."""
+"""A condition, and whether its broker or controller exists."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -12,22 +12,6 @@ from migration.image.known_ids import known_brokers, known_controllers, no_such
 
 class ConditionError(ValueError):
     """The text is not a condition."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionDoc:
-    """One kind of condition, for schemas, pages and messages.
-
-    Attributes:
-        signature: its syntax, `broker_mode(broker, kraft|migrating|zookeeper)`.
-        explains: one sentence: when it is satisfied.
-        sources: of its facts.
-    """
-
-    name: str
-    signature: str
-    explains: str
-    sources: frozenset[DataSource]
 
 
 Rule = Callable[[View], Finding]

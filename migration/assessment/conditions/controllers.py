@@ -158,7 +158,7 @@ KINDS: Final = (
         explains="No process listens at the address of any configured controller, and none sends"
         " the metadata log any more.",
         requires=(_QUORUM,),
-        sources=frozenset({_LOG}),
+        may_use=frozenset({_LOG}),
         rule=_controllers_stopped,
     ),
     Kind(

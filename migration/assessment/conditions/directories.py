@@ -190,20 +190,20 @@ KINDS: Final = (
     Kind(
         name="nothing_held",
         explains="No broker is held.",
-        sources=frozenset({_LOG}),
+        may_use=frozenset({_LOG}),
         rule=_nothing_held,
     ),
     Kind(
         name="nothing_held_but",
         explains="No broker except this one is held.",
-        sources=frozenset({_LOG}),
+        may_use=frozenset({_LOG}),
         rule=_nothing_held_but,
         parameters=(BROKER,),
     ),
     Kind(
         name="log_dirs_online",
         explains="Every log directory of the broker, or of all brokers, is online.",
-        sources=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
+        may_use=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
         rule=_log_dirs_online,
         parameters=(BROKER,),
         optional=1,
@@ -213,7 +213,7 @@ KINDS: Final = (
         explains="No replica of the broker, or of any broker, moves between log directories"
         " (KIP-113). A fenced broker that does not answer counts as it last answered.",
         requires=(_DISKS,),
-        sources=frozenset({_LOG, DataSource.ZOOKEEPER}),
+        may_use=frozenset({_LOG, DataSource.ZOOKEEPER}),
         rule=_no_directory_move,
         parameters=(BROKER,),
         optional=1,

@@ -86,7 +86,7 @@ KINDS: Final = (
         name="no_hazard",
         explains="No hazard blocks this step, or no hazard of this kind is active, for the broker"
         " or for all brokers.",
-        sources=frozenset(FOLLOWED),
+        may_use=frozenset(FOLLOWED),
         rule=_no_hazard,
         parameters=(_SUBJECT, BROKER),
         optional=1,
@@ -102,7 +102,6 @@ KINDS: Final = (
         explains="All other conditions of the same guards or gate have held for this time without"
         f" a break. More than {STALE_AFTER_MS // 1000} s without an evaluation count as a break:"
         " the host slept, or its clock was set.",
-        sources=frozenset(),
         rule=_soak,
         parameters=(DURATION,),
     ),

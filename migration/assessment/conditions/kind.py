@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Concatenate, Final, TypeAlias
 
-from migration.assessment.conditions.condition import ConditionDoc
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding
@@ -62,14 +61,14 @@ class Kind:
         optional: number of the last ones that may be omitted.
         explains: one sentence: when it is satisfied.
         requires: the sources without which the condition is unknown.
-        sources: further sources, which the rule may use.
+        may_use: further sources, which the rule may use.
     """
 
     name: str
     explains: str
     rule: KindRule
     requires: tuple[DataSource, ...] = ()
-    sources: frozenset[DataSource] = frozenset()
+    may_use: frozenset[DataSource] = frozenset()
     parameters: tuple[Parameter, ...] = ()
     optional: int = 0
 
@@ -89,13 +88,9 @@ class Kind:
         return f"{self.name}({', '.join(each.example for each in needed)})" if needed else self.name
 
     @property
-    def doc(self) -> ConditionDoc:
-        return ConditionDoc(
-            name=self.name,
-            signature=self.signature,
-            explains=self.explains,
-            sources=self.sources | {*self.requires},
-        )
+    def sources(self) -> frozenset[DataSource]:
+        """All sources of its facts."""
+        return self.may_use | {*self.requires}
 
 
 def _whole_number(maximum: int) -> Callable[[str], int]:

@@ -19,7 +19,6 @@ from migration.assessment.conditions.authority import not_known
 from migration.assessment.conditions.call import call_of
 from migration.assessment.conditions.condition import (
     Condition,
-    ConditionDoc,
     ConditionError,
     of_a_broker,
 )
@@ -48,9 +47,9 @@ _PHASES: Final = frozenset(map(str, Phase))
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-def known() -> Sequence[ConditionDoc]:
+def known() -> Collection[Kind]:
     """Return all kinds of conditions; a phase's bare name means `phase(PHASE)`."""
-    return [each.doc for each in _KINDS.values()]
+    return _KINDS.values()
 
 
 def parse(text: str, *, bind: Mapping[str, str] = _NOTHING, own: Collection[str] = ()) -> Condition:
@@ -111,7 +110,7 @@ def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
     return Condition(
         text=f"{kind.name}({', '.join(texts)})" if texts else kind.name,
         name=kind.name,
-        needs=kind.doc.sources,
+        needs=kind.sources,
         rule=partial(_judge, kind, tuple(values), broker),
         broker=broker,
         controller=controller,

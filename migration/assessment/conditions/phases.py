@@ -114,14 +114,14 @@ KINDS: Final = (
     Kind(
         name="phase",
         explains="The migration has reached this phase, or passed it.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        may_use=frozenset({_LOG, _ZOOKEEPER}),
         rule=_phase,
         parameters=(PHASE,),
     ),
     Kind(
         name="phase_is",
         explains="The migration is in this phase now.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        may_use=frozenset({_LOG, _ZOOKEEPER}),
         rule=_phase_is,
         parameters=(PHASE,),
     ),
@@ -135,7 +135,7 @@ KINDS: Final = (
         name="copied",
         explains="ZooKeeper's content is in the metadata log, as the log and /migration record.",
         requires=(_LOG,),
-        sources=frozenset({_ZOOKEEPER}),
+        may_use=frozenset({_ZOOKEEPER}),
         rule=_copied,
     ),
     Kind(

@@ -147,7 +147,7 @@ KINDS: Final = (
         name="isr_full",
         explains="Every partition has a leader, and the broker, or every replica, is in the ISR, as"
         " the brokers report and, after the copy, also as the metadata log says.",
-        sources=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
+        may_use=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
         rule=_isr_full,
         parameters=(BROKER,),
         optional=1,
@@ -155,7 +155,7 @@ KINDS: Final = (
     Kind(
         name="no_reassignment",
         explains="No reassignment of partitions is in progress.",
-        sources=frozenset({_LOG, _TOPICS, _ZOOKEEPER}),
+        may_use=frozenset({_LOG, _TOPICS, _ZOOKEEPER}),
         rule=_no_reassignment,
     ),
 )

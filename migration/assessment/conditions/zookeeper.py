@@ -118,21 +118,21 @@ KINDS: Final = (
         explains="Kraftgate sees every change in ZooKeeper: ZooKeeper is current, no limit applies"
         " (`limits` in `status`), and after a missed log directory notification every broker has"
         " described its log directories.",
-        sources=frozenset({_ZOOKEEPER, _DISKS}),
+        may_use=frozenset({_ZOOKEEPER, _DISKS}),
         rule=_zookeeper_seen,
     ),
     Kind(
         name="zk_controller",
         explains="A KRaft controller (kraft), or a broker in ZooKeeper mode (zookeeper), holds"
         " /controller.",
-        sources=frozenset({_ZOOKEEPER}),
+        may_use=frozenset({_ZOOKEEPER}),
         rule=_zk_controller,
         parameters=(one_of("kraft", "zookeeper"),),
     ),
     Kind(
         name="no_migration_znode",
         explains="The znode /migration does not exist.",
-        sources=frozenset({_ZOOKEEPER}),
+        may_use=frozenset({_ZOOKEEPER}),
         rule=_no_migration_znode,
     ),
     Kind(
@@ -140,7 +140,7 @@ KINDS: Final = (
         explains="In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
         " client changed the znodes that the controller's writes depend on.",
         requires=(_LOG,),
-        sources=frozenset({_ZOOKEEPER}),
+        may_use=frozenset({_ZOOKEEPER}),
         rule=_dual_write_alive,
     ),
 )
