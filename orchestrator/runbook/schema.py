@@ -5,14 +5,13 @@ ids, cycles, phases) are not in it: `kraftgate runbook check` checks them.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from migration.assessment.conditions import known
-from migration.assessment.hazards import HazardKind
+from migration.assessment.conditions.kind import Kind
 from migration.image.summary import Phase
 from orchestrator.runbook.checks.final import MARKS
 from orchestrator.runbook.hooks_file import HooksFile
@@ -21,41 +20,23 @@ from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN
 
 Schema: TypeAlias = dict[str, Any]
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NULL: Final = {"type": "null"}
 _ID: Final = "urn:kraftgate:runbook:1"
 _HOOKS_ID: Final = "urn:kraftgate:hooks:1"
-_NODE_ID: Final = "[0-9]{1,10}"
-_VALUES: Final = {
-    "broker": f"(?:broker|{_NODE_ID})",
-    "controller": f"(?:controller|{_NODE_ID})",
-    "N": "[0-9]{1,19}",
-    "MAX": "[0-9]{1,19}",
-    "PHASE": "(?:" + "|".join(Phase) + ")",
-    "HAZARD": "(?:" + "|".join(HazardKind) + ")",
-    "version": r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",
-    "duration": r"(?:(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+|PT?[0-9][0-9A-Z.]*)",
-}
-_SIGNATURE: Final = re.compile(
-    r"(?P<name>\w+)(?:(?P<may>\[)?\((?P<needed>[^\[\]()]*)(?P<more>(?:\[, [^\[\]]*\])*)\)\]?)?"
-)
-_MORE: Final = re.compile(r"\[, ([^\[\]]*)\]")
 
 
 def schema() -> Schema:
     refs, made = models_json_schema([(Runbook, "validation")], schema_generator=Plain)
-    root: Schema = refs[(Runbook, "validation")]
     definitions: Schema = _settled(made["$defs"])
     definitions["Condition"] = _condition()
     _across_keys(definitions)
-    return {
-        "$schema": _DIALECT,
-        "$id": _ID,
+    root = {
         "title": "Kraftgate runbook",
         "description": "Checkpoints that only the cluster's own state can open, and rollbacks.",
-        **root,
-        "$defs": dict(sorted(definitions.items())),
+        **refs[(Runbook, "validation")],
     }
+    return published(_ID, root, definitions)
 
 
 def hooks_schema() -> Schema:
@@ -63,14 +44,17 @@ def hooks_schema() -> Schema:
     definitions: Schema = _settled(made["$defs"])
     steps = definitions["HooksFile"]["properties"]["steps"]
     steps["propertyNames"] = {"pattern": f"^{ID_PATTERN}$"}  # pydantic leaves out what keys must be
-    return {
-        "$schema": _DIALECT,
-        "$id": _HOOKS_ID,
+    root = {
         "title": "Kraftgate hooks",
         "description": "The commands that perform the steps of a runbook.",
         **refs[(HooksFile, "validation")],
-        "$defs": dict(sorted(definitions.items())),
     }
+    return published(_HOOKS_ID, root, definitions)
+
+
+def published(id_: str, root: Schema, definitions: Schema) -> Schema:
+    """Return a schema with its dialect and id; the definitions are sorted by name."""
+    return {"$schema": DIALECT, "$id": id_, **root, "$defs": dict(sorted(definitions.items()))}
 
 
 def schema_text(*, of_hooks: bool = False) -> str:
@@ -113,7 +97,7 @@ def _condition() -> Schema:
 
 def _kinds() -> Iterator[Schema]:
     for each in known():
-        yield {"title": each.signature, "description": each.explains, **pattern_of(each.signature)}
+        yield {"title": each.signature, "description": each.explains, **_accepts(each)}
     yield {
         "title": "PHASE",
         "description": "The migration has reached this phase, or passed it.",
@@ -127,28 +111,16 @@ def _kinds() -> Iterator[Schema]:
     }
 
 
-def pattern_of(signature: str) -> dict[str, Any]:
-    """Return the part of the schema that accepts the conditions of one kind.
-
-    Raises:
-        ValueError: the text is not a signature.
-    """
-    match = _SIGNATURE.fullmatch(signature)
-    if match is None:
-        raise ValueError(f"{signature!r} is no signature of a condition")
-    name, needed = match["name"], match["needed"]
-    if needed is None:
-        return {"const": name}
-    arguments = r"\s*,\s*".join(_value(word) for word in needed.split(", "))
-    for word in _MORE.findall(match["more"]):
-        arguments += rf"(?:\s*,\s*{_value(word)})?"
+def _accepts(kind: Kind) -> Schema:
+    """Return the part of the schema that accepts the conditions of one kind."""
+    if not kind.parameters:
+        return {"const": kind.name}
+    needed = len(kind.parameters) - kind.optional
+    arguments, *others = (each.pattern for each in kind.parameters)
+    for place, each in enumerate(others, 1):
+        arguments += rf"\s*,\s*{each}" if place < needed else rf"(?:\s*,\s*{each})?"
     call = rf"\(\s*{arguments}\s*\)"
-    return {"pattern": f"^{name}{f'(?:{call})?' if match['may'] else call}$"}
-
-
-def _value(words: str) -> str:
-    parts = [_VALUES.get(word, re.escape(word).replace(r"\-", "-")) for word in words.split("|")]
-    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"
+    return {"pattern": f"^{kind.name}{call if needed else f'(?:{call})?'}$"}
 
 
 def _across_keys(definitions: Schema) -> None:

@@ -1,6 +1,7 @@
 """Conditions that block a step: hazards, the checks before the window, the soak."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -18,8 +19,9 @@ from migration.values.timestamps import utc_text
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
 """These end without an operator: the assignments complete, the other brokers follow."""
-_SUBJECT: Final = one_of(
-    *map(str, Action), *map(str, HazardKind), name="restart|migrate|finalize|HAZARD"
+_SUBJECT: Final = replace(
+    one_of(*Action, *HazardKind, name=f"{'|'.join(Action)}|HAZARD"),
+    pattern=f"(?:{'|'.join(Action)}|(?:{'|'.join(HazardKind)}))",
 )
 
 

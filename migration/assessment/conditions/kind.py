@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Concatenate, Final, TypeAlias
 
@@ -34,6 +34,7 @@ class Parameter:
     Attributes:
         name: in the signature: `broker`, `N`, `kraft|zookeeper`.
         read: text -> value; raises Refused.
+        pattern: the regular expression that the published schema has for it.
         example: a valid text.
         broker: whether it is a broker's id.
         controller: whether it is a controller's id.
@@ -42,6 +43,7 @@ class Parameter:
 
     name: str
     read: Callable[[str], object]
+    pattern: str
     example: str
     broker: bool = False
     controller: bool = False
@@ -104,13 +106,14 @@ def _whole_number(maximum: int) -> Callable[[str], int]:
 
 def one_of(*words: str, name: str | None = None) -> Parameter:
     """Return a parameter that accepts only these values; `name`: its name in the signature."""
+    choices = "|".join(words)
 
     def read(text: str) -> str:
         if text not in words:
             raise Refused(f"does not take {text!r}; {did_you_mean(text, words)}")
         return text
 
-    return Parameter(name=name or "|".join(words), read=read, example=words[0])
+    return Parameter(name=name or choices, read=read, pattern=f"(?:{choices})", example=words[0])
 
 
 def _duration(text: str) -> timedelta:
@@ -135,12 +138,34 @@ def _level_text(value: object) -> str:
     return name_of(int(str(value)))
 
 
-BROKER: Final = Parameter(name="broker", read=_whole_number(INT32_MAX), example="3", broker=True)
-CONTROLLER: Final = Parameter(
-    name="controller", read=_whole_number(INT32_MAX), example="3000", controller=True
+BROKER: Final = Parameter(
+    name="broker",
+    read=_whole_number(INT32_MAX),
+    pattern="(?:broker|[0-9]{1,10})",
+    example="3",
+    broker=True,
 )
-COUNT: Final = Parameter(name="N", read=_whole_number(INT32_MAX), example="3")
-OFFSET: Final = Parameter(name="N", read=_whole_number(INT64_MAX), example="1439")
+CONTROLLER: Final = Parameter(
+    name="controller",
+    read=_whole_number(INT32_MAX),
+    pattern="(?:controller|[0-9]{1,10})",
+    example="3000",
+    controller=True,
+)
+COUNT: Final = Parameter(name="N", read=_whole_number(INT32_MAX), pattern="[0-9]{1,19}", example="3")
+OFFSET: Final = replace(COUNT, read=_whole_number(INT64_MAX), example="1439")
 MODE: Final = one_of("kraft", "migrating", "zookeeper")
-DURATION: Final = Parameter(name="duration", read=_duration, example="10m", text=_duration_text)
-LEVEL: Final = Parameter(name="version", read=_level, example="3.7-IV2", text=_level_text)
+DURATION: Final = Parameter(
+    name="duration",
+    read=_duration,
+    pattern=r"(?:(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+|PT?[0-9][0-9A-Z.]*)",
+    example="10m",
+    text=_duration_text,
+)
+LEVEL: Final = Parameter(
+    name="version",
+    read=_level,
+    pattern=r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",
+    example="3.7-IV2",
+    text=_level_text,
+)

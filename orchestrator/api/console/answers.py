@@ -14,6 +14,7 @@ from orchestrator.api.console.state import Change, Lane, State, TimelineEvent
 from orchestrator.api.shape import Moment, Row
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.runbook.model import Part
+from orchestrator.runbook.schema import DIALECT
 
 
 class Beat(Row):
@@ -203,7 +204,7 @@ def schema() -> dict[str, object]:
     _, found = models_json_schema(
         [(each, "validation") for each in SHAPES], by_alias=False, title="The console of kraftgate"
     )
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return {"$schema": DIALECT, **found}
 
 
 @cache

@@ -11,9 +11,8 @@ from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import Decision, ExecutionAccount
 from orchestrator.api.report.shape import Span
 from orchestrator.api.shape import Moment, Shape
-from orchestrator.runbook.schema import Plain
+from orchestrator.runbook.schema import Plain, published
 
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ID: Final = "urn:kraftgate:report:1"
 Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "walk", "people", "kraftgate"]
 
@@ -196,13 +195,7 @@ def schema() -> dict[str, Any]:
     """Return the schema (2020-12) of the report."""
     made = Report.model_json_schema(mode="serialization", schema_generator=Plain)
     definitions = made.pop("$defs")
-    return {
-        "$schema": _DIALECT,
-        "$id": _ID,
-        **made,
-        "title": "Kraftgate report",
-        "$defs": dict(sorted(definitions.items())),
-    }
+    return published(_ID, made | {"title": "Kraftgate report"}, definitions)
 
 
 def schema_text() -> str:

@@ -13,7 +13,7 @@ from orchestrator.config.yaml_lines import read_yaml
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load, shipped
-from orchestrator.runbook.schema import hooks_schema, pattern_of, schema, schema_text
+from orchestrator.runbook.schema import hooks_schema, schema, schema_text
 from tests.orchestrator.runbook import test_check, test_load
 from tests.orchestrator.runbook.texts import RIGHT, changed
 
@@ -169,8 +169,3 @@ def _undescribed(definitions: dict[str, Any]) -> Iterator[str]:
         for key, value in definition.get("properties", {}).items():
             if not value.get("description"):
                 yield f"{name}.{key}"
-
-
-def test_a_signature_that_is_none_is_said() -> None:
-    with pytest.raises(ValueError, match="is no signature"):
-        pattern_of("isr_full((broker)")
