@@ -264,7 +264,7 @@ def _of_execution(
         return replace(
             base,
             need=Need.WRONG,
-            text=_sentence(violated.reason),
+            text=violated.reason[:1].upper() + violated.reason[1:],
             why=f"{violated.condition} is violated, and an operator must act",
             commands=(_until(violated.condition, view.cluster),),
             topic="KraftgateCheckpointViolated",
@@ -341,7 +341,3 @@ def _held_text(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> str:
         f"Waiting for broker {broker.id}: {broker.pending} of {total} replicas have no"
         f" directory{about}"
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+
+from orchestrator.config import CONFIG_FILE
 
 if TYPE_CHECKING:
     from migration.assessment.conditions import Condition
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from orchestrator.config.models import ClusterEntry
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-CONFIG_FILE: Final = Path("kraftgate.yaml")
-"""The default of `--config`."""
 
 config_option = click.option(
     "--config",

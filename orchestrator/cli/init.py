@@ -13,8 +13,9 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from migration.observed.probed import Unknown
-from orchestrator.cli.framework import CONFIG_FILE, config_option
+from orchestrator.cli.framework import config_option
 from orchestrator.cli.preflight import preflight
+from orchestrator.config import CONFIG_FILE
 from orchestrator.config.load import parse_config
 from orchestrator.config.models import ZookeeperEnsemble
 from orchestrator.config.targets import ensemble_of

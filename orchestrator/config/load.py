@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from orchestrator.config import CONFIG_FILE
 from orchestrator.config.alerts import Alerts
 from orchestrator.config.models import (
     ClusterEntry,
@@ -24,7 +25,6 @@ from orchestrator.config.yaml_models import check_model, in_order, read_text
 from orchestrator.errors import ConfigError, UnknownIdError
 from orchestrator.process.crash import keep_in
 
-DEFAULT: Final = Path("kraftgate.yaml")
 _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
 
 
@@ -55,7 +55,7 @@ class Config:
     @property
     def option(self) -> tuple[str, ...]:
         """The option that names the file, for a command that an operator runs in its directory."""
-        return () if self.path == DEFAULT else ("--config", str(self.path))
+        return () if self.path == CONFIG_FILE else ("--config", str(self.path))
 
     def clusters_named(self, name: str | None) -> Sequence[ClusterEntry]:
         """Return all clusters, or the one of this name.

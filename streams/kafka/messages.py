@@ -214,7 +214,7 @@ def read_fetch(reply: Any) -> FetchReply:  # noqa: ANN401
         error=data.error_code.value,
         leader=_leader(data.current_leader),
         endpoints=endpoints,
-        high_watermark=_absent(data.high_watermark),
+        high_watermark=known(data.high_watermark),
         diverging=_offset_and_epoch(data.diverging_epoch),
         snapshot=_offset_and_epoch(data.snapshot_id),
         records=bytes(data.records or b""),
@@ -261,8 +261,8 @@ def _endpoints(reply: Any) -> dict[int, Endpoint]:  # noqa: ANN401
 
 
 def _leader(tagged: Any) -> Leader | None:  # noqa: ANN401
-    epoch = _absent(tagged.leader_epoch)
-    return None if epoch is None else Leader(_absent(tagged.leader_id), epoch)
+    epoch = known(tagged.leader_epoch)
+    return None if epoch is None else Leader(known(tagged.leader_id), epoch)
 
 
 def _offset_and_epoch(tagged: Any) -> OffsetAndEpoch | None:  # noqa: ANN401
@@ -270,5 +270,6 @@ def _offset_and_epoch(tagged: Any) -> OffsetAndEpoch | None:  # noqa: ANN401
     return None if absent else OffsetAndEpoch(tagged.end_offset, tagged.epoch)
 
 
-def _absent(value: int) -> int | None:
+def known(value: int) -> int | None:
+    """Return a number of a reply; None: it is negative, which means unknown in Kafka."""
     return None if value < 0 else int(value)

@@ -144,7 +144,7 @@ class Node(Connection):
                 for topic in reply.topics
                 if topic.error_code and topic.name is not None
             },
-            controller=_known(reply.controller_id),
+            controller=messages.known(reply.controller_id),
             racks={int(each.node_id): each.rack for each in reply.brokers if each.rack},
         )
 
@@ -209,7 +209,7 @@ class Node(Connection):
                     partition=int(each.partition_index),
                     error=int(each.error_code),
                     offset=int(each.offset),
-                    leader_epoch=_known(each.leader_epoch),
+                    leader_epoch=messages.known(each.leader_epoch),
                 )
                 for topic in reply.topics
                 for each in topic.partitions
@@ -385,8 +385,8 @@ def _log_dir(result: Any, version: int) -> LogDirAnswer:  # noqa: ANN401
     return LogDirAnswer(
         path=result.log_dir,
         error=int(result.error_code),
-        total_bytes=_known(result.total_bytes) if has_volume else None,
-        usable_bytes=_known(result.usable_bytes) if has_volume else None,
+        total_bytes=messages.known(result.total_bytes) if has_volume else None,
+        usable_bytes=messages.known(result.usable_bytes) if has_volume else None,
         replicas=tuple(
             ReplicaPlace(
                 topic=topic.name,
@@ -399,10 +399,6 @@ def _log_dir(result: Any, version: int) -> LogDirAnswer:  # noqa: ANN401
             for each in topic.partitions
         ),
     )
-
-
-def _known(number: int) -> int | None:
-    return None if number < 0 else int(number)
 
 
 def _log_dirs_request(version: int, targets: Iterable[tuple[TopicPartition, str]]) -> Any:  # noqa: ANN401

@@ -18,7 +18,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
 from orchestrator.cli.program import main
-from orchestrator.config.load import DEFAULT, Config, load_config
+from orchestrator.config import CONFIG_FILE
+from orchestrator.config.load import Config, load_config
 from orchestrator.notify.notification import Notification
 from orchestrator.output.rich_console import console
 from orchestrator.redaction.known_secrets import Secrets
@@ -78,7 +79,7 @@ def in_zone(patch: pytest.MonkeyPatch) -> Iterator[None]:
 def _outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     # As in the directory of the configuration: commands need no --config, of whatever length.
     patch.chdir(written.config.parent)
-    config = load_config(DEFAULT)
+    config = load_config(CONFIG_FILE)
     now_ms = written.polls_ms[-1]
     for name in _OF_THE_TERMINAL:
         patch.delenv(name, raising=False)

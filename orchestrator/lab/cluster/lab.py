@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from migration.image.summary import Mode
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH, MIGRATION
 from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.data import LabData
@@ -35,9 +36,6 @@ _COPY_S_MAX = 300.0
 _ELECTION_S_MAX = 180.0
 _INTRODUCED = "transitioning from KRAFT_CONTROLLER_TO_BROKER_COMM to DUAL_WRITE"
 _COMPLETED = "Completing the ZK [Mm]igration"
-_CONTROLLER = "/controller"
-_CONTROLLER_EPOCH = "/controller_epoch"
-_MIGRATION = "/migration"
 _ONLY_KRAFT = "Only a broker in KRaft mode has its log directories formatted."
 
 
@@ -178,7 +176,7 @@ class Lab(LabData):
             "the metadata to be copied",
             lambda: max(self.zookeeper.copied_offset(), 0),
             timeout_s=timeout_s,
-            where="/migration",
+            where=MIGRATION,
         )
         active = self.controller(self.active_controller())
         if self.mode(active.name) is Mode.MIGRATING:
@@ -190,7 +188,7 @@ class Lab(LabData):
         if self.zookeeper.copied_offset() <= 0:
             raise WrongStateError(
                 "the metadata was not copied yet",
-                where="/migration",
+                where=MIGRATION,
                 fix="Enable the migration on every broker, then wait_copied.",
             )
         self._change_mode(broker, Mode.KRAFT, wait=wait)
@@ -310,15 +308,15 @@ class Lab(LabData):
         if running:
             raise WrongStateError(
                 f"a KRaft controller runs: {', '.join(running)}",
-                where=_CONTROLLER,
+                where=CONTROLLER,
                 fix="Deprovision the controllers first: kraftgate lab deprovision.",
             )
-        found = self.zookeeper.get(_MIGRATION)
+        found = self.zookeeper.get(MIGRATION)
         taken = self._kraft_controls()
         if taken:
-            self.zookeeper.delete(_CONTROLLER)
+            self.zookeeper.delete(CONTROLLER)
         if found is not None and not keep_migration:
-            self.zookeeper.delete(_MIGRATION)
+            self.zookeeper.delete(MIGRATION)
         self._wait_controlled_by_broker()
         return ClearedZnodes(
             controller=taken,
@@ -332,7 +330,7 @@ class Lab(LabData):
         if self._kraft_controls():
             raise WrongStateError(
                 "a KRaft controller owns /controller",
-                where=_CONTROLLER,
+                where=CONTROLLER,
                 fix="Deprovision the controllers and clear the znodes first.",
             )
         self._change_mode(broker, Mode.ZOOKEEPER)
@@ -369,16 +367,16 @@ class Lab(LabData):
             "a broker to become the controller",
             self.zookeeper.controller,
             timeout_s=_ELECTION_S_MAX,
-            where=_CONTROLLER,
+            where=CONTROLLER,
         )
-        epoch = (self.zookeeper.get(_CONTROLLER_EPOCH) or b"").decode()
+        epoch = (self.zookeeper.get(CONTROLLER_EPOCH) or b"").decode()
         ready = f"Ready to serve as the new controller with epoch {epoch} "
         self.wait_for_log(self.broker(id_).name, ready)
         self._waiter.until(
             f"every broker to report broker {id_} as the controller",
             lambda: all(kafka_requests.names_controller(n.address, id_) for n in running),
             timeout_s=_ELECTION_S_MAX,
-            where=_CONTROLLER,
+            where=CONTROLLER,
         )
 
     def _in_mode(self, mode: Mode) -> list[int]:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
+from migration.observed.znodes import BROKER_IDS, CLUSTER_ID, CONTROLLER, MIGRATION
 from orchestrator.lab.errors import RequestRefusedError
 from streams.zookeeper.calls import ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
@@ -23,12 +25,10 @@ class ZooKeeperShell:
 
     def __init__(self, connect: str) -> None:
         self._connect = connect
-        address, slash, chroot = connect.partition("/")
-        self._chroot = slash + chroot
-        session_ms = round(_CALL_S_MAX * 1000)
-        self._calls = ZooKeeperCalls(
-            Ensemble(connect=address, session_timeout_ms=session_ms), answer_s=_CALL_S_MAX
-        )
+        ensemble = Ensemble(connect=connect, session_timeout_ms=round(_CALL_S_MAX * 1000))
+        self._chroot = ensemble.chroot
+        above = replace(ensemble, connect=ensemble.hosts)
+        self._calls = ZooKeeperCalls(above, answer_s=_CALL_S_MAX)
 
     def open(self) -> None:
         """Connect, and create the chroot, as an operator does before the first broker."""
@@ -52,21 +52,21 @@ class ZooKeeperShell:
 
     def cluster_id(self) -> str | None:
         """Return the id that the first broker gave the cluster, or None before it did."""
-        data = self.get("/cluster/id")
+        data = self.get(CLUSTER_ID)
         return str(json.loads(data)["id"]) if data else None
 
     def broker_is_present(self, id_: int) -> bool:
         """Return whether the broker's ephemeral znode exists."""
-        return self.get(f"/brokers/ids/{id_}") is not None
+        return self.get(f"{BROKER_IDS}/{id_}") is not None
 
     def copied_offset(self) -> int:
         """Return the metadata offset in /migration: above 0 once the copy is complete, else -1."""
-        data = self.get("/migration")
+        data = self.get(MIGRATION)
         return int(json.loads(data)["kraft_metadata_offset"]) if data else -1
 
     def controller(self) -> tuple[int, bool] | None:
         """Return the owner of /controller and whether it is a KRaft controller; None: no owner."""
-        data = self.get("/controller")
+        data = self.get(CONTROLLER)
         if data is None:
             return None
         content = json.loads(data)
