@@ -204,7 +204,7 @@ class Executor:
         action = self._steps.action(at.instance, at.view)
         has_effect = self._has_effect(at.instance, result.findings)
         unmet = () if has_effect else self._not_to_begin(at)
-        turn, holds = Turn(text=""), result.holds
+        turn, holds = Turn(), result.holds
         if unmet:
             begun = f"{action}: complete it if it was begun, and do not begin it now"
             holds = tuple(dict.fromkeys((begun, *unmet, *holds)))

@@ -5,7 +5,7 @@ Every consumer formats the assessments of a `Tick`, and none evaluates again.
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
@@ -230,25 +230,13 @@ def configured_sources(entry: ClusterEntry) -> frozenset[DataSource]:
 
 
 def _execution(execution: ExecutionStatus) -> Execution:
-    return Execution(
-        at_ms=execution.at_ms,
-        checkpoint=execution.checkpoint,
-        outcome=execution.outcome,
-        path=execution.path,
-        asks=execution.asks,
-        violated=tuple(
-            f"{each.condition}: {each.reason}"
-            for each in execution.findings
-            if each.verdict is Verdict.VIOLATED
-        ),
-        finalize_is_near=execution.finalize_is_near,
-        place=execution.place,
-        turn=execution.turn,
-        why=execution.why,
-        commands=execution.commands,
-        holds=execution.holds,
-        findings=tuple(each.finding() for each in execution.findings),
+    findings = tuple(each.finding() for each in execution.findings)
+    violated = tuple(
+        f"{each.condition}: {each.reason}" for each in findings if each.verdict is Verdict.VIOLATED
     )
+    same = {each.name for each in fields(Execution)} - {"findings", "violated"}
+    copied = {name: getattr(execution, name) for name in same}
+    return Execution(**copied, findings=findings, violated=violated)
 
 
 def is_in_order(broker: BrokerSummary, *, has_failed: bool) -> bool:

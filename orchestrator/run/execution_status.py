@@ -38,12 +38,12 @@ class Turn:
     """What an operator must do so that the execution continues.
 
     Attributes:
-        text: a sentence.
+        text: a sentence; "": nothing.
         why: the cause; "": `text` says it.
         commands: that it needs, complete, the most likely first.
     """
 
-    text: str
+    text: str = ""
     why: str = ""
     commands: tuple[str, ...] = ()
 
@@ -129,7 +129,7 @@ def status_of(
     can: tuple[str, ...] = (),
 ) -> ExecutionStatus:
     at = None if checkpoint is None else execution.checkpoint(checkpoint)
-    paused = execution.paused
+    paused, turn = execution.paused, turn or Turn()
     return ExecutionStatus(
         at_ms=now_ms,
         runbook=execution.runbook,
@@ -151,9 +151,9 @@ def status_of(
         approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
         finalize_is_near=finalize_is_near,
         place=place,
-        turn="" if turn is None else turn.text,
-        why="" if turn is None else turn.why,
-        commands=() if turn is None else turn.commands,
+        turn=turn.text,
+        why=turn.why,
+        commands=turn.commands,
         output=() if at is None or at.stage is not Stage.ASKS else at.output,
         can=can,
         at={each: concern(each, execution) for each in can},
