@@ -1,7 +1,7 @@
 """Predicts the effect on partitions if a broker, or one of its log directories, failed now.
 
 `if_broker_fails` and `if_directory_fails` take a `Situation` and return a `Prediction`. Pure:
-`streams.probe.what_if` collects the situation. Unknown is never treated as harmless.
+`kraftgate what-if` collects the situation. Unknown is never treated as harmless.
 """
 
 from migration.assessment.checks.phase import mode_of

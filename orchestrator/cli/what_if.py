@@ -19,6 +19,7 @@ from migration.what_if import (
     metadata_dir,
     mode_of,
 )
+from migration.what_if.situation import SETTINGS
 from orchestrator.cli.framework import (
     cluster_option,
     config_option,
@@ -30,13 +31,13 @@ from orchestrator.cli.framework import (
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import target_of
+from orchestrator.config.targets import endpoints, security_of
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import followed
 from orchestrator.views.terminal.what_if import picture
-from streams.probe.what_if import Gathered, gather
+from streams.probe.brokers import ask_brokers, broker_settings
 
 _MODES_WITHOUT_METADATA: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
 _NOT_NEEDED: Final = "in this mode the effect does not depend on it"
@@ -66,9 +67,7 @@ def what_if(
     """
     config = load_config(config_path)
     entry = polled_cluster(config, cluster, "what-if")
-    target = target_of(entry)
-    gathered = gather(target.brokers, target.brokers_security, broker)
-    now, notes = _situation(config, entry, broker, gathered)
+    now, notes = _situation(config, entry, broker)
     if log_dir is None:
         prediction = if_broker_fails(now)
         reported = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
@@ -87,24 +86,27 @@ def what_if(
         raise HazardError(f"{entry.name}: {_serious(prediction)}")
 
 
-def _situation(
-    config: Config, entry: ClusterEntry, broker: int, gathered: Gathered
-) -> tuple[Situation, list[str]]:
+def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situation, list[str]]:
     """Return the situation by the brokers and the metadata log, and notes about it.
+
+    Takes at most about 45 s.
 
     Raises:
         NoDataError: no broker answers.
         ConfigError: they belong to another cluster than configured.
         UnknownIdError: the cluster has no such broker.
     """
-    topics = gathered.topics
+    security = security_of(entry.brokers, "brokers.security")
+    answers = ask_brokers(endpoints(entry.brokers), security)
+    topics = answers.topics
     if isinstance(topics, Unknown):
         raise NoDataError(f"{entry.name}: no broker answers: {topics.why}")
     require_cluster_id(config, entry, topics.cluster_id)
     known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
     if broker not in known:
         raise UnknownIdError(no_such("broker", broker, entry.name, known))
-    settings = gathered.settings
+    alive = {each.id: each for each in answers.brokers if each.id in topics.broker_ids}
+    settings = broker_settings(alive.get(broker), security, SETTINGS)
     reported = None if isinstance(settings, Unknown) else mode_of(settings)
     summary, assigned = (
         (None, Unknown(_NOT_NEEDED))
@@ -122,7 +124,7 @@ def _situation(
     now = Situation(
         broker=broker,
         topics=topics,
-        brokers=gathered.brokers,
+        brokers=alive,
         mode=mode,
         metadata_dir=settings if isinstance(settings, Unknown) else metadata_dir(settings),
         assignments=assigned,

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from migration.observed.probed import Facts
 from orchestrator.cli import preflight, what_if
 from orchestrator.cli.program import main
-from streams.probe.what_if import Gathered
+from streams.probe.brokers import BrokerAnswers
 from tests.golden.drive import WIDTH, in_zone
 from tests.golden.test_people import FORBIDDEN, ISO, UTC_ALONE
 from tests.migration.assessment.checks.cases import CASES, KRAFT, OFFLINE
@@ -76,8 +76,9 @@ def _printed(name: str, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[str
         now = situation(part((1,)), part((1, 2), at=part((1,)).at._replace(number=1)))
         in_kraft = name == "what_if_directory"
         settings: Any = KRAFT_SETTINGS if in_kraft else {"zookeeper.connect": "zk1:2181"}
-        found = Gathered(topics=now.topics, brokers=dict(now.brokers), settings=settings)
-        patch.setattr(what_if, "gather", lambda *_: found)
+        found = BrokerAnswers(topics=now.topics, brokers=tuple(now.brokers.values()))
+        patch.setattr(what_if, "ask_brokers", lambda *_: found)
+        patch.setattr(what_if, "broker_settings", lambda *_: settings)
         only = ("--log-dir", D0_OF_WHAT_IF) if in_kraft else ()
         yield _said("what-if", "--broker", "1", *only)
     elif name == "log_dirs":

@@ -26,7 +26,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.run import followed
 from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.what_if import picture
-from streams.probe.what_if import Gathered
+from streams.probe.brokers import BrokerAnswers
 from streams.spark.transition_files import write_transitions
 from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store, TransitionFile
@@ -53,8 +53,9 @@ def gives(monkeypatch: pytest.MonkeyPatch) -> Gives:
 
     def put(now: Situation, settings: Any = ZOOKEEPER, brokers: Any = None) -> None:
         known: dict[int, Broker] = dict(now.brokers) if brokers is None else brokers
-        told = Gathered(topics=now.topics, brokers=known, settings=settings)
-        monkeypatch.setattr(command, "gather", lambda *_: told)
+        told = BrokerAnswers(topics=now.topics, brokers=tuple(known.values()))
+        monkeypatch.setattr(command, "ask_brokers", lambda *_: told)
+        monkeypatch.setattr(command, "broker_settings", lambda *_: settings)
 
     return put
 
