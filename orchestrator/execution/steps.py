@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.conditions import View
-from migration.image.summary import WITHOUT_ZOOKEEPER
+from migration.image.known_ids import member_brokers
+from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
@@ -19,11 +20,13 @@ from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
-from orchestrator.execution.step_fields import fields_of, readable_fields
 from orchestrator.hooks.commands import step_environment
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
+from orchestrator.output.visible import visible_line
+from orchestrator.runbook.cluster_facts import addresses_of, planned_controllers
 from orchestrator.runbook.model import Step
-from orchestrator.runbook.templates import render
+from orchestrator.runbook.step_values import Answers, step_values
+from orchestrator.runbook.templates import CONTROLLER_LINES, readable, render
 
 OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
@@ -80,7 +83,7 @@ class Steps:
             why the step cannot begin now; None: it has begun.
         """
         state = execution.checkpoint(instance.id)
-        fields = fields_of(self._entry, instance, view)
+        fields = _fields_of(self._entry, instance, view)
         run = f"{execution.sequence}-{instance.id}-{state.attempts + 1}"
         try:
             hook = self._hook(step, fields, self._hook_environment(instance, run))
@@ -132,7 +135,7 @@ class Steps:
 
     def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
-        fields = fields_of(self._entry, instance, view)
+        fields = _fields_of(self._entry, instance, view)
         try:
             return self._hook(step, fields, {}) is not None
         except RunbookError:
@@ -228,3 +231,58 @@ def _why_unknown(found: Unknown) -> str:
     if found.still_running:
         running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
     return f"the outcome of the hook is unknown: its supervisor is gone{running}"
+
+
+def _fields_of(entry: ClusterEntry, instance: CheckpointInstance, view: View) -> dict[str, str]:
+    """Return the known values of the fields of `orchestrator.runbook.templates`."""
+    return {
+        "cluster": entry.name,
+        **addresses_of(entry),
+        "phase": str(view.summary.phase),
+        **step_values(_answers(entry, view), instance.broker),
+        **instance.bind,
+        **_of_member(instance.bind, view.summary),
+    }
+
+
+def readable_fields(
+    entry: ClusterEntry, instance: CheckpointInstance, view: View
+) -> dict[str, str]:
+    """Return the values for a text that an operator reads, each safe on a terminal."""
+    fields = {
+        name: each if name == CONTROLLER_LINES else visible_line(each)
+        for name, each in _fields_of(entry, instance, view).items()
+    }
+    return readable(fields, instance.checkpoint.for_each)
+
+
+def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, str]:
+    """Return the known fields of the broker or controller that the step is about.
+
+    The rack of a broker without a rack is "".
+    """
+    if "broker" in bind:
+        broker = next((each for each in summary.brokers if str(each.id) == bind["broker"]), None)
+        if broker is None:
+            return {}
+        host = {"host": broker.host} if broker.host else {}
+        return {**host, "rack": broker.rack or ""}
+    known = summary.controllers or ()
+    one = next((each for each in known if str(each.id) == bind.get("controller")), None)
+    return {} if one is None or not one.host else {"host": one.host}
+
+
+def _answers(entry: ClusterEntry, view: View) -> Answers:
+    """Return what the nodes answered to the last polls."""
+    quorum, disks = view.quorum, view.summary.disks
+    exist = bool(view.summary.controllers) if quorum is None else quorum.answering > 0
+    brokers = {} if disks is None else disks.brokers
+    reported = (each.cluster_id for each in view.sources.values())
+    return Answers(
+        cluster_id=entry.id or next(filter(None, reported), None),
+        controllers=() if quorum is None else (quorum.settings,),
+        brokers=() if view.settings is None else tuple(view.settings.listeners.values()),
+        planned=() if exist else planned_controllers(entry),
+        taken=member_brokers(view.summary),
+        log_dirs={id_: [dir_.path for dir_ in each.log_dirs] for id_, each in brokers.items()},
+    )

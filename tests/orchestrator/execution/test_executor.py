@@ -48,8 +48,7 @@ from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.operator.control import rollback_of
 from orchestrator.execution.route import CheckpointInstance
-from orchestrator.execution.step_fields import readable_fields
-from orchestrator.execution.steps import Steps
+from orchestrator.execution.steps import Steps, readable_fields
 from orchestrator.hooks.files import End, Outcome
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, RunState, Unknown
 from orchestrator.run.execution_status import ExecutionStatus
