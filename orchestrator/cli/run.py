@@ -39,8 +39,7 @@ from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.plan import Plan, plan
-from orchestrator.runbook.plan_json import plan_json
-from orchestrator.runbook.plan_text import plan_text
+from orchestrator.runbook.plan_formats import plan_json, plan_text
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from streams.probe.gather import gather

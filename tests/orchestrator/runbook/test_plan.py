@@ -13,8 +13,7 @@ from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.instance_order import Leaders, Member
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.plan import plan
-from orchestrator.runbook.plan_json import plan_json
-from orchestrator.runbook.plan_text import plan_text
+from orchestrator.runbook.plan_formats import plan_json, plan_text
 from orchestrator.runbook.step_values import Answers
 from tests.orchestrator.runbook.texts import PATH, RIGHT
 

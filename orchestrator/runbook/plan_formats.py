@@ -1,4 +1,4 @@
-"""Formats a plan as text, for the terminal and for a change request."""
+"""Formats a plan as text, for the terminal and for a change request, and as JSON."""
 
 import shlex
 import textwrap
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from migration.values.durations import format_duration
+from orchestrator.output.json_value import JsonValue
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member
@@ -121,3 +122,54 @@ def _labelled(label: str, text: str) -> Iterator[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def plan_json(
+    loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan
+) -> dict[str, object]:
+    """Return the plan; `sha256` identifies the file of the runbook, or of the hooks."""
+    return {
+        "cluster": facts.cluster,
+        "summary": plan.summary,
+        "runbook": {
+            "name": loaded.runbook.name,
+            "file": str(loaded.path),
+            "sha256": loaded.sha256,
+        },
+        "hooks": None if hooks is None else {"file": str(hooks.path), "sha256": hooks.sha256},
+        "soak_seconds": plan.soak.total_seconds(),
+        "checkpoints": list(_json_of(plan.way)),
+        "rollbacks": [
+            {
+                "id": way.id,
+                "title": way.title,
+                "then": way.then,
+                "checkpoints": list(_json_of(stops)),
+            }
+            for way, stops in plan.ways_back
+        ],
+        "problems": list(plan.problems),
+        "not_known": list(facts.not_known),
+    }
+
+
+def _json_of(stops: Iterable[Planned]) -> Iterator[JsonValue]:
+    for stop in stops:
+        checkpoint = stop.checkpoint
+        yield {
+            "id": stop.id,
+            "title": checkpoint.title,
+            "where": stop.where,
+            "step": None if checkpoint.step is None else checkpoint.step.name,
+            "command": None if stop.command is None else list(stop.command),
+            "timeout": None if stop.timeout is None else format_duration(stop.timeout),
+            "by_hand": stop.manual,
+            "problem": stop.problem,
+            "already": list(stop.already),
+            "needs": list(stop.needs),
+            "opens_when": list(stop.opens_when),
+            "approvals": 0 if stop.approval is None else stop.approval.people,
+            "approved_at": None if stop.approval is None else stop.approval.given_at,
+            "irreversible": checkpoint.irreversible,
+            "destructive": checkpoint.destructive,
+        }
