@@ -1,21 +1,12 @@
 """The errors of the lab as one tree: each has the failure, its place and the fix.
 
 LabError
-|- ToolMissingError          java or mvn is absent or too old
-|- JarsUnavailableError      mvn could not fetch the jars, or another process holds the cache
-|- JarsDamagedError          a jar is absent or is not the one in jars.sha256
-|- SpecInvalidError          the requested lab cannot exist
-|- HomeInUseError            the home directory is not empty, or another lab uses it
 |- WrongStateError           the step is not possible in the lab's current state
 |  `- NoSuchIdError          the lab has no broker, controller, process or directory with that id
 |- ProcessDiedError          a process ended during a wait or a request that requires it
 |  `- BindRefusedError       because its port was taken
 |- WaitTimedOutError         a condition was not met within its time
-|- LabClosedError            the lab was closed while a step waited
-|- ToolFailedError           a Kafka tool ended with an error
-|- RequestRefusedError       Kafka or ZooKeeper refused a request
-|- LabUnreachableError       no lab answers on the control socket
-`- CommandFailedError        the lab answered the control socket with an error
+`- RequestRefusedError       Kafka or ZooKeeper refused a request
 """
 
 from typing import ClassVar
@@ -45,26 +36,6 @@ class LabError(Exception):
         return f"{self.what} ({self.where}). {self.fix}"
 
 
-class ToolMissingError(LabError):
-    """A program that the lab needs is absent or too old."""
-
-
-class JarsUnavailableError(LabError):
-    """mvn could not fetch the jars, or another process holds the cache."""
-
-
-class JarsDamagedError(LabError):
-    """A jar in the cache is absent or differs from the lock file."""
-
-
-class SpecInvalidError(LabError):
-    """The requested lab cannot exist."""
-
-
-class HomeInUseError(LabError):
-    """The home directory is not empty, or another lab uses it."""
-
-
 class WrongStateError(LabError):
     """The step is not possible in the lab's current state."""
 
@@ -87,21 +58,5 @@ class WaitTimedOutError(LabError):
     """A condition was not met within its time."""
 
 
-class LabClosedError(LabError):
-    """The lab was closed while a step waited."""
-
-
-class ToolFailedError(LabError):
-    """A Kafka tool ended with an error or did not end in time."""
-
-
 class RequestRefusedError(LabError):
     """Kafka or ZooKeeper refused a request."""
-
-
-class LabUnreachableError(LabError):
-    """No lab answers on the control socket."""
-
-
-class CommandFailedError(LabError):
-    """The lab answered the control socket with an error."""

@@ -216,7 +216,7 @@ class LabData(LabMembers):
         """Return kafka-dump-log's output for a metadata segment or snapshot.
 
         Raises:
-            ToolFailedError: The file is not valid.
+            LabError: The file is not valid.
         """
         arguments = ("--cluster-metadata-decoder", "--files", str(path))
         return self._java.run_tool(_DUMP_MAIN, arguments, timeout_s=_DUMP_S_MAX)
@@ -225,7 +225,7 @@ class LabData(LabMembers):
         """Run kafka-features upgrade --metadata. It cannot be undone.
 
         Raises:
-            ToolFailedError: Kafka refused it.
+            LabError: Kafka refused it.
         """
         arguments = ("--bootstrap-server", self.broker_bootstrap, "upgrade", "--metadata", release)
         self._java.run_tool(_FEATURES_MAIN, arguments, timeout_s=_FEATURES_S_MAX)

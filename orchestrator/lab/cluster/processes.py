@@ -19,7 +19,7 @@ from typing import NoReturn, Self
 
 from orchestrator.lab.cluster.layout import Layout, Member
 from orchestrator.lab.cluster.spec import LabSpec
-from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
+from orchestrator.lab.errors import LabError, WrongStateError
 from orchestrator.lab.machine.archive import sharing
 from orchestrator.lab.machine.home import claim_home
 from orchestrator.lab.machine.jars import ensure_agent, ensure_jars
@@ -88,7 +88,7 @@ class LabProcesses(Layout):
                 signal.signal(signal.SIGTERM, self._old_sigterm)
 
     def end_waits(self) -> None:
-        """End every wait with LabClosedError, so that other threads release the lab."""
+        """End every wait with LabError, so that other threads release the lab."""
         self._waiter.close()
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class LabProcesses(Layout):
     def _launch(self, member: Member, command: Sequence[str]) -> None:
         with self._changing:
             if self._waiter.closed:
-                raise LabClosedError("the lab is closed", where=member.name, fix="Start a new lab.")
+                raise LabError("the lab is closed", where=member.name, fix="Start a new lab.")
             running = self._processes.get(member.name)
             if running is not None and running.alive:
                 raise WrongStateError(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.lab.errors import SpecInvalidError
+from orchestrator.lab.errors import LabError
 
 CONTROLLER_ID_FIRST = 3000
 
@@ -50,7 +50,7 @@ class LabSpec:
         """Validate the configuration.
 
         Raises:
-            SpecInvalidError: A number is out of its range, or the chroot is not an absolute path.
+            LabError: A number is out of its range, or the chroot is not an absolute path.
         """
         ranges = (
             ("brokers", self.brokers, 0, 50),
@@ -63,14 +63,14 @@ class LabSpec:
         )
         for name, value, low, high in ranges:
             if not low <= value <= high:
-                raise SpecInvalidError(
+                raise LabError(
                     f"{name} is {value}",
                     where="LabSpec",
                     fix=f"Give a number from {low} to {high}.",
                 )
         chroot = self.zookeeper_chroot
         if chroot and (not chroot.startswith("/") or chroot.endswith("/")):
-            raise SpecInvalidError(
+            raise LabError(
                 f"the ZooKeeper chroot is {chroot!r}",
                 where="LabSpec",
                 fix="Give an absolute path without a slash at its end, such as /kafka.",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from orchestrator.lab.errors import CommandFailedError, LabError, LabUnreachableError
+from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.home import SOCKET
 
 Message: TypeAlias = Mapping[str, Any]
@@ -132,8 +132,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
     """Send one command to the lab in this home and return its result.
 
     Raises:
-        LabUnreachableError: No lab runs there, or it stopped answering.
-        CommandFailedError: The lab answered with an error.
+        LabError: No lab runs there, it stopped answering, or it answered with an error.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_SILENCE_S_MAX)
@@ -141,7 +140,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
             with _short_address(home) as address:
                 connection.connect(address)
         except OSError as error:
-            raise LabUnreachableError(
+            raise LabError(
                 "no lab runs here",
                 where=str(home),
                 fix="Start one with kraftgate lab start, or name its home with --home.",
@@ -152,7 +151,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
             )
             return _answer(connection, progress)
         except (OSError, ValueError) as error:
-            raise LabUnreachableError(
+            raise LabError(
                 f"the lab did not answer {command}: {error}",
                 where=str(home),
                 fix="Look at the terminal of its kraftgate lab start.",
@@ -166,7 +165,7 @@ def _answer(connection: socket.socket, progress: Progress) -> Message:
             if "progress" in message:
                 progress(message["progress"])
             elif "error" in message:
-                raise CommandFailedError(**message["error"])
+                raise LabError(**message["error"])
             elif "result" in message:
                 result: Message = message["result"]
                 return result
@@ -180,7 +179,7 @@ def _read_request(connection: socket.socket) -> tuple[str, Message]:
             request = json.loads(lines.readline(_REQUEST_BYTES_MAX))
         return str(request["command"]), dict(request["arguments"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandFailedError(
+        raise LabError(
             f"not a request: {error!r}",
             where="the lab's control socket",
             fix="Use the kraftgate lab commands of this same version.",

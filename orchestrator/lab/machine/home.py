@@ -7,7 +7,7 @@ from typing import IO
 
 import yaml
 
-from orchestrator.lab.errors import HomeInUseError
+from orchestrator.lab.errors import LabError
 from streams.state.files import replace_file, try_lock
 
 MARKER = "kraftgate-lab"
@@ -23,16 +23,16 @@ def claim_home(home: Path) -> IO[str]:
         The handle with its lock: closing it releases the home.
 
     Raises:
-        HomeInUseError: It is not empty or not a directory.
+        LabError: It is not empty or not a directory.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
         if any(home.iterdir()):
-            raise HomeInUseError("the home is not empty", where=str(home), fix=_MEND)
+            raise LabError("the home is not empty", where=str(home), fix=_MEND)
         handle = (home / MARKER).open("x")
         _lock(handle, home)
     except OSError as error:
-        raise HomeInUseError(
+        raise LabError(
             f"the home cannot be used: {error.strerror}", where=str(home), fix=_MEND
         ) from error
     return handle
@@ -42,14 +42,14 @@ def clear_home(home: Path) -> None:
     """Remove an ended lab's home; an absent or empty one does not change.
 
     Raises:
-        HomeInUseError: It is not a lab's home, or its lab still runs.
+        LabError: It is not a lab's home, or its lab still runs.
     """
     try:
         if not home.exists() or not any(home.iterdir()):
             return
         marker = home / MARKER
         if not marker.is_file():
-            raise HomeInUseError(
+            raise LabError(
                 "this is not a lab's home; it is left alone",
                 where=str(home),
                 fix="Choose another --home.",
@@ -58,7 +58,7 @@ def clear_home(home: Path) -> None:
             _lock(handle, home)
             shutil.rmtree(home)
     except OSError as error:
-        raise HomeInUseError(
+        raise LabError(
             f"the home cannot be removed: {error.strerror}", where=str(home), fix=_MEND
         ) from error
 
@@ -92,6 +92,4 @@ def write_config(
 
 def _lock(handle: IO[str], home: Path) -> None:
     if not try_lock(handle.fileno()):
-        raise HomeInUseError(
-            "a lab runs in this home", where=str(home), fix="Stop it with Ctrl-C first."
-        )
+        raise LabError("a lab runs in this home", where=str(home), fix="Stop it with Ctrl-C first.")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from orchestrator.lab.errors import JarsDamagedError, JarsUnavailableError, ToolMissingError
+from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.spawner import tied_to_this_process
 from streams.state.directory import cache_root
 from streams.state.files import try_lock
@@ -74,23 +74,21 @@ def read_lock(text: str) -> dict[str, str]:
         The digest of every jar by its file name.
 
     Raises:
-        JarsDamagedError: A line is not ``<64 hex digits>  <name>.jar``, or the file is empty.
+        LabError: A line is not ``<64 hex digits>  <name>.jar``, or the file is empty.
     """
     lock: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         digest, _, name = line.partition("  ")
         hexadecimal = len(digest) == 64 and all(c in "0123456789abcdef" for c in digest)
         if not hexadecimal or not name.endswith(".jar") or "/" in name or name in lock:
-            raise JarsDamagedError(
+            raise LabError(
                 f"line {number} of the lock file is not a digest and a jar's name",
                 where="jars.sha256",
                 fix="Reinstall kraftgate: the lock file is part of the package.",
             )
         lock[name] = digest
     if not lock:
-        raise JarsDamagedError(
-            "the lock file is empty", where="jars.sha256", fix="Reinstall kraftgate."
-        )
+        raise LabError("the lock file is empty", where="jars.sha256", fix="Reinstall kraftgate.")
     return lock
 
 
@@ -98,7 +96,7 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
     """Verify the digest of every jar.
 
     Raises:
-        JarsDamagedError: A jar is absent or its digest differs.
+        LabError: A jar is absent or its digest differs.
     """
     for name, expected in lock.items():
         path = directory / name
@@ -106,13 +104,13 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
             with path.open("rb") as jar:
                 found = hashlib.file_digest(jar, "sha256").hexdigest()
         except OSError as error:
-            raise JarsDamagedError(
+            raise LabError(
                 f"a jar cannot be read: {error.strerror}",
                 where=str(path),
                 fix=f"Remove {directory}; the next start fetches it again.",
             ) from error
         if found != expected:
-            raise JarsDamagedError(
+            raise LabError(
                 f"a jar is not the locked one: sha256 {found}, expected {expected}",
                 where=str(path),
                 fix=f"Remove {directory}; the next start fetches it again.",
@@ -131,9 +129,8 @@ def ensure_jars(root: Path | None = None, wanted: JarSet = KAFKA) -> Jars:
         wanted: The jars.
 
     Raises:
-        ToolMissingError: The jars must be fetched and there is no mvn.
-        JarsUnavailableError: mvn failed, or another process held the cache too long.
-        JarsDamagedError: The cached or fetched jars differ from the lock file.
+        LabError: The jars must be fetched and there is no mvn, mvn failed, another process held
+            the cache too long, or the cached or fetched jars differ from the lock file.
     """
     lock = read_lock(wanted.read(wanted.lock).decode("ascii"))
     place = (root or cache_root()) / wanted.name
@@ -160,7 +157,7 @@ def _held(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         if not try_lock(handle.fileno(), wait_s_max=_LOCK_S_MAX):
-            raise JarsUnavailableError(
+            raise LabError(
                 f"another process has held the jar cache for {_LOCK_S_MAX:.0f} s",
                 where=str(path),
                 fix="End it, or set KRAFTGATE_CACHE to a cache of your own.",
@@ -171,7 +168,7 @@ def _held(path: Path) -> Iterator[None]:
 def _fetch(place: Path, lock: dict[str, str], source: bytes) -> None:
     mvn = shutil.which("mvn")
     if mvn is None:
-        raise ToolMissingError(
+        raise LabError(
             "the lab fetches Kafka's jars with Maven, and there is no mvn",
             where="PATH",
             fix=f"Run: {APT_INSTALL}",
@@ -198,11 +195,9 @@ def _run_maven(command: list[str]) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise JarsUnavailableError(
+        raise LabError(
             f"mvn did not end within {_FETCH_S_MAX:.0f} s", where=command[0], fix=fix
         ) from error
     if done.returncode != 0:
         said = "\n".join((done.stdout + done.stderr).splitlines()[:_ERROR_LINES_MAX])
-        raise JarsUnavailableError(
-            f"mvn ended with {done.returncode}:\n{said}\n", where=command[0], fix=fix
-        )
+        raise LabError(f"mvn ended with {done.returncode}:\n{said}\n", where=command[0], fix=fix)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.jars import APT_INSTALL, Jars
 from orchestrator.lab.machine.spawner import tied_to_this_process
 from streams.process.java import RELEASE_MIN, flaw_of
@@ -58,7 +58,7 @@ class Java:
         """Run one of Kafka's tools to its end and return its standard output.
 
         Raises:
-            ToolFailedError: It ended with an error, or not within `timeout_s` seconds.
+            LabError: It ended with an error, or not within `timeout_s` seconds.
         """
         command = [self.executable, "-Xmx256m", *_JVM, *self.sharing, "-cp", self.jars.classpath]
         where = f"{main} {' '.join(arguments)}"
@@ -72,14 +72,14 @@ class Java:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise ToolFailedError(
+            raise LabError(
                 f"the tool did not end within {timeout_s:.0f} s",
                 where=where,
                 fix="The machine may be overloaded; repeat the command of `kraftgate lab`.",
             ) from error
         if done.returncode != 0:
             said = "\n".join((done.stdout + done.stderr).splitlines()[-_TAIL_LINES:])
-            raise ToolFailedError(
+            raise LabError(
                 f"the tool ended with {done.returncode}:\n{said}\n",
                 where=where,
                 fix="Its message says what it did not accept.",
@@ -91,16 +91,16 @@ def find_java() -> str:
     """Return the java program on the PATH.
 
     Raises:
-        ToolMissingError: There is none, or it is of no use.
+        LabError: There is none, or it is of no use.
     """
     executable = shutil.which("java")
     if executable is None:
-        raise ToolMissingError(
+        raise LabError(
             "the lab runs Kafka, and there is no java", where="PATH", fix=f"Run: {APT_INSTALL}"
         )
     flaw = flaw_of(executable)
     if flaw is not None:
-        raise ToolMissingError(
+        raise LabError(
             f"the lab needs java {RELEASE_MIN} or newer: {flaw}",
             where=executable,
             fix=f"Run: {APT_INSTALL}",

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeAlias
 
-from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+from orchestrator.lab.errors import LabError
 
 _SPAWN_S_MAX = 60.0
 _TIE_S_MAX = 30.0
@@ -34,8 +34,7 @@ def spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, and append its output to `log`.
 
     Raises:
-        ToolMissingError: util-linux's setpriv is absent.
-        ToolFailedError: The program could not be started.
+        LabError: util-linux's setpriv is absent, or the program could not be started.
     """
     _ensure_thread()
     started: Future[subprocess.Popen[bytes]] = Future()
@@ -43,7 +42,7 @@ def spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     try:
         return started.result(timeout=_SPAWN_S_MAX)
     except (OSError, TimeoutError) as error:
-        raise ToolFailedError(
+        raise LabError(
             f"the process could not be started: {error}",
             where=command[0],
             fix="Look at the machine's process and memory limits.",
@@ -54,11 +53,11 @@ def tied_to_this_process(command: Sequence[str]) -> tuple[str, ...]:
     """Return the command, wrapped so that it is killed when the calling process ends.
 
     Raises:
-        ToolMissingError: util-linux's setpriv is absent.
+        LabError: util-linux's setpriv is absent.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        raise ToolMissingError(
+        raise LabError(
             "the lab ties its processes to itself with setpriv, and there is none",
             where="PATH",
             fix="Run: apt-get install util-linux",

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from orchestrator.lab.errors import LabClosedError, WaitTimedOutError
+from orchestrator.lab.errors import LabError, WaitTimedOutError
 
 _POLL_S = 0.1
 
@@ -19,7 +19,7 @@ class Waiter:
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """End every wait, now and later, with `LabClosedError`."""
+        """End every wait, now and later, with `LabError`."""
         self._closed.set()
 
     @property
@@ -45,7 +45,7 @@ class Waiter:
             tail: Returns the last lines of the relevant log.
 
         Raises:
-            LabClosedError: The lab was closed meanwhile.
+            LabError: The lab was closed meanwhile.
             WaitTimedOutError: The condition was not met in time.
         """
         deadline_s = time.monotonic() + timeout_s
@@ -59,7 +59,7 @@ class Waiter:
                     fix="The log says how far it came; on a slow machine, try again.",
                 )
             if self._closed.wait(_POLL_S):
-                raise LabClosedError(
+                raise LabError(
                     f"the lab was closed while waiting for {what}",
                     where=where,
                     fix="Start a new lab.",

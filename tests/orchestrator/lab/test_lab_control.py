@@ -13,13 +13,7 @@ from orchestrator.cli.lab import lab
 from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.control.channel import ControlServer, Message, Progress, ask
 from orchestrator.lab.control.operations import OPERATIONS, Operation, Operations
-from orchestrator.lab.errors import (
-    CommandFailedError,
-    LabUnreachableError,
-    NoSuchIdError,
-    ProcessDiedError,
-    WrongStateError,
-)
+from orchestrator.lab.errors import LabError, NoSuchIdError, ProcessDiedError, WrongStateError
 from orchestrator.lab.machine.home import SOCKET
 
 _LAB = object.__new__(Lab)  # nothing of it is touched by the stand-in operations
@@ -54,14 +48,14 @@ def test_progress_comes_before_the_result(home: Path) -> None:
 
 
 def test_an_error_arrives_with_its_three_parts(home: Path) -> None:
-    with pytest.raises(CommandFailedError) as raised:
+    with pytest.raises(LabError) as raised:
         ask(home, "fail", {}, print)
     assert (raised.value.what, raised.value.where) == ("it died", "its log")
     assert raised.value.fix == "Look."
 
 
 def test_any_other_error_arrives_too(home: Path) -> None:
-    with pytest.raises(CommandFailedError, match=r"bug: NotADirectoryError\(20"):
+    with pytest.raises(LabError, match=r"bug: NotADirectoryError\(20"):
         ask(home, "bug", {}, print)
 
 
@@ -69,7 +63,7 @@ def test_an_unknown_id_is_a_usage_error(home: Path) -> None:
     shown = CliRunner().invoke(lab, ["kill", "x", "--home", str(home)])
     assert shown.exit_code == 2
     assert "the lab has no process x" in shown.output
-    with pytest.raises(CommandFailedError) as raised:
+    with pytest.raises(LabError) as raised:
         ask(home, "fail", {}, print)
     assert raised.value.exit_code == 1
 
@@ -99,7 +93,7 @@ def test_a_command_that_goes_away_does_not_hurt(home: Path) -> None:
 
 @pytest.mark.parametrize("place", ["nowhere", "."])
 def test_without_a_lab_the_way_to_start_one_is_told(tmp_path: Path, place: str) -> None:
-    with pytest.raises(LabUnreachableError, match="kraftgate lab start"):
+    with pytest.raises(LabError, match="kraftgate lab start"):
         ask(tmp_path / place, "status", {}, print)
 
 

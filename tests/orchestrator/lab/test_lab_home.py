@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.lab.errors import HomeInUseError
+from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.home import claim_home, clear_home, write_config
 
 
@@ -16,13 +16,13 @@ def test_an_absent_or_empty_directory_is_claimed(tmp_path: Path) -> None:
 
 def test_a_used_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(HomeInUseError, match="not empty"):
+    with pytest.raises(LabError, match="not empty"):
         claim_home(tmp_path)
 
 
 def test_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(HomeInUseError, match="cannot be used"):
+    with pytest.raises(LabError, match="cannot be used"):
         claim_home(tmp_path / "file")
 
 
@@ -36,14 +36,14 @@ def test_an_ended_labs_home_is_cleared(tmp_path: Path) -> None:
 
 def test_a_running_labs_home_is_left_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with claim_home(home), pytest.raises(HomeInUseError, match="a lab runs in this home"):
+    with claim_home(home), pytest.raises(LabError, match="a lab runs in this home"):
         clear_home(home)
     assert home.exists()
 
 
 def test_what_is_no_labs_home_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(HomeInUseError, match="not a lab's home"):
+    with pytest.raises(LabError, match="not a lab's home"):
         clear_home(tmp_path)
     assert (tmp_path / "thesis.tex").exists()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.jars import Jars
 from orchestrator.lab.machine.java import Java, find_java
 
@@ -30,26 +30,26 @@ def test_older_and_unreadable_are_refused_with_the_install_line(
     fake_program: FakeProgram, shown: str, said: str
 ) -> None:
     fake_program("java", f"echo '{shown}' >&2")
-    with pytest.raises(ToolMissingError, match="openjdk-17-jre-headless maven") as refused:
+    with pytest.raises(LabError, match="openjdk-17-jre-headless maven") as refused:
         find_java()
     assert said in refused.value.what
 
 
 def test_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolMissingError, match="there is no java"):
+    with pytest.raises(LabError, match="there is no java"):
         find_java()
 
 
 def test_a_failing_tool_is_quoted(fake_program: FakeProgram, tmp_path: Path) -> None:
     program = fake_program("java", "echo 'not a log file' >&2; exit 3")
     java = Java(str(program), Jars(tmp_path, ("a.jar",)), tmp_path / "log4j.properties")
-    with pytest.raises(ToolFailedError, match=r"ended with 3:\nnot a log file"):
+    with pytest.raises(LabError, match=r"ended with 3:\nnot a log file"):
         java.run_tool("a.Tool", ["--file", "x"], timeout_s=10)
 
 
 def test_a_hanging_tool_ends_in_time(fake_program: FakeProgram, tmp_path: Path) -> None:
     program = fake_program("java", "exec sleep 60")
     java = Java(str(program), Jars(tmp_path, ("a.jar",)), tmp_path / "log4j.properties")
-    with pytest.raises(ToolFailedError, match="did not end within"):
+    with pytest.raises(LabError, match="did not end within"):
         java.run_tool("a.Tool", [], timeout_s=0.2)

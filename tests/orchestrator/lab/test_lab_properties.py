@@ -8,7 +8,7 @@ from migration.image.summary import Mode
 from orchestrator.lab.cluster import properties
 from orchestrator.lab.cluster.layout import Layout
 from orchestrator.lab.cluster.spec import LabSpec
-from orchestrator.lab.errors import SpecInvalidError, WrongStateError
+from orchestrator.lab.errors import LabError, WrongStateError
 from orchestrator.lab.machine.ports import Ports
 
 
@@ -116,7 +116,7 @@ def test_rendered_text_is_a_properties_file() -> None:
     ],
 )
 def test_an_impossible_lab_is_refused_by_name(wrong: dict[str, int], word: str) -> None:
-    with pytest.raises(SpecInvalidError, match=word):
+    with pytest.raises(LabError, match=word):
         LabSpec(
             brokers=wrong.get("brokers", 3),
             directories=wrong.get("directories", 2),
@@ -128,7 +128,7 @@ def test_an_impossible_lab_is_refused_by_name(wrong: dict[str, int], word: str) 
 
 @pytest.mark.parametrize("chroot", ["kafka", "/kafka/", "/"])
 def test_a_chroot_is_an_absolute_path_without_an_end_slash(chroot: str) -> None:
-    with pytest.raises(SpecInvalidError, match="chroot"):
+    with pytest.raises(LabError, match="chroot"):
         LabSpec(zookeeper_chroot=chroot)
 
 
