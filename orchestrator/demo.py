@@ -226,7 +226,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(home: Path, picture_file: Path | None = None, metrics: str | None = None) -> int:
-    """Run the demo in an empty directory."""
     began_s = time.monotonic()
     with PeakMemory() as memory:
         summary = _migrate_and_follow(home, picture_file, metrics)

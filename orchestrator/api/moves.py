@@ -39,7 +39,6 @@ class Planned:
 
     @property
     def not_known(self) -> tuple[str, ...]:
-        """What would have to be known."""
         unknown = [why for each in self.permissions.values() for why in each.unknown]
         spaces = (
             f"the free space of {each.path} on broker {each.broker}"
@@ -108,7 +107,6 @@ def plan_json(found: Planned) -> dict[str, object]:
 
 
 def verified_json(cluster: str, found: Iterable[Verified]) -> dict[str, object]:
-    """Return how far the moves are."""
     rows = tuple(found)
     return {
         "cluster": cluster,

@@ -292,7 +292,6 @@ def broker_row(
 
 
 def eta_row(eta: Eta) -> EtaRow:
-    """Return an estimate, or why there is none."""
     if isinstance(eta, NoEstimate):
         return EtaRow(how=str(eta))
     return EtaRow.from_facts(
@@ -305,7 +304,6 @@ def eta_row(eta: Eta) -> EtaRow:
 
 
 def finding_row(finding: Finding) -> FindingRow:
-    """Return the result of one condition."""
     total = total_of(finding.evidence, finding.evidence_total)
     return FindingRow.from_facts(finding, evidence_total=total)
 

@@ -76,7 +76,6 @@ class ClusterRow(Row):
     controllers: tuple[ControllerRow, ...] | None
 
     def public(self) -> dict[str, object]:
-        """Return the JSON object that commands print."""
         left_out = {"complete"} if self.complete else None
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
 
@@ -121,7 +120,6 @@ def cluster_json(
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
-    """Return the live state of one cluster."""
     assessment, execution = one.assessment, one.execution
     age = stale_ms(one.status, one.now_ms)
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}

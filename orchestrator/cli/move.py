@@ -469,7 +469,6 @@ def _judge(cluster: str, found: Iterable[Verified]) -> None:
 
 
 def _entries(asked: _Asked) -> tuple[Entry, ...]:
-    """Return the cluster's entries in the audit trail of the state directory."""
     try:
         with AuditLog.open_readonly(asked.config.state_dir / AUDIT_FILE) as log:
             return tuple(log.entries(asked.entry.name))

@@ -162,18 +162,15 @@ class Alerts(Strict):
         return self
 
     def destinations(self) -> Iterator[tuple[str, Destination]]:
-        """Yield all destinations with their names."""
         for kind in _KINDS:
             found: tuple[Destination, ...] = getattr(self, kind)
             for number, each in enumerate(found, start=1):
                 yield each.name or (kind if number == 1 else f"{kind}-{number}"), each
 
     def receivers(self) -> Mapping[str, Receiver]:
-        """Return the receivers of alerts, by name."""
         return {name: each for name, each in self.destinations() if isinstance(each, Receiver)}
 
     def heartbeats(self) -> Mapping[str, Heartbeat]:
-        """Return the heartbeats, by name."""
         return {name: each for name, each in self.destinations() if isinstance(each, Heartbeat)}
 
 

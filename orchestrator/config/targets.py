@@ -8,7 +8,6 @@ from streams.zookeeper.ensemble import Ensemble
 
 
 def target_of(entry: ClusterEntry) -> Target:
-    """Return the addresses at which this cluster is polled."""
     return Target(
         cluster=entry.name,
         cluster_id=entry.id,
@@ -21,7 +20,6 @@ def target_of(entry: ClusterEntry) -> Target:
 
 
 def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
-    """Return the address and security of this ZooKeeper ensemble."""
     security = Security(**given.security.model_dump(), key="zookeeper.security")
     return Ensemble(connect=str(given.connect), security=security)
 

@@ -86,7 +86,6 @@ def in_order(problems: Iterable[Problem], where: object) -> list[str]:
 
 
 def _problem(model: type[BaseModel], read: YamlFile, detail: ErrorDetails) -> Problem:
-    """Convert one finding of pydantic."""
     path: YamlPath = detail["loc"]
     line = read.line(path)
     if detail["type"] == "extra_forbidden":
@@ -131,7 +130,6 @@ def dotted(path: YamlPath) -> str:
 
 
 def _model_at(model: type[BaseModel], path: YamlPath) -> type[BaseModel]:
-    """Return the model at a path of the file."""
     for part in path:
         if isinstance(part, str) and part in model.model_fields:
             model = next(_models_in(model.model_fields[part].annotation), model)

@@ -24,7 +24,6 @@ class Commands:
 
     @classmethod
     def of(cls, config: Config, cluster: str) -> "Commands":
-        """Return the commands for a cluster of a configuration."""
         options = config.option
         if config.many:
             options += ("--cluster", cluster)

@@ -376,7 +376,6 @@ class Executor:
         return self._asks(at)
 
     def _asks(self, at: _Tick) -> ExecutionStatus:
-        """Ask an operator what to do about the failed step."""
         repeat = self._commands.make("decide", at.instance.id, "--repeat")
         asks = (
             f"a decision, since {at.state.asks}. Check the host, then: {repeat}, or --done instead"
@@ -510,7 +509,6 @@ class Executor:
         )
 
     def _has_hook(self, instance: CheckpointInstance | None, view: View | None) -> bool:
-        """Return whether a hook could perform the step of an instance."""
         step = None if instance is None else instance.checkpoint.step
         if instance is None or step is None or view is None:
             return False

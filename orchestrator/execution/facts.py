@@ -39,7 +39,6 @@ class FactFinder:
 
     @classmethod
     def of(cls, config: Config, entry: ClusterEntry, runbook: Runbook) -> "FactFinder":
-        """Return the finder that polls the sources of a runbook's conditions."""
         polls = dict(polls_of(entry, frozenset(DataSource)))
         if entry.brokers is not None:
             polls[DataSource.LOG_DIRS] = partial(

@@ -43,7 +43,6 @@ class CheckpointInstance:
 
     @property
     def broker(self) -> int | None:
-        """The broker that the checkpoint is about, if any."""
         return int(self.bind["broker"]) if "broker" in self.bind else None
 
 

@@ -273,7 +273,6 @@ def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, st
 
 
 def _answers(entry: ClusterEntry, view: View) -> Answers:
-    """Return what the nodes answered to the last polls."""
     quorum, disks = view.quorum, view.summary.disks
     exist = bool(view.summary.controllers) if quorum is None else quorum.answering > 0
     brokers = {} if disks is None else disks.brokers

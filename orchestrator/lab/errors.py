@@ -32,7 +32,6 @@ class LabError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        """Return the three parts as one message."""
         return f"{self.what} ({self.where}). {self.fix}"
 
 

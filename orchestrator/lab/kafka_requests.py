@@ -55,10 +55,6 @@ def move_replicas(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
     up; in KRaft mode only after the controller has confirmed the new directory
     (ReplicaAlterLogDirsThread).
 
-    Args:
-        address: The broker's.
-        moves: The target log directory of each (topic, partition).
-
     Raises:
         RequestRefusedError: A move was refused, or the broker did not answer.
     """

@@ -115,10 +115,6 @@ def unexpected_response(kind: str, url: str) -> Undelivered:
     """Return the error for a response that does not come from the expected kind of receiver.
 
     Whether the notification was accepted is unknown.
-
-    Args:
-        kind: The expected kind of receiver.
-        url: The address of the request.
     """
     why = f"{origin_of(url)} responds, but not as {kind} does: is the address right?"
     return Undelivered(why, permanent=False, delivered=None)

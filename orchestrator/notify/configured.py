@@ -38,7 +38,6 @@ _NEVER: Final = "0001-01-01T00:00:00Z"
 
 
 def channels(alerts: Alerts) -> Sequence[Channel[Any]]:
-    """Return the channel of each configured receiver."""
     return [_channel(name, each, alerts.runbook_url) for name, each in alerts.receivers().items()]
 
 

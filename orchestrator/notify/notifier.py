@@ -67,7 +67,6 @@ class Notifier:
             heartbeat.polled()
 
     def stats(self) -> Mapping[str, SenderStats]:
-        """Return the counters of each receiver and heartbeat, by name."""
         stats = {each.name: each.stats for each in self._senders}
         return stats | {each.name: each.stats for each in self._heartbeats}
 

@@ -54,7 +54,6 @@ class Owner:
         return owner if fits else None
 
     def to_json(self) -> str:
-        """Return the owner as JSON, for `from_json`."""
         return json.dumps(asdict(self))
 
     def words(self) -> str:

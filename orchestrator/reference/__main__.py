@@ -6,7 +6,6 @@ from orchestrator.reference.pages import PAGES
 
 
 def main() -> None:
-    """Rewrite every page."""
     for name, page in PAGES.items():
         (HANDBOOK / "reference" / f"{name}.md").write_text(page(), "utf-8")
     MAN.mkdir(exist_ok=True)

@@ -121,7 +121,6 @@ def _inner(hint: object) -> tuple[Any, ...]:
 
 
 def _type(hint: object) -> str:
-    """Return a type in words."""
     for known, words in _TYPES:
         if hint == known:
             return words

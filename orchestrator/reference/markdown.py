@@ -30,7 +30,6 @@ def code(text: str) -> str:
 
 
 def first_line(documented: object) -> str:
-    """Return the first line of a docstring."""
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 

@@ -30,7 +30,6 @@ def subheading(name: str) -> str:
 
 
 def paragraphs(parts: Iterable[str | Example]) -> Iterator[str]:
-    """Yield paragraphs and examples."""
     for index, part in enumerate(parts):
         if isinstance(part, str):
             yield f".PP\n{marked(part)}" if index else marked(part)

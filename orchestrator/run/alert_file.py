@@ -94,7 +94,6 @@ class AlertFile:
 
 
 def file_of(config: Config, cluster: str) -> Path:
-    """Return the path of a cluster's alert file."""
     return config.state_dir / "clusters" / cluster / ALERTS_FILE
 
 

@@ -47,7 +47,6 @@ class Assessed:
 
     @property
     def summary(self) -> ClusterSummary:
-        """The summary of the image at this tick."""
         return self.read.summary
 
     @property
@@ -57,7 +56,6 @@ class Assessed:
 
     @property
     def tally(self) -> Tally:
-        """Its events so far."""
         return self.read.tally
 
     @property
@@ -67,7 +65,6 @@ class Assessed:
 
     @property
     def active_controller(self) -> int | None:
-        """The leader of the metadata quorum."""
         return self.assessment.view.active_controller
 
     @property
@@ -78,17 +75,14 @@ class Assessed:
 
     @property
     def execution(self) -> ExecutionStatus | None:
-        """The execution of the runbook; None: there is none."""
         return self.read.execution
 
     @property
     def currency(self) -> Currency:
-        """Which sources are current."""
         return self.assessment.currency
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:
-        """The active hazards."""
         return self.assessment.hazards
 
     @property
@@ -131,11 +125,9 @@ class Tick:
 
     @property
     def alerts(self) -> Mapping[str, AlertStates]:
-        """The alert states of each cluster."""
         return {each.entry.name: each.assessment.alerts for each in self.clusters}
 
     def cluster(self, name: str) -> Assessed:
-        """Return the assessment of one configured cluster."""
         return next(each for each in self.clusters if each.entry.name == name)
 
 

@@ -174,7 +174,6 @@ def write(file: Path, status: ExecutionStatus) -> None:
 
 
 def read_for(state_dir: Path, cluster: str) -> ExecutionStatus | None:
-    """Read the last status of a cluster's execution."""
     return read(state_dir / "clusters" / cluster / EXECUTION_FILE)
 
 

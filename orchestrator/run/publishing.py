@@ -134,7 +134,6 @@ class PublishedFile:
 
 
 def event_record(cluster: str, store: str, sequence: int, event: Event) -> Record:
-    """Return the key and value of an event."""
     value = {
         "type": "event",
         "cluster": cluster,

@@ -147,7 +147,6 @@ def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> Sou
 
 
 def read_sources(state_dir: Path, cluster: str) -> Mapping[DataSource, SourceStatus]:
-    """Read the status that each followed source of a cluster reported last."""
     return {each: read_status(state_dir, cluster, file) for each, file in _STATUS_FILES.items()}
 
 

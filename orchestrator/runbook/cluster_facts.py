@@ -97,7 +97,6 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
 
 
 def planned_controllers(entry: ClusterEntry) -> tuple[str, ...]:
-    """Return the configured addresses of the controllers."""
     return () if entry.controllers is None else tuple(map(str, entry.controllers.bootstrap))
 
 

@@ -104,9 +104,7 @@ class Hooks:
     def argv(self, step: str, values: Mapping[str, str]) -> list[str]:
         """Return the command of a step that has one, with its fields filled in.
 
-        Args:
-            step: its name.
-            values: the known values of the fields of `templates.fields_for`.
+        `values`: the known values of the fields of `templates.fields_for`.
 
         Raises:
             RunbookError: a field's value is unknown, or is not safe in a command.
@@ -128,11 +126,7 @@ class Hooks:
         return {**self.file.env, **self.file.steps[step].env}
 
     def passed(self, step: str, own: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the names of Kraftgate's own variables that a command gets.
-
-        Args:
-            step: the step of the command.
-            own: Kraftgate's own environment.
+        """Return the names of Kraftgate's own variables that a command gets; `own`: all of them.
 
         Raises:
             RunbookError: one is not set.

@@ -46,7 +46,6 @@ class Leaders:
 
 
 def rules_of(checkpoint: Checkpoint) -> tuple[OrderRule, ...]:
-    """Return the rules that order a checkpoint's instances."""
     if checkpoint.for_each is None:
         return ()
     return RULES[checkpoint.for_each] if checkpoint.order is None else checkpoint.order

@@ -107,7 +107,6 @@ def _named(texts: tuple[str, ...]) -> str:
 
 
 def _words_of(runbook: Runbook) -> dict[str, str]:
-    """Return the meaning of each condition, by its name."""
     words = {each.name: each.explains for each in known()}
     words.update((str(phase), f"The migration has reached {phase}.") for phase in Phase)
     words.update((own.name, own.explain.strip()) for own in runbook.conditions if own.explain)

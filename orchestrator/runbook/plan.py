@@ -119,7 +119,6 @@ class _Planner:
         self._hooks = hooks
 
     def stops(self, checkpoints: Iterable[Checkpoint]) -> tuple[Planned, ...]:
-        """Return the plan of every instance, in order."""
         return tuple(stop for checkpoint in checkpoints for stop in self._instances(checkpoint))
 
     def _instances(self, checkpoint: Checkpoint) -> Iterator[Planned]:

@@ -66,7 +66,6 @@ class Plain(GenerateJsonSchema):
     """Omits the titles that pydantic makes of names, because they only repeat the names."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's
-        """Return False: no field gets a title."""
         return False
 
 

@@ -82,9 +82,7 @@ def content_differs(summary: ClusterSummary, stuck: Hazard | None) -> Iterator[H
 
     Both must be equal then, or a rollback would lead to other metadata.
 
-    Args:
-        summary: The known data.
-        stuck: That ZooKeeper is not written, which the controller must do first; None: it is.
+    `stuck`: that ZooKeeper is not written, which the controller must do first; None: it is.
     """
     content = summary.content
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or not content.lasting:

@@ -209,5 +209,4 @@ def schema() -> dict[str, object]:
 
 @cache
 def schema_text() -> str:
-    """Return the schema as it is served."""
     return json.dumps(schema())

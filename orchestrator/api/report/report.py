@@ -199,5 +199,4 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the schema as it is published."""
     return json.dumps(schema(), indent=2) + "\n"

@@ -125,7 +125,6 @@ class ClusterLock:
         return True
 
     def close(self) -> None:
-        """Release both locks."""
         if self._zookeeper is not None:
             self._zookeeper.release()
         self._store.release()

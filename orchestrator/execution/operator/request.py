@@ -130,7 +130,6 @@ class RequestContext:
             )
 
     def view(self) -> View:
-        """Return the known data of the cluster, as it is now."""
         assessor = Assessor(self.config, Reader(self.config, newest=1))
         return assessor.tick(self.now_ms).cluster(self.entry.name).assessment.view
 

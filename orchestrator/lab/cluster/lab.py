@@ -61,7 +61,6 @@ class Lab(LabData):
     fails; the lab keeps its current state.
 
     Args:
-        spec: The lab's configuration.
         home: An empty or absent directory; None: a temporary one.
     """
 

@@ -91,7 +91,6 @@ class Layout:
         return self.home / "logs" / f"{self.named(name).name}.log"
 
     def config_file(self, name: str, mode: str) -> Path:
-        """Return the properties file of this member in this mode."""
         return self.home / "config" / f"{name}.{mode}.properties"
 
     @property

@@ -60,7 +60,6 @@ class LabMembers(LabProcesses):
 
     @property
     def zookeeper_names(self) -> tuple[str, ...]:
-        """The names of ZooKeeper's servers."""
         return tuple(member.name for member in self.zookeepers.values())
 
     @property
@@ -76,11 +75,9 @@ class LabMembers(LabProcesses):
         return (controller or self.broker(int(who))).name
 
     def address(self, name: str) -> str:
-        """Return the process's host and port."""
         return self.named(name).address
 
     def was_started(self, name: str) -> bool:
-        """Return whether this process was ever started."""
         return self.named(name).name in self._processes
 
     def mode(self, name: str) -> Mode | None:

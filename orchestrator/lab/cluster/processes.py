@@ -41,7 +41,6 @@ class LabProcesses(Layout):
     process is killed, the kernel kills the lab's processes.
 
     Args:
-        spec: The lab's configuration.
         home: An empty or absent directory; None: a temporary one.
 
     Raises:
@@ -148,11 +147,9 @@ class LabProcesses(Layout):
         return process is not None and process.alive
 
     def is_frozen(self, name: str) -> bool:
-        """Return whether the process was frozen and not thawed since."""
         return self.is_alive(name) and self._process(name).frozen
 
     def pid(self, name: str) -> int:
-        """Return the process id of the last start."""
         return self._process(name).pid
 
     def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 180.0) -> re.Match[str]:

@@ -51,7 +51,6 @@ def zookeeper_properties(layout: Layout, member: Member) -> dict[str, str]:
 
 
 def broker_properties(layout: Layout, member: Member, mode: Mode) -> dict[str, str]:
-    """Return a broker's server properties in one mode."""
     replicas = str(min(3, layout.spec.brokers))
     listener = f"PLAINTEXT://{member.address}"
     common = {
@@ -82,7 +81,6 @@ def broker_properties(layout: Layout, member: Member, mode: Mode) -> dict[str, s
 
 
 def controller_properties(layout: Layout, member: Member, mode: Mode) -> dict[str, str]:
-    """Return a controller's server properties, in migration or KRaft mode."""
     migration = {
         "zookeeper.metadata.migration.enable": "true",
         "zookeeper.connect": layout.zookeeper_connect,

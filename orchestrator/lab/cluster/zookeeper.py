@@ -41,7 +41,6 @@ class ZooKeeperShell:
                 self._calls.ensure(path)
 
     def close(self) -> None:
-        """End the session."""
         self._calls.close()
 
     def get(self, path: str) -> bytes | None:

@@ -36,7 +36,6 @@ class ControlServer:
     """Listens in a lab's home and passes each request to `handler` on a thread of its own.
 
     Args:
-        home: The lab's home.
         handler: Called with command, arguments and a progress callback; returns the result, or
             raises a LabError.
     """

@@ -28,15 +28,8 @@ def hold(
 ) -> None:
     """Start a lab and run it until SIGINT or SIGTERM, which is its normal end.
 
-    Args:
-        spec: The lab's configuration.
-        home: Its home directory.
-        say: Prints a line.
-        fresh: Whether an ended lab in that home is removed first.
-        kraft: Whether the cluster is in KRaft mode from the start.
-        topics: Number of topics to create, named topic-1 and so on.
-        partitions: Partitions of each.
-        replication_factor: Replicas of each partition.
+    With `fresh`, an ended lab in that home is removed first; with `kraft`, the cluster is in KRaft
+    mode from the start. Its topics are named topic-1 and so on.
 
     Raises:
         LabError: It could not be started.

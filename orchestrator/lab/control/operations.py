@@ -145,13 +145,10 @@ def _of_process(change: Callable[[Lab, str], None]) -> _Run:
 
 
 def _of_broker(change: Callable[[Lab, int], None]) -> _Run:
-    """Return a function that changes the broker that the request names."""
     return lambda lab, arguments, _: change(lab, int(arguments["broker"]))
 
 
 def _of_directory(change: Callable[[Lab, int, int], None]) -> _Run:
-    """Return a function that changes the log directory that the request names."""
-
     def run(lab: Lab, arguments: Message, _: Progress) -> Message:
         broker, index = int(arguments["broker"]), int(arguments["index"])
         change(lab, broker, index)

@@ -122,11 +122,8 @@ def ensure_jars(root: Path | None = None, wanted: JarSet = KAFKA) -> Jars:
     """Return verified jars, by default Kafka's; fetch them first when the cache has none.
 
     Safe in several processes at the same time: one fetches, the others wait for it. A fetched set
-    gets its final name in one step and only after it was verified.
-
-    Args:
-        root: The cache; None: `cache_root`.
-        wanted: The jars.
+    gets its final name in one step and only after it was verified. `root`: the cache; None:
+    `cache_root`.
 
     Raises:
         LabError: The jars must be fetched and there is no mvn, mvn failed, another process held

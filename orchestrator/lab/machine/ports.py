@@ -40,6 +40,5 @@ class Ports:
         return int(held.getsockname()[1])
 
     def close(self) -> None:
-        """Release all held ports."""
         for each in self._held:
             each.close()

@@ -21,13 +21,7 @@ _BIND_REFUSED = "Address already in use"
 
 
 class Process:
-    """A process that was started and may have ended.
-
-    Args:
-        name: The node's name.
-        command: The command line.
-        log: The file for its output, which is appended.
-    """
+    """A process that was started and may have ended; its output is appended to `log`."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self.name = name
@@ -53,7 +47,6 @@ class Process:
             return log.read().decode("utf-8", "replace")
 
     def tail(self) -> str:
-        """Return the last lines of its log."""
         with self.log.open("rb") as log:
             size = log.seek(0, 2)
             log.seek(max(self._log_start, size - _TAIL_BYTES))

@@ -37,12 +37,8 @@ class Waiter:
     ) -> T:
         """Call `probe` until its result is true, and return the result.
 
-        Args:
-            what: The condition, such as ``broker-1 to start``.
-            probe: Returns its result; an exception ends the wait.
-            timeout_s: The bound, in seconds.
-            where: The place to inspect if the condition is not met.
-            tail: Returns the last lines of the relevant log.
+        An exception of `probe` ends the wait. `what` is a condition such as ``broker-1 to start``,
+        and `where` the place to inspect if it is not met.
 
         Raises:
             LabError: The lab was closed meanwhile.

@@ -76,11 +76,9 @@ class Poller:
 
     @property
     def names(self) -> frozenset[str]:
-        """What it can poll."""
         return frozenset(self._polls) | self._own.keys()
 
     def store_answers(self) -> None:
-        """Store the answers that have arrived."""
         now_s = self._now_s()
         for name, future in list(self._under_way.items()):
             if not future.done():

@@ -21,7 +21,6 @@ _DISKS_S: Final = 15.0
 
 
 def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
-    """Return the sources that any of these conditions may need."""
     return frozenset[DataSource]().union(*(each.needs for each in conditions))
 
 

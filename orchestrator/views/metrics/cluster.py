@@ -82,7 +82,6 @@ _EVENTS: Final = CLUSTER.counter(
 
 
 def add_cluster(into: Exposition, one: Assessed) -> None:
-    """Add the known values of the cluster as a whole."""
     name, summary, view, tally = one.name, one.summary, one.assessment.view, one.tally
     if knows_phase(view):
         into.state(_PHASE, summary.phase, Phase, name)
@@ -166,7 +165,6 @@ _UNREAD: Final = SOURCE.gauge(
 
 
 def add_sources(into: Exposition, one: Assessed) -> None:
-    """Add each configured source."""
     name, unread = one.entry.name, one.unread
     for source, status in one.configured.items():
         into.value(_CURRENT, one.assessment.current[source], name, source)
@@ -314,7 +312,6 @@ _SUCCESS: Final = NOTICES.gauge(
 
 
 def add_notifications(into: Exposition, receivers: Mapping[str, SenderStats]) -> None:
-    """Add the counters of each receiver."""
     for name, stats in receivers.items():
         into.value(_SENT, stats.sent, name)
         into.value(_FAILED, stats.failed, name)

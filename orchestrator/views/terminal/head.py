@@ -53,7 +53,6 @@ def steps(phase: Phase, width: int) -> Text:
 
 
 def facts(one: Assessed) -> Text:
-    """Return the numbers of the metadata log."""
     summary = one.summary
     unread = behind(one.status, summary.metadata_offset)
     numbers = [

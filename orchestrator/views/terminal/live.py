@@ -46,7 +46,6 @@ class Stop:
         self._numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
 
     def __enter__(self) -> "Stop":
-        """Install the signal handlers."""
         for number in self._numbers:
             self._before[number] = signal.signal(number, self._on_signal)
         return self
@@ -57,12 +56,10 @@ class Stop:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """Restore the earlier signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
 
     def is_set(self) -> bool:
-        """Whether the view must end."""
         return self._is_set
 
     def set(self) -> None:

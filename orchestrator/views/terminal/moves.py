@@ -94,7 +94,6 @@ class MovesView:
         self._is_gone = False
 
     def __enter__(self) -> "MovesView":
-        """Take the terminal."""
         if self._live is not None:
             self._live.start()
         return self

@@ -45,7 +45,6 @@ class Token:
         return f"Token({self.path})"
 
     def is_it(self, given: str) -> bool:
-        """Whether a given text is the token."""
         text = self._current()
         return text is not None and secrets.compare_digest(given.encode(), text.encode())
 

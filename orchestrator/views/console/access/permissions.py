@@ -78,7 +78,6 @@ class Access:
         raise Refused(403, "other_origin", "the request comes from another page than this console")
 
     def may_read(self, connection: HTTPConnection) -> bool:
-        """Whether the request may read."""
         return not self.token_to_read or self.has_shown_token(connection)
 
     def has_shown_token(self, connection: HTTPConnection) -> bool:
@@ -88,7 +87,6 @@ class Access:
         return self._has_token(connection.headers)
 
     def check_reader(self, connection: HTTPConnection) -> None:
-        """Reject a request that may not read."""
         if not self.may_read(connection):
             raise self.no_token(connection.headers)
 

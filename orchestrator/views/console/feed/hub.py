@@ -166,7 +166,6 @@ class Hub:
         return free
 
     def leave(self) -> None:
-        """Stop counting a reader."""
         self._readers -= 1
 
     async def news(self, version: int) -> None:

@@ -13,7 +13,6 @@ from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_s
 
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
-    """Return the state of the cluster as a whole."""
     summary, status = one.summary, one.status
     current, text = _current(one)
     return Head.from_facts(

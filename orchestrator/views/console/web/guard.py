@@ -53,7 +53,6 @@ class Guard:
         self._refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the request, then pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -98,11 +98,9 @@ class Routes:
         return EventStream(self.hub, reserved=self.access.has_shown_token(request))
 
     async def schema(self, _: Request) -> Response:
-        """Return the JSON schema of the API."""
         return Response(schema_text(), media_type="application/schema+json")
 
     async def session(self, request: Request) -> Response:
-        """Return whether this client may read."""
         access = self.access
         return self._json(
             Session(
@@ -129,7 +127,6 @@ class Routes:
         return answer
 
     async def timeline(self, request: Request) -> Response:
-        """Return the counts for the axis of the timeline."""
         return await self._history(request, History.timeline)
 
     async def events(self, request: Request) -> Response:
@@ -147,14 +144,12 @@ class Routes:
         return self._json(await self._in_thread(read))
 
     async def pending(self, request: Request) -> Response:
-        """Return a page of a broker's replicas."""
         cluster, wanted = self._cluster(request), ReplicaQuery.of(request)
         broker = self._broker(cluster, wanted.broker)
         page = await self._in_thread(lambda: self.replicas.page(cluster, broker, wanted))
         return self._json(page)
 
     async def gate(self, request: Request) -> Response:
-        """Return the evidence of a checkpoint's gate."""
         cluster, checkpoint = self._cluster(request), request.path_params["checkpoint"]
         loaded = self.loaded.get(cluster)
         found = await self._in_thread(
@@ -163,7 +158,6 @@ class Routes:
         return self._json(found)
 
     async def act(self, request: Request) -> Response:
-        """Perform an operator's action on the execution."""
         self.access.check_writer(request.headers)
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
         wanted = self._action(await _body(request))

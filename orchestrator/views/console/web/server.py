@@ -98,7 +98,6 @@ class _Uvicorn(uvicorn.Server):
         self._crowd = crowd
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start serving and set the event."""
         await super().startup(sockets)
         self._ready.set()
 

@@ -217,7 +217,6 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
 
 
 def _application(routes: Routes, crowd: Crowd) -> Starlette:
-    """Return the application with all routes; `crowd`: its connections."""
     refusals = Refusals(routes.cleaner)
     guard = Middleware(
         Guard, config=routes.config, access=routes.access, crowd=crowd, refusals=refusals
