@@ -152,7 +152,9 @@ CONTROLLER: Final = Parameter(
     example="3000",
     controller=True,
 )
-COUNT: Final = Parameter(name="N", read=_whole_number(INT32_MAX), pattern="[0-9]{1,19}", example="3")
+COUNT: Final = Parameter(
+    name="N", read=_whole_number(INT32_MAX), pattern="[0-9]{1,19}", example="3"
+)
 OFFSET: Final = replace(COUNT, read=_whole_number(INT64_MAX), example="1439")
 MODE: Final = one_of("kraft", "migrating", "zookeeper")
 DURATION: Final = Parameter(
