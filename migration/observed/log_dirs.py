@@ -93,10 +93,13 @@ class Loss:
 class DirectoryMove:
     """A future replica, and since when its lag, or its size, has stayed the same.
 
+    One that is behind may wait until the broker has copied another one: the time begins again when
+    another move of the broker goes on or ends.
+
     Attributes:
         path: of the directory that it moves to.
         replica: as of the last poll.
-        since_ms: when this lag, or this size, was first observed.
+        since_ms: since when, as polled.
         polls: number of polls since, without a gap.
     """
 
@@ -223,13 +226,22 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
 def _moves(before: BrokerDisks, fact: DisksSeen) -> Iterator[DirectoryMove]:
     is_followed = before.unreachable is None and fact.seen_ms - (before.answered_ms or 0) <= _GAP_MS
     known = {(each.path, name(each.replica)): each for each in before.moves if is_followed}
-    for log_dir in fact.log_dirs:
-        for each in log_dir.moving:
-            was = known.get((log_dir.path, name(each)))
-            if was is not None and (was.replica.lag == each.lag or was.replica.bytes == each.bytes):
-                yield replace(was, replica=each, polls=was.polls + 1)
-            else:
-                yield DirectoryMove(path=log_dir.path, replica=each, since_ms=fact.seen_ms)
+    now = {(log_dir.path, name(each)): each for log_dir in fact.log_dirs for each in log_dir.moving}
+    # A broker's thread copies one replica after the other (ReplicaAlterLogDirsThread).
+    has_one_gone_on = any(
+        at not in now or _has_gone_on(was.replica, now[at]) for at, was in known.items()
+    )
+    for at, each in now.items():
+        was = known.get(at)
+        waits_its_turn = has_one_gone_on and each.lag > 0
+        if was is None or waits_its_turn or _has_gone_on(was.replica, each):
+            yield DirectoryMove(path=at[0], replica=each, since_ms=fact.seen_ms)
+        else:
+            yield replace(was, replica=each, polls=was.polls + 1)
+
+
+def _has_gone_on(was: FutureSeen, now: FutureSeen) -> bool:
+    return was.lag != now.lag and was.bytes != now.bytes
 
 
 def _unreachable(

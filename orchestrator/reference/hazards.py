@@ -103,7 +103,8 @@ HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
         ),
         HazardKind.FUTURE_REPLICA_STUCK: HazardDoc(
             "A move of a replica between log directories does not end: over three polls its lag, or"
-            " its size, stays the same; or it has caught up and is not promoted."
+            " its size, stays the same, and no other move of the broker goes on; or it has caught"
+            " up and is not promoted."
         ),
         HazardKind.ONE_DIRECTORY_LEFT: HazardDoc(
             "One of several log directories of a broker is left."

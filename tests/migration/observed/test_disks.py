@@ -203,6 +203,11 @@ UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
         # It remains known while the broker does not answer, and ends with the move.
         ([*(moving(second, (5, 1)) for second in (10, 20, 30)), UNREACHABLE], True),
         ([*(moving(second, (5, 1)) for second in (10, 20, 30)), moving(40)], False),
+        # It waits until another one is copied.
+        ([moving(second, (50, 0), (500 - second, second)) for second in (10, 20, 30)], False),
+        ([moving(10, (9, 0), (5, 1)), moving(20, (9, 0)), moving(30, (9, 0))], False),
+        ([moving(second, (0, 5), (500 - second, second)) for second in (10, 20, 30)], True),
+        ([moving(second, (9, 0), (5, 1)) for second in (10, 20, 30)], True),
     ],
 )
 def test_a_move_is_stuck_after_three_polls_without_progress(
