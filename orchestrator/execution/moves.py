@@ -314,12 +314,17 @@ class MoveRun:
         try:
             yield
         except LockError as error:
-            kept = sorted(self._throttled.keys() & self._plan.targets.keys())
-            throttles = [f"broker {id_} keeps the throttle" for id_ in kept]
+            throttles = [f"broker {id_} keeps the throttle" for id_ in sorted(self._throttled)]
             left = "; ".join(["replicas that are being moved go on", *throttles])
             raise LockError(f"{error}. {left}. {self._next(command)}") from error
 
-    def _next(self, command: Command) -> str:
+    def _next(self, command: Command, *, has_left: bool = True) -> str:
+        """Return the commands to call next; `has_left`: whether replicas of the plan are left."""
+        if self._throttled and not has_left:
+            return (
+                "To restore the throttle, as soon as the broker moves no replica:"
+                f" kraftgate move cancel {self._plan.file}"
+            )
         resume = f"To resume: kraftgate move {command} {self._plan.file}"
         end = f"; to end: kraftgate move cancel {self._plan.file}"
         return resume + end * (command == "apply")
@@ -411,7 +416,7 @@ class MoveRun:
         planned = {id_: str(rate) for id_, rate in self._plan.throttles.items()}
         rates = {id_: left.last.value for id_, left in self._throttled.items()} | planned
         wanted = {id_: rates[id_] for id_ in moving if id_ in rates}
-        for id_ in self._to_restore(wanted):
+        for id_ in _at_rest(self._throttled_without(wanted)):
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
             now = self._requests.throttle(id_)
@@ -434,14 +439,10 @@ class MoveRun:
                 if self._wait(_POLL_S / 5):
                     raise _Ended("interrupted")
 
-    def _to_restore(self, moving: Collection[int]) -> list[int]:
-        """Return the brokers whose throttle can go: all but `moving` that copy no replica now.
-
-        An interrupted plan goes on under its throttle, and a broker that is down holds up no other.
-        """
+    def _throttled_without(self, moving: Collection[int]) -> Mapping[int, Broker]:
+        """Return the brokers with a throttle of this state directory, except `moving`, as now."""
         others = self._throttled.keys() - set(moving)
-        answers = self._requests.log_dirs(others) if others else {}
-        return sorted(id_ for id_, one in answers.items() if _is_without_copies(one.log_dirs))
+        return self._requests.log_dirs(others) if others else {}
 
     def _restore(self, broker: int) -> None:
         """Set the throttle of a broker to what it was, unless another client has changed it.
@@ -498,14 +499,20 @@ class MoveRun:
         if command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
         left = [_left(each, run) for each in found if each not in done]
-        at_rest = self._to_restore(moving)
+        others = self._throttled_without(moving)
+        at_rest = _at_rest(others)
         for id_ in at_rest:
             try:
                 self._restore(id_)
             except LiveError as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
-        kept = sorted((self._throttled.keys() & self._plan.targets.keys()) - set(at_rest))
-        why += [f"broker {id_} keeps the throttle while it moves replicas" for id_ in kept]
+        silent = {each.broker for each in found if each.progress is Progress.UNKNOWN}
+        silent |= {id_ for id_, one in others.items() if isinstance(one.log_dirs, Unknown)}
+        why += [
+            f"broker {id_} keeps the throttle: it"
+            + (" does not answer" if id_ in silent else " moves replicas")
+            for id_ in sorted(self._throttled.keys() - set(at_rest))
+        ]
         ended = MoveEnded(
             command=command, done=len(done), left=len(left), why=bounded([*why, *left])
         )
@@ -517,7 +524,7 @@ class MoveRun:
                 named.append("if a topic was deleted, plan again (kraftgate move plan)")
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *named])}. {self._next(command)}"
+                f" {'; '.join([*why, *named])}. {self._next(command, has_left=bool(left))}"
             )
 
 
@@ -545,6 +552,14 @@ def _is_own_move(each: Verified, run: Moving, kept: Mapping[Replica, str]) -> bo
     at = (each.broker, each.at)
     is_back = each.path == each.target and each.future is not None and each.future == kept.get(at)
     return (each.progress is Progress.MOVING or is_back) and at not in run.failed
+
+
+def _at_rest(brokers: Mapping[int, Broker]) -> list[int]:
+    """Return the brokers that copy no replica.
+
+    An interrupted plan goes on under its throttle, and a broker that is down holds up no other.
+    """
+    return sorted(id_ for id_, one in brokers.items() if _is_without_copies(one.log_dirs))
 
 
 def _is_without_copies(log_dirs: Maybe[tuple[LogDir, ...]]) -> bool:

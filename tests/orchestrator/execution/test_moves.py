@@ -363,7 +363,13 @@ def test_another_plan_leaves_the_throttle_of_a_broker_that_still_moves(
     machine.kafka.dead = {1} if is_dead else set()
     others = {key: at_ for key, at_ in machine.kafka.copies.items() if key[0] == 1}
     machine.kafka._go_on = lambda: _arrive(machine.kafka, 2)  # type: ignore[method-assign]
-    getattr(machine, then)(plan({2: ("t-0",)}))
+    with pytest.raises(MoveError) as caught:
+        getattr(machine, then)(plan({2: ("t-0",)}))
+    why = "it does not answer" if is_dead else "it moves replicas"
+    assert str(caught.value).endswith(
+        f". broker 1 keeps the throttle: {why}. To restore the throttle, as soon as the broker"
+        " moves no replica: kraftgate move cancel plan.json"
+    )
     assert machine.kafka.own == {1: OURS, 2: None}
     assert machine.kafka.copies == others
     assert left_throttled(machine.log.entries("prod")).keys() == {1}
@@ -594,7 +600,7 @@ def test_a_broker_that_never_answers_ends_the_run_with_4(
     machine.kafka._go_on = dies  # type: ignore[method-assign]
     with pytest.raises(NoDataError, match="b1 refused") as caught:
         machine.apply()
-    assert "broker 1 keeps the throttle while it moves replicas" in str(caught.value)
+    assert "broker 1 keeps the throttle: it does not answer" in str(caught.value)
     machine.kafka._go_on = real  # type: ignore[method-assign]
     machine.kafka.dead = set()
     machine.apply()
@@ -648,6 +654,17 @@ def test_a_run_that_loses_its_lock_says_what_it_leaves(
     assert f"To resume: kraftgate move {command} plan.json" in str(caught.value)
     for id_, own in machine.kafka.own.items():
         assert (own == OURS) <= (f"broker {id_} keeps the throttle" in str(caught.value))
+
+
+def test_a_lost_lock_names_the_throttle_of_a_broker_outside_the_plan(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",)}), polls_max=1)
+    monkeypatch.setattr(ClusterLock, "check", lambda *_, **__: NotHeld(why="it is gone"))
+    with pytest.raises(LockError, match="broker 1 keeps the throttle"):
+        machine.apply(plan({2: ("t-0",)}))
 
 
 def test_a_cancellation_leaves_another_clients_move(machine: Machine) -> None:
