@@ -272,6 +272,7 @@ class MoveRun:
         except _Ended as error:
             kind = NoDataError if error.is_silence else kind
             why.append(str(error))
+            found = _newer(found, self._poll())
         self._end("apply", run, found, kind, why)
 
     def cancel(self) -> None:
@@ -541,6 +542,17 @@ def _found(plan: Plan, brokers: Mapping[int, Broker]) -> tuple[Verified, ...]:
         each
         for id_, one in sorted(brokers.items())
         for each in on_disk(id_, plan.targets[id_], one.log_dirs)
+    )
+
+
+def _newer(before: Sequence[Verified], now: Sequence[Verified]) -> tuple[Verified, ...]:
+    """Return how far moves are now; if a broker does not answer any more, what was known before.
+
+    A replica that did not move before may have been sent since then: it is unknown.
+    """
+    return tuple(
+        old if new.progress is Progress.UNKNOWN and old.progress is not Progress.NOT_MOVING else new
+        for old, new in zip(before, now, strict=True)
     )
 
 

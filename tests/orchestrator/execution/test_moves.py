@@ -636,6 +636,48 @@ def test_an_interrupted_run_leaves_the_moves_and_their_throttle(machine: Machine
     assert set(machine.kafka.places.values()) == {D0}
 
 
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_a_run_that_is_interrupted_right_after_a_request_reports_what_moves(
+    machine: Machine, *, is_dead: bool
+) -> None:
+    """The poll before the request found the replica at rest."""
+    machine.kafka.stuck = True
+    real = machine.kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        refused = real(broker, targets)
+        machine.kafka.dead = {1} if is_dead else set()
+        return refused
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="interrupted") as caught:
+        machine.apply(plan({1: ("t-0", "t-1")}), at_once=1, polls_max=0)
+    (ended,) = (e.body for e in machine.log.entries("prod") if e.kind == "move_ended")
+    for text in (str(caught.value), " ".join(ended["why"])):
+        assert f"t-0 on broker 1: {'b1 refused' if is_dead else 'moving'}" in text
+        assert ("t-1 on broker 1: not moving" in text) is not is_dead
+
+
+def test_a_replica_that_arrived_stays_done_if_the_last_poll_fails(machine: Machine) -> None:
+    one = plan({1: ("t-0", "t-1")})
+    machine.apply(plan({1: ("t-0",)}))
+    machine.kafka.stuck = True
+    real = machine.kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        refused = real(broker, targets)
+        machine.kafka.dead = {1}
+        return refused
+
+    machine.kafka.alter = alter  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match=r"1 of 2 .* t-1 on broker 1: b1 refused"):
+        machine.apply(one, polls_max=0)
+
+
 @pytest.mark.parametrize("checks", range(4))
 @pytest.mark.parametrize("command", ["apply", "cancel"])
 def test_a_run_that_loses_its_lock_says_what_it_leaves(
