@@ -70,7 +70,7 @@ from orchestrator.errors import (
     UnknownIdError,
 )
 from orchestrator.execution.moves import MoveRun, Plan, Requests, orchestrating
-from orchestrator.output.printing import ask, echo, echo_json
+from orchestrator.output.printing import ask, echo, echo_if_open, echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import caught_up, followed
 from orchestrator.views.terminal.live import Stop, is_terminal
@@ -269,7 +269,8 @@ def apply(
     terminal = console() if is_terminal() else None
     with _run(asked, plan) as run, MovesView(asked.entry.name, terminal) as view:
         run.apply(at_once, require_allowed, view.show)
-    echo(f"{asked.entry.name}: all replicas are in their target: kraftgate move verify {file}")
+    name = asked.entry.name
+    echo_if_open(f"{name}: all replicas are in their target: kraftgate move verify {file}")
 
 
 @move.command()
@@ -294,7 +295,7 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
     asked, _, plan = _ask_about(file, config_path, cluster, "move cancel", must_fit=False)
     with _run(asked, plan) as run:
         run.cancel()
-    echo(f"{asked.entry.name}: no replica of {file} moves")
+    echo_if_open(f"{asked.entry.name}: no replica of {file} moves")
     _show_foreign_throttles(asked, plan)
 
 

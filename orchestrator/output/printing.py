@@ -28,6 +28,14 @@ def echo(line: str = "", *, err: bool = False) -> None:
     click.echo(visible_line(line), err=err)
 
 
+def echo_if_open(line: str, *, err: bool = False) -> None:
+    """Print one line, unless the output is closed: a pipe without a reader, a closed terminal."""
+    try:
+        echo(line, err=err)
+    except OSError:
+        forget_output()
+
+
 def echo_message(text: str, *, err: bool = False) -> None:
     """Print a message; its other lines are indented, so that none resembles another message."""
     click.echo(_indented(text), err=err)

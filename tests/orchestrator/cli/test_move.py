@@ -937,6 +937,28 @@ def test_an_output_that_is_closed_does_not_end_the_moves(monkeypatch: pytest.Mon
             view.show(Measured(completed, 2, 0, 10), Step({}, (), {}))
 
 
+@pytest.mark.parametrize("verb", [("apply", "--yes"), ("cancel",)], ids=lambda verb: verb[0])
+def test_a_last_line_that_nobody_reads_changes_no_exit_code(
+    run: Callable[..., Result],
+    kafka: Kafka,
+    plan: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: tuple[str, ...],
+) -> None:
+    """Such as `move apply PLAN.json --yes | head -1`."""
+
+    def closed(_: str, *, err: bool = False) -> None:
+        if not err:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("orchestrator.output.printing.echo", closed)
+    monkeypatch.setattr("orchestrator.views.terminal.moves.echo", closed)
+    monkeypatch.setattr(command, "echo", closed)
+    result = run(*verb, plan)
+    assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
+    assert len(kafka.sent) == (2 if "apply" in verb else 0)
+
+
 def test_on_a_terminal_the_line_has_a_bar() -> None:
     terminal = Console(width=100, file=(sink := io.StringIO()), force_terminal=True)
     with MovesView("prod", terminal) as view:
