@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -307,7 +308,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
         orchestrating(asked.config, asked.entry, log) as held,
         Stop(hang_up=True) as stop,
     ):
-        yield MoveRun(plan, held, _requests(asked), stop.wait)
+        yield MoveRun(plan, held, _requests(asked), stop.wait, partial(echo_if_open, err=True))
 
 
 def _requests(asked: _Asked) -> Requests:

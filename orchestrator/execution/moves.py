@@ -206,15 +206,22 @@ class MoveRun:
         held: the lock and the audit trail.
         requests: to the brokers.
         wait: sleeps for some seconds; returns whether the operator ended the run.
+        warn: prints one line to the operator; raises no error.
     """
 
     def __init__(
-        self, plan: Plan, held: Orchestrating, requests: Requests, wait: Callable[[float], bool]
+        self,
+        plan: Plan,
+        held: Orchestrating,
+        requests: Requests,
+        wait: Callable[[float], bool],
+        warn: Callable[[str], None],
     ) -> None:
         self._plan = plan
         self._held = held
         self._requests = requests
         self._wait = wait
+        self._warn = warn
         self._throttled = dict(left_throttled(held.log.entries(held.cluster)))
         self._unsent: Counter[int] = Counter()
         self._silent_since_s: dict[int, float] = {}
@@ -463,6 +470,13 @@ class MoveRun:
         value = own if kept else previous
         self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
         del self._throttled[broker]
+        if kept:
+            state = (
+                "no throttle: another client deleted it"
+                if own is None
+                else f"the throttle {own}, which another client set: it stays"
+            )
+            self._warn(f"{self._held.cluster}: broker {broker} has {state}")
 
     def _is_from_another_client(self, broker: int, own: str | None) -> bool:
         """Return whether another client set `own`, the throttle that a broker has."""

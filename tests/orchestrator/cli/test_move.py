@@ -833,6 +833,26 @@ def test_a_throttle_of_a_run_with_another_state_directory_is_named(
     assert kafka.own is None
 
 
+def test_a_throttle_that_another_client_set_meanwhile_is_named(
+    run: Callable[..., Result], kafka: Kafka, plan: Path
+) -> None:
+    alter = kafka.alter
+
+    def changed(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        kafka.own = "60000000"
+        return alter(broker, targets)
+
+    kafka.alter = changed  # type: ignore[method-assign]
+    result = run("apply", plan, "--yes", "--throttle", 1000)
+    assert (result.exit_code, result.stderr) == (
+        ExitCode.DONE,
+        "prod: broker 1 has the throttle 60000000, which another client set: it stays\n",
+    )
+    assert kafka.own == "60000000"
+
+
 DELETE = f"--entity-type brokers --entity-name 1 --delete-config {THROTTLE}"
 
 

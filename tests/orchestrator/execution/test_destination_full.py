@@ -86,7 +86,7 @@ class Small:
         bootstrap = Endpoint.parse_list(self.lab.broker_bootstrap)
         requests = Requests({1: self.broker}, bootstrap, Security())
         with orchestrating(config, entry, self.log) as held:
-            yield MoveRun(plan, held, requests, threading.Event().wait)
+            yield MoveRun(plan, held, requests, threading.Event().wait, print)
 
 
 @pytest.fixture(params=["kraft", "zookeeper"])

@@ -160,6 +160,7 @@ class Machine:
         self.log = AuditLog.open(folder / "audit.db")
         self.log._db.execute("PRAGMA synchronous=OFF")  # no power fails here
         self.shown: list[Measured] = []
+        self.warned: list[str] = []
         self.polls = 0
 
     @contextmanager
@@ -172,7 +173,7 @@ class Machine:
             return self.polls > polls_max
 
         with orchestrating(self.config, self.entry, self.log) as held:
-            yield MoveRun(what, mortal(held, self.kafka), self.kafka, wait)
+            yield MoveRun(what, mortal(held, self.kafka), self.kafka, wait, self.warned.append)
 
     def apply(
         self,
@@ -233,6 +234,7 @@ def test_a_plan_is_applied_under_its_throttle(machine: Machine) -> None:
         "move_began", "move_throttled", "move_throttled", "move_sent", "move_sent", "move_sent",
         "move_unthrottled", "move_unthrottled", "move_ended",
     ]  # fmt: skip
+    assert not machine.warned
     bytes_ = [each.bytes for each in machine.shown]
     assert bytes_ == sorted(bytes_)
     assert machine.shown[-1] == Measured(4, 4, 4 * SIZE, 4 * SIZE)
@@ -451,17 +453,27 @@ def _arrive(kafka: Kafka, broker: int) -> None:
         kafka.places[key] = kafka.copies.pop(key)[0]
 
 
-def test_a_throttle_that_another_client_changed_stays(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    ("own", "warning"),
+    [
+        ("999", "prod: broker 1 has the throttle 999, which another client set: it stays"),
+        (None, "prod: broker 1 has no throttle: another client deleted it"),
+    ],
+)
+def test_a_throttle_that_another_client_changed_stays(
+    machine: Machine, own: str | None, warning: str
+) -> None:
     real = machine.kafka._go_on
 
     def changed() -> None:
         if machine.kafka.copies:
-            machine.kafka.own[1] = "999"
+            machine.kafka.own[1] = own
         real()
 
     machine.kafka._go_on = changed  # type: ignore[method-assign]
     machine.apply()
-    assert machine.kafka.own == {1: "999", 2: None}
+    assert machine.kafka.own == {1: own, 2: None}
+    assert machine.warned == [warning]
     kept = [e.body["kept"] for e in machine.log.entries("prod") if e.kind == "move_unthrottled"]
     assert sorted(map(str, kept)) == ["False", "True"]
 

@@ -123,7 +123,7 @@ class Machine:
             throttles={1: throttle},
         )
         with orchestrating(config, entry, self.log) as held:
-            run = MoveRun(plan, held, secured.requests(user), lambda _: False)
+            run = MoveRun(plan, held, secured.requests(user), lambda _: False, print)
             run.apply(1, lambda *_: None, lambda *_: None)
 
     @property
