@@ -225,6 +225,8 @@ class MoveRun:
         self._throttled = dict(left_throttled(held.log.entries(held.cluster)))
         self._unsent: Counter[int] = Counter()
         self._silent_since_s: dict[int, float] = {}
+        self._answered: Mapping[int, Broker] = {}
+        """The brokers of the plan as they answered last: one that is silent keeps its progress."""
 
     def apply(
         self,
@@ -356,7 +358,9 @@ class MoveRun:
         found = _found(self._plan, brokers)
         run, step = next_step(run, found, at_once)
         if show is not None:
-            show(measured(found, brokers), step)
+            known = {id_: b for id_, b in brokers.items() if not isinstance(b.log_dirs, Unknown)}
+            self._answered = {**brokers, **self._answered, **known}
+            show(measured(_found(self._plan, self._answered), self._answered), step)
         return run, brokers, found, step
 
     def _poll(self, brokers: Collection[int] | None = None) -> tuple[Verified, ...]:

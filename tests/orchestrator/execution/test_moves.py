@@ -593,6 +593,9 @@ def test_a_broker_that_restarts_is_awaited(machine: Machine) -> None:
 
     machine.kafka._go_on = restarts  # type: ignore[method-assign]
     machine.apply()
+    bytes_ = [each.bytes for each in machine.shown]
+    assert bytes_ == sorted(bytes_), "what was measured last counts while it is silent"
+    assert {(each.count, each.bytes_total) for each in machine.shown} == {(4, 4 * SIZE)}
     assert set(machine.kafka.places.values()) == {D1}
     machine.require_clean()
 
