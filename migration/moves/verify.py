@@ -39,6 +39,7 @@ class Verified(NamedTuple):
         recorded: the directory id of the replica in the metadata log, if it is known.
         why: what is unknown, or wrong.
         target_error: Kafka's error code of the target directory; 0: it is online.
+        is_offline: whether a directory of the broker is not online.
     """
 
     broker: int
@@ -52,6 +53,7 @@ class Verified(NamedTuple):
     recorded: str | None = None
     why: str | None = None
     target_error: int = 0
+    is_offline: bool = False
 
 
 def verify(targets: Mapping[TopicPartition, str], now: Situation) -> tuple[Verified, ...]:
@@ -98,6 +100,7 @@ def _on_disk(
         future=None if into is None else into.path,
         lag=None if into is None else into.future_lags.get(at),
         target_error=next((each.error for each in log_dirs if each.path == target), 0),
+        is_offline=any(each.error for each in log_dirs),
     )
     if found.path is None:
         errors = [f"{each.path} (error {each.error})" for each in log_dirs if each.error]

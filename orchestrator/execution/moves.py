@@ -539,7 +539,8 @@ class MoveRun:
         if left or why:
             named = [joined(left, _NAMED_MAX)] if left else []
             state = "in their target" if command == "apply" else "without a move"
-            if command == "apply" and any(each.progress is Progress.MISSING for each in found):
+            gone = [each for each in found if each.progress is Progress.MISSING]
+            if command == "apply" and not all(each.is_offline for each in gone):
                 named.append("if a topic was deleted, plan again (kraftgate move plan)")
             raise kind(
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
