@@ -68,7 +68,9 @@ class MoveSent(Body, kind=EntryKind.MOVE_SENT):
 
     def words(self) -> Mapping[str, object]:
         kept = all(each.source == each.to for each in self.replicas)
-        return {"asked": f"{'keep' if kept else 'move'} {len(self.replicas)} replicas"}
+        count = len(self.replicas)
+        replicas = f"{count} replica" + "s" * (count != 1)
+        return {"asked": f"{'keep' if kept else 'move'} {replicas}"}
 
 
 class MoveUnthrottled(Body, kind=EntryKind.MOVE_UNTHROTTLED):

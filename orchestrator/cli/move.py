@@ -202,7 +202,7 @@ def plan(
         echo_json(plan_json(found))
     else:
         console().print(plan_picture(found))
-    _require_allowed(found.cluster, found.forbidden, found.not_known)
+    _require_allowed(found.forbidden, found.not_known, f"{found.cluster}: ")
     if out is not None:
         _write(out, found)
 
@@ -263,9 +263,7 @@ def apply(
         moves = [each for each in _left(wanted, plan, now)[0] if each.broker in brokers]
         forbidden = [why for each in found for why in each.forbidden]
         forbidden += obstacles(moves, now, plan.targets)
-        _require_allowed(
-            asked.entry.name, forbidden, [why for each in found for why in each.unknown]
-        )
+        _require_allowed(forbidden, [why for each in found for why in each.unknown])
 
     terminal = console() if is_terminal() else None
     with _run(asked, plan) as run, MovesView(asked.entry.name, terminal) as view:
@@ -366,7 +364,7 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
         unknown=unknown,
     )
     console().print(plan_picture(found))
-    _require_allowed(found.cluster, found.forbidden, found.not_known)
+    _require_allowed(found.forbidden, found.not_known, f"{found.cluster}: ")
 
 
 def _left(
@@ -413,11 +411,12 @@ def _targets(wanted: Iterable[Wanted]) -> dict[int, dict[TopicPartition, str]]:
     return targets
 
 
-def _require_allowed(cluster: str, forbidden: Sequence[str], unknown: Sequence[str]) -> None:
+def _require_allowed(forbidden: Sequence[str], unknown: Sequence[str], where: str = "") -> None:
+    """Raise an error that begins with `where` if a move is forbidden, or this is unknown."""
     if forbidden:
-        raise HazardError(f"{cluster}: {joined(forbidden)}")
+        raise HazardError(f"{where}{joined(forbidden)}")
     if unknown:
-        raise NoDataError(f"{cluster}: not known: {joined(unknown)}")
+        raise NoDataError(f"{where}not known: {joined(unknown)}")
 
 
 @move.command("verify")

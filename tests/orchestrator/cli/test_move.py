@@ -666,7 +666,7 @@ def test_apply_on_stale_data_ends_with_4(
 
 
 def test_a_refusal_ends_with_1_and_names_what_is_left(
-    run: Callable[..., Result], kafka: Kafka, plan: Path
+    run: Callable[..., Result], kafka: Kafka, plan: Path, tmp_path: Path
 ) -> None:
     """KIP-113, "Create AlterReplicaDirResponse": an error of each partition."""
     kafka.refused[at("t-1")] = "KAFKA_STORAGE_ERROR (56)"
@@ -674,6 +674,9 @@ def test_a_refusal_ends_with_1_and_names_what_is_left(
     assert result.exit_code == ExitCode.FAILED
     assert "prod: 1 of 2 replicas are in their target. " in result.stderr
     assert "t-1 on broker 1: KAFKA_STORAGE_ERROR (56)" in result.stderr
+    with AuditLog.open_readonly(_state(tmp_path) / AUDIT_FILE) as log:
+        sentences = [body.sentence() for _, body in Body.read(log.entries("prod"))]
+    assert sentences[1:3] == ["broker 1 is asked to move 1 replica"] * 2
 
 
 def test_a_half_done_plan_goes_on(
@@ -782,6 +785,7 @@ def test_no_further_move_begins_into_a_directory_that_has_filled_up(
     assert result.exit_code == ExitCode.HAZARD, result.output
     assert "1 of 2 replicas are in their target" in result.stderr
     assert "/d1 would be 190 bytes too small" in result.stderr
+    assert result.stderr.count("prod: ") == 1
     assert kafka.sent == [(1, "t-0", D1)]
 
 
