@@ -201,11 +201,10 @@ def _partitions(document: object, problems: list[Problem]) -> Iterator[Wanted]:
     if not isinstance(document, _Object):
         problems.append(Problem(1, "its content is not a JSON object"))
         return
-    version = document.get("version")
-    if version != _VERSION or isinstance(version, bool):
-        text = f"its version is {_shown(version)}. Kraftgate and Kafka read version {_VERSION}"
-        problems.append(Problem(document.line, text))
+    problems += _version_problems(document)
     entries = document.get("partitions")
+    if entries == [] and isinstance(document.get("kraftgate"), _Object):
+        return  # `move plan` writes the file also if there is nothing to move
     if not isinstance(entries, list) or not entries:
         what = "empty: there is nothing to move" if entries == [] else "not a list"
         problems.append(Problem(document.line, f"its `partitions` is {what}"))
@@ -231,6 +230,13 @@ def _partitions(document: object, problems: list[Problem]) -> Iterator[Wanted]:
     if not wanted and not problems:
         text = "no partition has `log_dirs` with a path: there is nothing to move within a broker"
         problems.append(Problem(document.line, text))
+
+
+def _version_problems(document: _Object) -> Iterator[Problem]:
+    version = document.get("version")
+    if version != _VERSION or isinstance(version, bool):
+        text = f"its version is {_shown(version)}. Kraftgate and Kafka read version {_VERSION}"
+        yield Problem(document.line, text)
 
 
 def _wanted(entry: _Object, problems: list[Problem]) -> Wanted | None:

@@ -255,6 +255,8 @@ def apply(
     if throttle is not None:
         plan = replace(plan, throttles=dict.fromkeys(plan.targets, throttle))
     _show_left(asked, wanted, plan)
+    if not wanted and not left_throttled(_entries(asked)):
+        return
     if not yes:
         _confirm(asked.entry.name)
 

@@ -95,6 +95,10 @@ def test_every_problem_is_named() -> None:
     assert [each.line for each in problems] == [1, 3, 3, 3, 3, 5]
 
 
+def test_a_plan_of_kraftgate_may_be_without_moves() -> None:
+    assert read(b'{"version": 1, "partitions": [], "kraftgate": {}}') == ((), ())
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_file_or_a_problem(data: bytes) -> None:
     wanted, problems = read(data)

@@ -184,6 +184,27 @@ def test_an_even_broker_has_nothing_to_move(run: Callable[..., Result], tmp_path
     assert [each["bytes"] for each in moved["kraftgate"]["moves"]] == [600]
 
 
+def test_a_plan_without_moves_is_applied(
+    run: Callable[..., Result], kafka: "Kafka", tmp_path: Path
+) -> None:
+    """Without --yes, too: nothing is written."""
+    out = tmp_path / "plan.json"
+    assert run("plan", "--broker", 2, "--even", "count", "--out", out).exit_code == ExitCode.DONE
+    result = run("apply", out)
+    assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
+    assert "nothing to move" in result.stdout
+    for verb in ("verify", "cancel"):
+        assert run(verb, out).exit_code == ExitCode.DONE
+    with AuditLog.open(_state(tmp_path) / AUDIT_FILE) as log:
+        left = MoveThrottled(broker=1, previous="5", value="1000")
+        log.append("prod", left.kind, left.as_json(), 1)
+    kafka.own = "1000"
+    assert run("apply", out).exit_code == ExitCode.USAGE
+    assert run("apply", out, "--yes").exit_code == ExitCode.DONE
+    assert kafka.own == "5"
+    assert not kafka.sent
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

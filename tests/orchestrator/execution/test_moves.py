@@ -671,7 +671,7 @@ def test_a_run_that_is_interrupted_right_after_a_request_reports_what_moves(
     with pytest.raises(MoveError, match="interrupted") as caught:
         machine.apply(plan({1: ("t-0", "t-1")}), at_once=1, polls_max=0)
     (ended,) = (e.body for e in machine.log.entries("prod") if e.kind == "move_ended")
-    for text in (str(caught.value), " ".join(ended["why"])):
+    for text in (str(caught.value), str(ended["why"])):
         assert f"t-0 on broker 1: {'b1 refused' if is_dead else 'moving'}" in text
         assert ("t-1 on broker 1: not moving" in text) is not is_dead
 
