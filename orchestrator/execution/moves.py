@@ -565,12 +565,9 @@ def _found(plan: Plan, brokers: Mapping[int, Broker]) -> tuple[Verified, ...]:
 
 
 def _newer(before: Sequence[Verified], now: Sequence[Verified]) -> tuple[Verified, ...]:
-    """Return how far moves are now; if a broker does not answer any more, what was known before.
-
-    A replica that did not move before may have been sent since then: it is unknown.
-    """
+    """Return how far moves are now; one that was completed before stays so if this is unknown."""
     return tuple(
-        old if new.progress is Progress.UNKNOWN and old.progress is not Progress.NOT_MOVING else new
+        old if new.progress is Progress.UNKNOWN and old.progress is _COMPLETED else new
         for old, new in zip(before, now, strict=True)
     )
 

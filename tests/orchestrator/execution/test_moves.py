@@ -676,6 +676,26 @@ def test_a_run_that_is_interrupted_right_after_a_request_reports_what_moves(
         assert ("t-1 on broker 1: not moving" in text) is not is_dead
 
 
+def test_a_broker_that_is_down_when_the_run_is_interrupted_does_not_move(
+    machine: Machine,
+) -> None:
+    one = plan({1: ("t-0",)})
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(one, polls_max=1)
+    real, polls = machine.kafka._go_on, 0
+
+    def dies() -> None:
+        nonlocal polls
+        polls += 1
+        machine.kafka.dead = {1} if polls >= 3 else set()
+        real()
+
+    machine.kafka._go_on = dies  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="broker 1 keeps the throttle: it does not answer; t-0"):
+        machine.apply(one, polls_max=0)
+
+
 def test_a_replica_that_arrived_stays_done_if_the_last_poll_fails(machine: Machine) -> None:
     one = plan({1: ("t-0", "t-1")})
     machine.apply(plan({1: ("t-0",)}))
