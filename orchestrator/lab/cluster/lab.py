@@ -85,6 +85,7 @@ class Lab(LabData):
 
     def start_controllers(self) -> None:
         """Provision the controllers for the running cluster and start them in migration mode."""
+        self._require_zookeeper()
         self._format(self.controllers.values(), Mode.MIGRATING, self.cluster_id)
         self._start_all_controllers(Mode.MIGRATING)
         self.active_controller()
@@ -120,10 +121,12 @@ class Lab(LabData):
             self._start_controller(member, mode)
         elif member.id in self.brokers:
             self.start_broker(member.id)
-        elif self.spec.zookeepers == 1:
-            self.start_zookeeper()
         else:
-            self.start_zookeeper_server(member.name)
+            self._require_zookeeper()
+            if self.spec.zookeepers == 1:
+                self.start_zookeeper()
+            else:
+                self.start_zookeeper_server(member.name)
 
     def set_directories(self, broker: int, count: int) -> None:
         """Restart a broker in KRaft mode with its first `count` log directories.
@@ -212,6 +215,7 @@ class Lab(LabData):
 
         The migration is finalized once such a controller leads.
         """
+        self._require_zookeeper()
         behind = [n.name for n in self.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
             raise WrongStateError(
@@ -245,6 +249,7 @@ class Lab(LabData):
 
         `progress` is called before each step with its description.
         """
+        self._require_zookeeper()
         progress("starting the controllers in migration mode")
         self.start_controllers()
         for id_ in self.spec.broker_ids:
@@ -274,6 +279,7 @@ class Lab(LabData):
 
         The next controllers start empty.
         """
+        self._require_zookeeper()
         needing = [n.name for n in self.brokers.values() if self.mode(n.name) is Mode.KRAFT]
         if needing:
             raise WrongStateError(
@@ -303,6 +309,7 @@ class Lab(LabData):
         Returns once a broker is the controller of the cluster and every running broker reports it.
         `keep_migration`: leave /migration, as an operator who forgets it does.
         """
+        self._require_zookeeper()
         running = [n.name for n in self.controllers.values() if self.is_alive(n.name)]
         if running:
             raise WrongStateError(
@@ -336,6 +343,7 @@ class Lab(LabData):
 
     def roll_back(self, progress: Callable[[str], None], *, keep_migration: bool = False) -> None:
         """Run the whole rollback to ZooKeeper from the current step of the migration."""
+        self._require_zookeeper()
         for id_ in self._in_mode(Mode.KRAFT):
             progress(f"restarting broker {id_} in migration mode")
             self.revert_to_migration(id_)
@@ -392,7 +400,12 @@ class Lab(LabData):
                 fix=fix,
             )
 
+    def _require_zookeeper(self) -> None:
+        """Raise WrongStateError before a step changes a lab that was started in KRaft mode."""
+        _ = self.zookeeper
+
     def _change_mode(self, broker: int, mode: Mode, *, wait: bool = True) -> None:
+        self._require_zookeeper()
         name = self.broker(broker).name
         self._stop_if_alive(name)
         self.start_broker(broker, mode, wait=wait)

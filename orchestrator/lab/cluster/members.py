@@ -54,7 +54,9 @@ class LabMembers(LabProcesses):
         """The operations that an operator performs manually in this lab's ZooKeeper."""
         if self._zookeeper is None:
             raise WrongStateError(
-                "the lab has no ZooKeeper", where="lab", fix="Call start_zookeeper first."
+                "this lab has no ZooKeeper: there is nothing to migrate",
+                where="lab",
+                fix="For a lab with ZooKeeper, run kraftgate lab start without --kraft.",
             )
         return self._zookeeper
 
