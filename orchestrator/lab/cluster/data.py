@@ -15,6 +15,7 @@ from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.members import LabMembers
 from orchestrator.lab.errors import RequestRefusedError, WrongStateError
+from streams.kafka.librdkafka import words
 
 _SYNC_S_MAX = 180.0
 _TOPIC_S_MAX = 180.0
@@ -25,6 +26,18 @@ _LIST_S_MAX = 10.0
 _PRODUCE_S_MAX = 120.0
 _LOST = {KafkaError._DESTROY_BROKER}  # noqa: SLF001  # public by its documentation
 _LOST_MAX = 5
+_UNAVAILABLE = "Check that enough brokers run and none is frozen: kraftgate lab status."
+_FIXES = {
+    KafkaError.TOPIC_ALREADY_EXISTS: (
+        "Choose another name, or delete the topic first: kraftgate lab delete-topic."
+    ),
+    KafkaError.TOPIC_EXCEPTION: "Choose a name that Kafka allows.",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: "Check the topic's name.",
+    KafkaError.INVALID_CONFIG: "Correct the setting in --config.",
+    KafkaError.INVALID_REPLICATION_FACTOR: (
+        "Pass a lower --replication-factor; kraftgate lab status shows which brokers run."
+    ),
+}
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _FEATURES_MAIN = "org.apache.kafka.tools.FeatureCommand"
 
@@ -92,7 +105,7 @@ class LabData(LabMembers):
 
     def produce(self, topic: str, partition: int, count: int, *, size_bytes: int = 100) -> None:
         """Write `count` records and return once all in-sync replicas have them."""
-        failures: list[str] = []
+        failures: list[KafkaError] = []
         producer = Producer(
             self._client_config
             | {
@@ -110,12 +123,12 @@ class LabData(LabMembers):
                     topic,
                     b"x" * size_bytes,
                     partition=partition,
-                    on_delivery=lambda error, _: failures.append(str(error)) if error else None,
+                    on_delivery=lambda error, _: failures.append(error) if error else None,
                 )
                 producer.poll(0)
             unanswered = producer.flush(_PRODUCE_S_MAX)
         if failures or unanswered:
-            why = failures[0] if failures else f"{unanswered} without an answer"
+            why = failures[0].str() if failures else f"{unanswered} without an answer"
             raise self._refused(what, why)
 
     def wait_in_sync(self, *, timeout_s: float = _SYNC_S_MAX) -> None:
@@ -307,13 +320,14 @@ class LabData(LabMembers):
     def _requesting(self, what: str) -> Iterator[None]:
         try:
             yield
-        except (KafkaException, BufferError, TimeoutError) as error:
+        except KafkaException as error:
+            fix = _FIXES.get(error.args[0].code(), _UNAVAILABLE)
+            raise self._refused(what, words(error), fix) from error
+        except (BufferError, TimeoutError) as error:
             why = str(error) or f"no answer within {_CALL_S_MAX:.0f} s"
             raise self._refused(what, why) from error
 
-    def _refused(self, what: str, why: str) -> RequestRefusedError:
+    def _refused(self, what: str, why: str, fix: str = _UNAVAILABLE) -> RequestRefusedError:
         return RequestRefusedError(
-            f"Kafka did not {what}: {why}",
-            where=self.broker_bootstrap,
-            fix="Check that enough brokers run and none is frozen: kraftgate lab status.",
+            f"Kafka did not {what}: {why}", where=self.broker_bootstrap, fix=fix
         )

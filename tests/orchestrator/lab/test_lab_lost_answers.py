@@ -1,4 +1,4 @@
-"""The lab changes the cluster also while brokers restart.
+"""The lab changes the cluster also while brokers restart, and says why Kafka rejects a change.
 
 A stub replaces the admin client: librdkafka fails a request in this way only if the metadata stops
 listing the broker in the milliseconds between the request and its response.
@@ -63,3 +63,26 @@ def test_a_lost_request_is_sent_again(answers: tuple[int | None, ...]) -> None:
 def test_a_refusal_and_a_lasting_loss_are_errors(answers: tuple[int, ...]) -> None:
     with pytest.raises(RequestRefusedError, match="Kafka did not create topic t"):
         Changing(*answers).create()
+
+
+@pytest.mark.parametrize(
+    ("code", "why", "fix"),
+    [
+        (EXISTS, "Broker: Topic already exists", "kraftgate lab delete-topic"),
+        (KafkaError.TOPIC_EXCEPTION, "Broker: Invalid topic", "name"),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, "Broker: Unknown topic or partition", "name"),
+        (KafkaError.INVALID_CONFIG, "Broker: Configuration is invalid", "--config"),
+        (
+            KafkaError.INVALID_REPLICATION_FACTOR,
+            "Broker: Invalid replication factor",
+            "--replication-factor",
+        ),
+        (KafkaError.REQUEST_TIMED_OUT, "Broker: Request timed out", "none is frozen"),
+    ],
+)
+def test_the_fix_fits_the_reason_that_kafka_gives(code: int, why: str, fix: str) -> None:
+    with pytest.raises(RequestRefusedError) as found:
+        Changing(code).create()
+    assert found.value.what == f"Kafka did not create topic t: {why}"
+    assert fix in found.value.fix
+    assert (code == KafkaError.REQUEST_TIMED_OUT) == ("frozen" in found.value.fix)
