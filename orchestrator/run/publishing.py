@@ -37,7 +37,9 @@ RECORDS_MAX: Final = 10_000
 PUBLISHED_FILE: Final = "published.json"
 _LOOK_S: Final = 0.5
 _AGAIN_S: Final = 10.0
-_STOP_S: Final = 40.0
+_QUIET_S: Final = 1.0
+_STOP_S: Final = 10.0
+"""A transaction that is cut off is aborted at the next start, and published again."""
 _KNOWN_S_MAX: Final = 30.0
 """An id is known from the first answer of its cluster: until then nothing is wrong."""
 _log: Final = logging.getLogger(__name__)
@@ -256,7 +258,7 @@ class Publisher(BackgroundThread):
     def __init__(
         self, config: Config, publish: Publish, followed: Callable[[], FollowedIds]
     ) -> None:
-        super().__init__("publisher", _STOP_S)
+        super().__init__("publisher", _QUIET_S)
         self._bootstrap = endpoints(publish)
         self._security = security_of(publish, "publish.security")
         self._topic = publish.topic
@@ -280,6 +282,18 @@ class Publisher(BackgroundThread):
         """
         if self._refused is not None:
             raise self._refused
+
+    def stop(self) -> None:
+        """Stop the thread after a last round, which may take `_STOP_S`."""
+        super().stop()
+        if self._thread.is_alive():
+            _log.warning(
+                "waiting up to %.0f s for the topic %s;"
+                " what is not published follows at the next start",
+                _STOP_S,
+                self._topic,
+            )
+            self._thread.join(_STOP_S)
 
     def _run(self) -> None:
         pause_s = _LOOK_S
@@ -318,7 +332,7 @@ class Publisher(BackgroundThread):
             self._hold(f"{'; '.join(failed)}; next attempt in {_AGAIN_S:.0f} s")
             return _AGAIN_S
         if self._failing is not None:
-            _log.info("publishing to %s", self._topic)
+            _log.warning("publishing to %s works again", self._topic)
             self._failing = None
         return _LOOK_S
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,8 +183,37 @@ def test_a_topic_that_cannot_be_written_is_tried_again_and_named_once(
     with publisher:
         _until(lambda: len(_Writer.written) == 12 + 18)
         publisher.check()
-    assert [each.levelname for each in caplog.records if "no answer" in each.message] == ["WARNING"]
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [
+        "not published: k1:9092: no answer; next attempt in 0 s",
+        "publishing to kraftgate works again",
+    ]
     assert _Writer.closed >= 4
+
+
+def test_a_stop_that_waits_for_the_topic_is_logged_and_ends(
+    publisher: publishing.Publisher,
+    state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The topic's broker hangs."""
+    del publisher
+    writing, answer = Signal(), Signal()
+
+    def hang(*_: object) -> None:
+        writing.set()
+        assert answer.wait(PATIENCE_S)
+
+    monkeypatch.setattr(_Writer, "write", hang)
+    monkeypatch.setattr(publishing, "_QUIET_S", 0.01)
+    monkeypatch.setattr(publishing, "_STOP_S", 0.02)
+    with _publisher(state) as hanging:
+        assert writing.wait(PATIENCE_S)
+    assert [each.message for each in caplog.records] == [
+        "waiting up to 0 s for the topic kraftgate; what is not published follows at the next start"
+    ]
+    answer.set()
+    hanging.stop()
 
 
 def test_a_cluster_that_cannot_be_read_keeps_no_other_from_being_published(
@@ -234,7 +264,13 @@ def test_the_followed_cluster_is_never_written(
 @pytest.mark.parametrize(
     ("patience_s", "says"),
     [
-        (0.0, ["not published: the cluster id of late is not known yet; `id` sets it"]),
+        (
+            0.0,
+            [
+                "not published: the cluster id of late is not known yet; `id` sets it",
+                "publishing to kraftgate works again",
+            ],
+        ),
         (PATIENCE_S, []),
     ],
 )
