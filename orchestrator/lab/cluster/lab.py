@@ -116,7 +116,9 @@ class Lab(LabData):
             mode = self.mode(member.name)
             if mode is None:
                 raise WrongStateError(
-                    f"{member.name} was never started", where="lab", fix="Start the controllers."
+                    f"{member.name} was never started",
+                    where="lab",
+                    fix="Start the controllers: kraftgate lab controllers.",
                 )
             self._start_controller(member, mode)
         elif member.id in self.brokers:

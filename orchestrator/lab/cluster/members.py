@@ -150,7 +150,11 @@ class LabMembers(LabProcesses):
     def active_controller(self, *, timeout_s: float = _LEADER_S_MAX) -> int:
         """Return the id of the controller that leads, waiting for an election if necessary."""
         if not any(self.is_alive(member.name) for member in self.controllers.values()):
-            raise WrongStateError("no controller runs", where="lab", fix="Start the controllers.")
+            raise WrongStateError(
+                "no controller runs",
+                where="lab",
+                fix="Run kraftgate lab controllers, or kraftgate lab restart if they ended.",
+            )
         return self._waiter.until(
             "a controller to lead",
             self.quorum,

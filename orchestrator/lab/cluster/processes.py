@@ -135,7 +135,9 @@ class LabProcesses(Layout):
         process = self._process(self._named(who).name)
         if not process.alive:
             raise WrongStateError(
-                f"{process.name} does not run", where=str(process.log), fix="Start it first."
+                f"{process.name} does not run",
+                where=str(process.log),
+                fix=f"Start it first: kraftgate lab restart {process.name}.",
             )
         process.terminate()
         self.wait_dead(process.name, timeout_s=timeout_s)
