@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,14 @@ from tests.support.processes import kill_tree, runs
 from tests.system.killing import Killed
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def in_a_terminal() -> Iterator[None]:
+    """These tests may run under nohup, which a SIGHUP does not end; what they start does not."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_it_ends_in_good_order_while_it_starts(tmp_path: Path) -> None:
