@@ -21,6 +21,7 @@ from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import Wait, WaitKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.values.durations import duration_text
+from migration.values.evidence import capitalized
 from migration.values.severity import Severity
 
 
@@ -264,7 +265,7 @@ def _of_execution(
         return replace(
             base,
             need=Need.WRONG,
-            text=violated.reason[:1].upper() + violated.reason[1:],
+            text=capitalized(violated.reason),
             why=f"{violated.condition} is violated, and an operator must act",
             commands=(_until(violated.condition, view.cluster),),
             topic="KraftgateCheckpointViolated",

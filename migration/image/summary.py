@@ -281,6 +281,11 @@ class ClusterSummary:
         return sum(each.replicas for each in disks.log_dirs)
 
     @property
+    def is_phase_known(self) -> bool:
+        """Whether the metadata log or ZooKeeper was read, which decide the phase."""
+        return self.metadata_offset is not None or self.zookeeper is not None
+
+    @property
     def rolls_back(self) -> bool:
         """Whether a broker went from KRaft mode back to migration mode, and others may follow."""
         return self.phase is Phase.HYBRID and any(each.reverted for each in self.brokers)

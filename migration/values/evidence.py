@@ -1,4 +1,6 @@
-"""Bounds the lines of evidence and the reasons that are shown, and counts. No other module does.
+"""Bounds the lines of evidence and the reasons that are shown; counts and capitalizes.
+
+No other module does.
 
 A rule passes the lines that it has and the total number, so that a list that was shortened before
 is not counted again.
@@ -37,6 +39,11 @@ def joined(reasons: Sequence[str], at_most: int = _JOINED_MAX) -> str:
     """
     more = len(reasons) - at_most
     return "; ".join(reasons[:at_most]) + (f"; and {more} more" if more > 0 else "")
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital at its beginning; `str.capitalize` would change the rest."""
+    return text[:1].upper() + text[1:]
 
 
 def count(number: int, noun: str, nouns: str | None = None) -> str:

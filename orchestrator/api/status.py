@@ -115,7 +115,7 @@ def cluster_json(
     """Return the state of one cluster; `complete`: False for a damaged file."""
     known = log_counts(summary)
     facts = _cluster(summary, events, lambda broker: known and broker.epoch is not None)
-    phase = None if summary.metadata_offset is None else summary.phase
+    phase = summary.phase if summary.is_phase_known else None
     return ClusterRow.from_facts(summary, **facts, phase=phase, complete=complete).public()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
+from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
@@ -159,7 +160,7 @@ class Executor:
             " again; or abort (kraftgate abort) and begin a new execution (kraftgate begin)"
         )
         turn = Turn(
-            text=f"{restore[:1].upper()}{restore[1:]}; or abort and begin a new execution",
+            text=f"{capitalized(restore)}; or abort and begin a new execution",
             why="it was changed since this execution began",
             commands=(self._commands.make("abort"),),
         )

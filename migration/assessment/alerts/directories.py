@@ -13,6 +13,7 @@ from migration.assessment.conditions.authority import (
 from migration.assessment.failed_directories import Channel, DirectoryFailed, advice, state_of
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.observed.log_dirs import DisksImage, LogDirState
+from migration.values.evidence import capitalized
 from migration.values.severity import Severity
 
 _SECONDS_MS: Final = 1000
@@ -73,7 +74,7 @@ def _description(view: View, one: DirectoryFailed) -> str:
     """Return the advice that the headline gives, with the cluster's name."""
     broker = None if one.broker is None else broker_of(view, one.broker)
     action, why = advice(one, broker, view.summary.phase, rolls_back=view.rolls_back)
-    return f"{view.cluster}: {action}. {why[:1].upper()}{why[1:]}."
+    return f"{view.cluster}: {action}. {capitalized(why)}."
 
 
 def _is_online(view: View, labels: Mapping[str, str]) -> bool:

@@ -31,6 +31,7 @@ from migration.observed.log_dirs import (
     DisksImage,
     name,
 )
+from migration.values.evidence import capitalized
 from migration.values.severity import Severity
 from migration.values.timestamps import utc_text
 
@@ -198,7 +199,7 @@ def broker_shuts_down(
                 f"Restore the connection of broker {broker.id} to the active controller by"
                 f" {utc_text(deadline_ms)}: the quorum, the network, the listener's certificates"
                 " and credentials. It then reports the directory and continues with the others. A"
-                f" shutdown is in order. {_capital(restart)}."
+                f" shutdown is in order. {capitalized(restart)}."
             ),
             since_ms=min(since.values()),
             deadline_ms=deadline_ms,
@@ -305,14 +306,10 @@ def one_directory_left(
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
             way_out=(
-                f"{actions}. {_capital(advised[0][1])}. Do it before the last directory fails, too:"
-                " then the broker halts."
+                f"{actions}. {capitalized(advised[0][1])}. Do it before the last directory fails,"
+                " too: then the broker halts."
             ),
         )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def future_replica_stuck(disks: DisksImage) -> Iterator[Hazard]:

@@ -70,8 +70,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     recorded = executions.executions(found.entries)
     is_cut = audit is not None and not audit.intact
     accounts = _executions(found, recorded, kept, until_ms, is_cut=is_cut)
-    is_known = now.metadata_offset is not None or now.zookeeper is not None
-    phase = str(now.phase) if is_known else UNKNOWN
+    phase = str(now.phase) if now.is_phase_known else UNKNOWN
     phases = phases_of(events, phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
     assigned = None if found.transitions is None else Assigned(found.transitions)

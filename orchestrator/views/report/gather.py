@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from migration.values.evidence import capitalized
 from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
 from orchestrator.audit.execution.entries import RUNBOOKS
 from orchestrator.audit.kinds import EntryKind
@@ -112,8 +113,9 @@ def _gathered(
     unread = _unread(state_dir / STORE_FILE, store, one)
     unreadable = [] if why is None else [why]
     if unread is not None:
-        fix = f"{READ_AGAIN[:1].upper()}{READ_AGAIN[1:]}"
-        unreadable.append(f"Phase, brokers, events and replicas are unknown: {unread}. {fix}.")
+        unreadable.append(
+            f"Phase, brokers, events and replicas are unknown: {unread}. {capitalized(READ_AGAIN)}."
+        )
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
     return ClusterFacts(
         entry=entry,
@@ -132,7 +134,7 @@ def _unread(path: Path, store: Store | None, one: ClusterRead) -> str | None:
     if store is None:
         return f"{path} {'is empty' if path.exists() else 'does not exist'}"
     seen = one.summary
-    if seen.metadata_offset is not None or seen.zookeeper is not None or seen.disks or one.events:
+    if seen.is_phase_known or seen.disks or one.events:
         return None
     return f"{path} has no data of {seen.cluster}"
 

@@ -53,8 +53,8 @@ def gives(monkeypatch: pytest.MonkeyPatch) -> Gives:
 
     def put(now: Situation, settings: Any = ZOOKEEPER, brokers: Any = None) -> None:
         known: dict[int, Broker] = dict(now.brokers) if brokers is None else brokers
-        told = BrokerAnswers(topics=now.topics, brokers=tuple(known.values()))
-        monkeypatch.setattr(command, "ask_brokers", lambda *_: told)
+        answers = BrokerAnswers(topics=now.topics, brokers=tuple(known.values()))
+        monkeypatch.setattr(command, "ask_brokers", lambda *_: answers)
         monkeypatch.setattr(command, "broker_settings", lambda *_: settings)
 
     return put

@@ -150,6 +150,37 @@ FEW = plan({1: ("t-0", "t-1"), 2: ("t-0",)})
 TARGETS = {(id_, one) for id_, each in FEW.targets.items() for one in each}
 
 
+@contextmanager
+def dies_at_poll(kafka: Kafka, number: int) -> Iterator[None]:
+    """Let broker 1 answer no poll from this one on, until the end of the block."""
+    real, polls = kafka._go_on, 0
+
+    def go_on() -> None:
+        nonlocal polls
+        polls += 1
+        kafka.dead = {1} if polls >= number else set()
+        real()
+
+    kafka._go_on = go_on  # type: ignore[method-assign]
+    yield
+    kafka._go_on = real  # type: ignore[method-assign]
+    kafka.dead = set()
+
+
+def die_after_a_request(kafka: Kafka) -> None:
+    """Let broker 1 answer nothing after its first request for a move."""
+    real = kafka.alter
+
+    def alter(
+        broker: int, targets: Mapping[TopicPartition, str]
+    ) -> Maybe[Mapping[TopicPartition, str]]:
+        refused = real(broker, targets)
+        kafka.dead = {1}
+        return refused
+
+    kafka.alter = alter  # type: ignore[method-assign]
+
+
 class Machine:
     """A state directory, and the cluster that it is about."""
 
@@ -605,20 +636,12 @@ def test_a_broker_that_never_answers_ends_the_run_with_4(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SILENT_S_MAX", -1.0)
-    real, polls = machine.kafka._go_on, 0
-
-    def dies() -> None:
-        nonlocal polls
-        polls += 1
-        machine.kafka.dead = {1} if polls >= 3 else set()
-        real()
-
-    machine.kafka._go_on = dies  # type: ignore[method-assign]
-    with pytest.raises(NoDataError, match="b1 refused") as caught:
+    with (
+        dies_at_poll(machine.kafka, 3),
+        pytest.raises(NoDataError, match="b1 refused") as caught,
+    ):
         machine.apply()
     assert "broker 1 keeps the throttle: it does not answer" in str(caught.value)
-    machine.kafka._go_on = real  # type: ignore[method-assign]
-    machine.kafka.dead = set()
     machine.apply()
     machine.require_clean()
 
@@ -658,16 +681,8 @@ def test_a_run_that_is_interrupted_right_after_a_request_reports_what_moves(
 ) -> None:
     """The poll before the request found the replica at rest."""
     machine.kafka.stuck = True
-    real = machine.kafka.alter
-
-    def alter(
-        broker: int, targets: Mapping[TopicPartition, str]
-    ) -> Maybe[Mapping[TopicPartition, str]]:
-        refused = real(broker, targets)
-        machine.kafka.dead = {1} if is_dead else set()
-        return refused
-
-    machine.kafka.alter = alter  # type: ignore[method-assign]
+    if is_dead:
+        die_after_a_request(machine.kafka)
     with pytest.raises(MoveError, match="interrupted") as caught:
         machine.apply(plan({1: ("t-0", "t-1")}), at_once=1, polls_max=0)
     (ended,) = (e.body for e in machine.log.entries("prod") if e.kind == "move_ended")
@@ -683,16 +698,10 @@ def test_a_broker_that_is_down_when_the_run_is_interrupted_does_not_move(
     machine.kafka.stuck = True
     with pytest.raises(MoveError, match="interrupted"):
         machine.apply(one, polls_max=1)
-    real, polls = machine.kafka._go_on, 0
-
-    def dies() -> None:
-        nonlocal polls
-        polls += 1
-        machine.kafka.dead = {1} if polls >= 3 else set()
-        real()
-
-    machine.kafka._go_on = dies  # type: ignore[method-assign]
-    with pytest.raises(MoveError, match="broker 1 keeps the throttle: it does not answer; t-0"):
+    with (
+        dies_at_poll(machine.kafka, 3),
+        pytest.raises(MoveError, match="broker 1 keeps the throttle: it does not answer; t-0"),
+    ):
         machine.apply(one, polls_max=0)
 
 
@@ -700,16 +709,7 @@ def test_a_replica_that_arrived_stays_done_if_the_last_poll_fails(machine: Machi
     one = plan({1: ("t-0", "t-1")})
     machine.apply(plan({1: ("t-0",)}))
     machine.kafka.stuck = True
-    real = machine.kafka.alter
-
-    def alter(
-        broker: int, targets: Mapping[TopicPartition, str]
-    ) -> Maybe[Mapping[TopicPartition, str]]:
-        refused = real(broker, targets)
-        machine.kafka.dead = {1}
-        return refused
-
-    machine.kafka.alter = alter  # type: ignore[method-assign]
+    die_after_a_request(machine.kafka)
     with pytest.raises(MoveError, match=r"1 of 2 .* t-1 on broker 1: b1 refused"):
         machine.apply(one, polls_max=0)
 

@@ -114,27 +114,27 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
 
 def _way(cluster: ClusterReport, axis: _Range, name: str) -> Plot:
     """Return the plot of the phases, then of each execution's checkpoints, as bars on one axis."""
-    told: list[tuple[str, list[tuple[Span, str]]]] = []
+    lines: list[tuple[str, list[tuple[Span, str]]]] = []
     several = len(cluster.attempts) > 1
     for phase in cluster.phases:
         of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
         of_phase = Colour.QUIET if phase.phase == UNKNOWN else Colour.GOOD
-        told.append((f"{of}phase {phase.phase}", [(phase, of_phase)]))
+        lines.append((f"{of}phase {phase.phase}", [(phase, of_phase)]))
     for execution in cluster.walks:
         which = f"{execution.number}: " if len(cluster.walks) > 1 else ""
         for id_, same in groupby(execution.checkpoints, key=lambda each: each.id.partition("[")[0]):
             bars = [(each.id, _bar_of(each)) for each in same]
             if len(bars) > _INSTANCES_MAX:
-                told.append((f"{which}{id_} ({len(bars)})", [bar for _, bar in bars]))
+                lines.append((f"{which}{id_} ({len(bars)})", [bar for _, bar in bars]))
             else:
-                told += [(which + instance, [bar]) for instance, bar in bars]
-    told = [row for row in told if any(_clipped(each, axis) is not None for each, _ in row[1])]
-    rows = _Rows(axis, [label for label, _ in told])
-    for number, (_, some) in enumerate(told):
+                lines += [(which + instance, [bar]) for instance, bar in bars]
+    lines = [row for row in lines if any(_clipped(each, axis) is not None for each, _ in row[1])]
+    rows = _Rows(axis, [label for label, _ in lines])
+    for number, (_, some) in enumerate(lines):
         for each, colour in some:
             rows.bar(number, each, colour)
     title = f"Phases and checkpoints of {cluster.cluster}"
-    words = "; ".join(f"{label} {_from_to(some)}" for label, some in told)
+    words = "; ".join(f"{label} {_from_to(some)}" for label, some in lines)
     return Plot(of="way", svg=embedded(rows.figure, name, title, words), title=title)
 
 

@@ -258,11 +258,10 @@ def test_a_trail_that_is_no_database_is_said_too(made: Made) -> None:
     assert done.exit_code == ExitCode.FAILED
     why = f"{trail} cannot be read as the audit trail: file is not a database"
     assert done.stderr == f"kraftgate: {trail} is not intact: {why}; the report says so\n"
-    told = json.loads(done.stdout)
-    assert (told["audit"]["intact"], told["audit"]["entries"], told["audit"]["why"]) == (
-        False, 0, why,
-    )  # fmt: skip
-    assert told["clusters"][0]["phase"] == "finalized"
+    printed = json.loads(done.stdout)
+    audit = printed["audit"]
+    assert (audit["intact"], audit["entries"], audit["why"]) == (False, 0, why)
+    assert printed["clusters"][0]["phase"] == "finalized"
 
 
 def test_a_store_that_is_damaged_ends_with_1_and_names_the_fix(made: Made) -> None:
