@@ -281,9 +281,10 @@ class ClusterSummary:
         return sum(each.replicas for each in disks.log_dirs)
 
     @property
-    def is_phase_known(self) -> bool:
-        """Whether the metadata log or ZooKeeper was read, which decide the phase."""
-        return self.metadata_offset is not None or self.zookeeper is not None
+    def known_phase(self) -> Phase | None:
+        """The phase; None: neither the metadata log nor ZooKeeper, which decide it, was read."""
+        zookeeper_read = self.zookeeper is not None and self.zookeeper.seen_ms is not None
+        return self.phase if zookeeper_read or self.metadata_offset is not None else None
 
     @property
     def rolls_back(self) -> bool:

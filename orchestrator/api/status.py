@@ -54,7 +54,7 @@ class ClusterRow(Row):
     """The state of one cluster; `complete` is left out unless a file was damaged.
 
     Attributes:
-        phase: null: no record was read.
+        phase: null: neither the metadata log nor ZooKeeper was read.
     """
 
     metadata_offset: int | None
@@ -91,7 +91,6 @@ class StatusRow(ClusterRow):
         limits: what the sources cannot show.
     """
 
-    phase: Phase
     checkpoint: str | None
     waiting_for: tuple[str, ...]
     eta_seconds: float | None
@@ -115,8 +114,7 @@ def cluster_json(
     """Return the state of one cluster; `complete`: False for a damaged file."""
     known = log_counts(summary)
     facts = _cluster(summary, events, lambda broker: known and broker.epoch is not None)
-    phase = summary.phase if summary.is_phase_known else None
-    return ClusterRow.from_facts(summary, **facts, phase=phase, complete=complete).public()
+    return ClusterRow.from_facts(summary, **facts, complete=complete).public()
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
@@ -164,7 +162,7 @@ def _cluster(
         )
         for each in summary.brokers
     ]
-    return {"brokers": brokers, "events": tuple(events)}
+    return {"brokers": brokers, "events": tuple(events), "phase": summary.known_phase}
 
 
 def _eta(eta: Eta | None) -> EtaRow | None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, from_hazards, is_hazard_resolved
 from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_log_current, knows_phase, log_decides
+from migration.assessment.conditions.authority import is_log_current, log_decides
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.image.summary import Phase
 from migration.values.durations import counted_text
@@ -17,12 +17,8 @@ _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
 
 
-def _in_phase(view: View, phase: Phase) -> bool:
-    return knows_phase(view) and view.summary.phase is phase
-
-
 def _not_registered(rule: Rule, view: View) -> Iterator[Alert]:
-    if not _in_phase(view, Phase.PRE_MIGRATION) or not is_log_current(view):
+    if view.summary.known_phase is not Phase.PRE_MIGRATION or not is_log_current(view):
         return
     registered = [
         each.registered_ms
@@ -45,7 +41,7 @@ def _not_registered(rule: Rule, view: View) -> Iterator[Alert]:
 
 def _hybrid(rule: Rule, view: View) -> Iterator[Alert]:
     since_ms = view.phase_began_ms
-    if since_ms is None or not _in_phase(view, Phase.HYBRID) or not is_log_current(view):
+    if since_ms is None or view.summary.known_phase is not Phase.HYBRID or not is_log_current(view):
         return
     if view.now_ms - since_ms > HYBRID_MS:
         age = counted_text(view.now_ms - since_ms)
@@ -77,7 +73,7 @@ def _stuck(view: View, hazard: Hazard) -> str:  # noqa: ARG001
 
 def _forbidden(rule: Rule, view: View) -> Iterator[Alert]:
     """Find the hazards that block finalizing; FINALIZE_TOO_EARLY counts only in dual write."""
-    too_early = _in_phase(view, Phase.DUAL_WRITE)
+    too_early = view.summary.known_phase is Phase.DUAL_WRITE
 
     def selects(hazard: Hazard) -> bool:
         if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:

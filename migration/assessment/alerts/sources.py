@@ -9,7 +9,7 @@ from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_source_current, knows_phase, was_read
+from migration.assessment.conditions.authority import is_source_current, was_read
 from migration.assessment.data_source import FOLLOWED
 from migration.image.summary import Phase
 from migration.values.severity import Severity
@@ -44,7 +44,7 @@ def _stale(view: View) -> Iterator[DataSource]:
 
 
 def _log_stale(rule: Rule, view: View) -> Iterator[Alert]:
-    gone = knows_phase(view) and view.summary.phase is Phase.ROLLED_BACK
+    gone = view.summary.known_phase is Phase.ROLLED_BACK
     if DataSource.METADATA_LOG not in _stale(view) or gone:
         return
     yield _stale_alert(
@@ -82,7 +82,7 @@ def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the source is current again, or no longer needed."""
     if is_source_current(view, DataSource(labels["source"])) is not False:
         return True
-    return knows_phase(view) and view.summary.phase is Phase.ROLLED_BACK
+    return view.summary.known_phase is Phase.ROLLED_BACK
 
 
 RULES: Final = (

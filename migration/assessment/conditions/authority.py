@@ -176,11 +176,6 @@ def was_read(view: View, source: DataSource) -> bool:
     raise ValueError(f"{source} is not followed")
 
 
-def knows_phase(view: View) -> bool:
-    """Return whether a record, or ZooKeeper, was ever read."""
-    return was_read(view, DataSource.METADATA_LOG) or was_read(view, DataSource.ZOOKEEPER)
-
-
 def knows_partitions(view: View) -> bool:
     """Return whether the metadata log is authoritative for topics and replicas.
 

@@ -280,6 +280,7 @@ class Head(Row):
     """The top of the page.
 
     Attributes:
+        phase: null: neither the metadata log nor ZooKeeper was read.
         phase_since_ms: when the phase began.
         current: `reading`: records are unread; `over`: nothing writes the metadata log any more.
         current_text: the same as text.
@@ -292,7 +293,7 @@ class Head(Row):
         hazards_not_known: why hazards may exist that are not shown; empty: all are known.
     """
 
-    phase: Phase
+    phase: Phase | None
     phases: tuple[PhaseStep, ...]
     phase_since_ms: Moment | None
     current: Currency

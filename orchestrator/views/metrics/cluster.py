@@ -6,7 +6,6 @@ from typing import Final
 
 from migration.assessment.alerts import RULES, AlertState, AlertStates
 from migration.assessment.conditions import Verdict, hazards_not_known
-from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.currency import SourceState
 from migration.assessment.hazards import HazardKind
 from migration.assessment.waits import WaitKind
@@ -83,9 +82,9 @@ _EVENTS: Final = CLUSTER.counter(
 
 def add_cluster(into: Exposition, one: Assessed) -> None:
     name, summary, view, tally = one.name, one.summary, one.assessment.view, one.tally
-    if knows_phase(view):
-        into.state(_PHASE, summary.phase, Phase, name)
-        into.time(_PHASE_CHANGED, tally.phase_began_ms(summary.phase), name)
+    if (phase := summary.known_phase) is not None:
+        into.state(_PHASE, phase, Phase, name)
+        into.time(_PHASE_CHANGED, tally.phase_began_ms(phase), name)
     if summary.metadata_offset is not None:
         into.value(_OFFSET, summary.metadata_offset, name)
         into.time(_RECORD_TIME, summary.observed_ms, name)

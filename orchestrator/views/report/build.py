@@ -70,7 +70,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     recorded = executions.executions(found.entries)
     is_cut = audit is not None and not audit.intact
     accounts = _executions(found, recorded, kept, until_ms, is_cut=is_cut)
-    phase = str(now.phase) if now.is_phase_known else UNKNOWN
+    phase = str(now.known_phase or UNKNOWN)
     phases = phases_of(events, phase, until_ms)
     registrations = incarnations.registrations(events, now.brokers)
     assigned = None if found.transitions is None else Assigned(found.transitions)

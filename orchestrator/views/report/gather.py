@@ -134,7 +134,7 @@ def _unread(path: Path, store: Store | None, one: ClusterRead) -> str | None:
     if store is None:
         return f"{path} {'is empty' if path.exists() else 'does not exist'}"
     seen = one.summary
-    if seen.is_phase_known or seen.disks or one.events:
+    if seen.known_phase or seen.disks or one.events:
         return None
     return f"{path} has no data of {seen.cluster}"
 

@@ -17,7 +17,7 @@ def title(one: Assessed) -> Text:
     """Return the cluster's name, its phase, and the age of the metadata log's data."""
     log = one.assessment.log
     line = text(one.name, "bold")
-    line.append(f"  phase {one.summary.phase}", style="bold cyan")
+    line.append(f"  phase {one.summary.known_phase or 'unknown'}", style="bold cyan")
     age = stale_ms(log.status, one.now_ms)
     if log.state is SourceState.ERROR:
         line.append("  SOURCE ERROR", style="bold red")
@@ -36,11 +36,11 @@ def title(one: Assessed) -> Text:
     return line
 
 
-def steps(phase: Phase, width: int) -> Text:
-    """Return the phases as a line of steps; a phase outside that order alone."""
-    if phase not in WAY:
+def steps(phase: Phase | None, width: int) -> Text:
+    """Return the phases as a line of steps; a phase outside that order alone; None: unknown."""
+    if phase is not None and phase not in WAY:
         return Text(f"[{phase}]"[:width], style="bold reverse")
-    reached = WAY.index(phase)
+    reached = -1 if phase is None else WAY.index(phase)
     line = Text()
     for position, step in enumerate(WAY):
         if position:

@@ -65,9 +65,10 @@ def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, 
 
 def _cluster_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
     was, now = None if before is None else before.summary, after.summary
-    if was is None or was.phase is not now.phase:
-        earlier = {} if was is None else {"was": str(was.phase)}
-        fields = {"phase": str(now.phase), **earlier, "offset": now.metadata_offset}
+    former = None if was is None else was.known_phase
+    if now.known_phase is not None and now.known_phase is not former:
+        earlier = {} if former is None else {"was": str(former)}
+        fields = {"phase": str(now.known_phase), **earlier, "offset": now.metadata_offset}
         yield f"change=phase {pairs(fields)}"
     if before is None or _controller(before) != _controller(after):
         controller, epoch = _controller(after)

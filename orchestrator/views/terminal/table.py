@@ -98,7 +98,7 @@ class Picture:
 def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     summary = one.summary
     yield lines_of([head.title(one)], width, rank=0, least=1, floor=1)
-    yield lines_of([head.steps(summary.phase, width)], width, rank=15, least=1)
+    yield lines_of([head.steps(summary.known_phase, width)], width, rank=15, least=1)
     yield lines_of([head.facts(one)], width, rank=17)
     beside = head.sources(one)
     if beside is not None:

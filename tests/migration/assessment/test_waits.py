@@ -452,3 +452,18 @@ def test_a_broker_whose_disks_are_not_known_is_named_once() -> None:
     assert "broker 3 to describe its log directories: refused" in said(summary)
     fenced = replace(summary, brokers=(broker(3, fenced=True),))
     assert not any("to describe" in text for text in said(fenced))
+
+
+@pytest.mark.parametrize(
+    ("summary", "phase"),
+    [
+        (nothing_seen("prod"), None),
+        (replace(nothing_seen("prod"), zookeeper=ZooKeeperImage(blind_since_ms=NOW)), None),
+        (replace(nothing_seen("prod"), zookeeper=ZooKeeperImage(seen_ms=NOW)), Phase.ZOOKEEPER),
+        (replace(nothing_seen("prod"), metadata_offset=0), Phase.ZOOKEEPER),
+    ],
+)
+def test_the_phase_is_unknown_until_one_of_its_two_sources_was_read(
+    summary: ClusterSummary, phase: Phase | None
+) -> None:
+    assert summary.known_phase is phase

@@ -13,12 +13,13 @@ from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_s
 
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
-    summary, status = one.summary, one.status
+    summary, status, phase = one.summary, one.status, one.summary.known_phase
     current, text = _current(one)
     return Head.from_facts(
         summary,
-        phases=_phases(summary.phase),
-        phase_since_ms=one.tally.phase_began_ms(summary.phase),
+        phase=phase,
+        phases=_phases(phase),
+        phase_since_ms=None if phase is None else one.tally.phase_began_ms(phase),
         current=current,
         current_text=text,
         next=_next(one),
@@ -46,10 +47,10 @@ def _next(one: Assessed) -> Next:
     return Next.from_facts(one.assessment.next, more=more)
 
 
-def _phases(phase: Phase) -> tuple[PhaseStep, ...]:
-    if phase not in WAY:
+def _phases(phase: Phase | None) -> tuple[PhaseStep, ...]:
+    if phase is not None and phase not in WAY:
         return (PhaseStep(phase=phase, state="here"),)
-    at = WAY.index(phase)
+    at = -1 if phase is None else WAY.index(phase)
     return tuple(
         PhaseStep(phase=each, state="behind" if place < at else "here" if place == at else "ahead")
         for place, each in enumerate(WAY)

@@ -13,7 +13,7 @@ import { Now } from "./js/now.js";
 import { Overview } from "./js/overview.js";
 import { onPrefs, prefs } from "./js/prefs.js";
 import { VIEWS, arrive, closeSheets, link, note, route } from "./js/route.js";
-import { needsOperator } from "./js/rows.js";
+import { needsOperator, phaseText } from "./js/rows.js";
 import { Runbook } from "./js/runbook.js";
 import { ActionDialog } from "./js/action_dialog.js";
 import { Locked } from "./js/session.js";
@@ -198,7 +198,7 @@ function useTitle(cluster, missing, currency, other) {
   const needs = person ? "Needs a person: " : other ? `${other.name} needs a person: ` : "";
   const prefix = old ? `${currency.label}: ` : needs;
   useEffect(() => {
-    const about = cluster ? `${cluster.name}, ${cluster.head.phase} · ` : missing === null ? "" : `no cluster ${missing} · `;
+    const about = cluster ? `${cluster.name}, ${phaseText(cluster.head)} · ` : missing === null ? "" : `no cluster ${missing} · `;
     document.title = cluster || missing !== null ? `${prefix}${about}Kraftgate` : "Kraftgate";
     const icon = document.querySelector("link[rel=icon]");
     const wanted = `static/icon${sign ? `-${sign}` : ""}.svg`;

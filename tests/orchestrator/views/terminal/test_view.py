@@ -96,8 +96,8 @@ def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
 
 def test_nothing_known_is_a_screen_too() -> None:
     lines = screen(ClusterRead(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
-    assert "no data yet" in lines[0]
-    assert lines[1].startswith("[zookeeper] > pre-migration")
+    assert lines[0].startswith("prod  phase unknown  no data yet")
+    assert lines[1].startswith("zookeeper > pre-migration")
     assert "now:  WRONG  Start kraftgate run: nothing has been observed yet" in lines
 
 

@@ -3,7 +3,7 @@ import { html, memo, useEffect, useLayoutEffect, useRef, useState } from "./html
 import { Since, now } from "./clock.js";
 import { currencyOf, isOld } from "./currency.js";
 import { Icon } from "./icons.js";
-import { isUnsettled, needsOperator } from "./rows.js";
+import { isUnsettled, needsOperator, phaseText } from "./rows.js";
 import { onPrefs, prefs, setPrefs } from "./prefs.js";
 import { link } from "./route.js";
 import { counted, duration, time, zoneName } from "./format.js";
@@ -68,7 +68,7 @@ function ClusterLink({ cluster, here, currency: one, view }) {
     <b>${cluster.name}</b>
     <span class="cluster-state">
       ${(trouble || critical) && html`<${Icon} name=${isOld(one) ? "cross" : "alert"} />`}
-      ${" "}${trouble ?? head.phase}${!trouble && head.held > 0 ? ` · ${head.held} held` : ""}
+      ${" "}${trouble ?? phaseText(head)}${!trouble && head.held > 0 ? ` · ${head.held} held` : ""}
     </span>
   </a>`;
 }
@@ -241,7 +241,7 @@ export function Announcer({ cluster, currency }) {
     const { phase, next } = cluster.head;
     const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
     const person = needsOperator(next) ? ` ${next.text}.` : "";
-    setText(`Cluster ${cluster.name}: phase ${phase}${where}.${person}`);
+    setText(`Cluster ${cluster.name}: phase ${phase ?? "unknown"}${where}.${person}`);
   }, [announced, currency.kind]);
   return html`<p class="hidden" role="status">${text}</p>`;
 }

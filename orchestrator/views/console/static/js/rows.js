@@ -23,6 +23,11 @@ export function etaTimes(eta) {
   return { at, earliest, latest };
 }
 
+/** @param {import("./types.js").Head} head */
+export function phaseText(head) {
+  return head.phase ?? "phase unknown";
+}
+
 /** Whether an operator must act. @param {import("./types.js").Next} next */
 export function needsOperator(next) {
   return next.need === "wrong" || next.need === "your_turn";

@@ -274,7 +274,7 @@
 
 /**
  * @typedef {object} Head
- * @property {Phase} phase
+ * @property {Phase|null} phase
  * @property {readonly (PhaseStep)[]} phases
  * @property {number|null} phase_since_ms
  * @property {"current"|"reading"|"stale"|"no_data"|"source_error"|"over"|"finished"} current
