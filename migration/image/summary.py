@@ -282,9 +282,12 @@ class ClusterSummary:
 
     @property
     def known_phase(self) -> Phase | None:
-        """The phase; None: neither the metadata log nor ZooKeeper, which decide it, was read."""
-        zookeeper_read = self.zookeeper is not None and self.zookeeper.seen_ms is not None
-        return self.phase if zookeeper_read or self.metadata_offset is not None else None
+        """The phase; None: the metadata log was not read, which alone shows how far a migration is.
+
+        Without it only ZooKeeper can show that none has begun.
+        """
+        before = self.zookeeper is not None and self.zookeeper.is_before_migration
+        return self.phase if before or self.metadata_offset is not None else None
 
     @property
     def rolls_back(self) -> bool:

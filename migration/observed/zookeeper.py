@@ -97,6 +97,13 @@ class ZooKeeperImage:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
+    @property
+    def is_before_migration(self) -> bool:
+        """Whether it was read, and no KRaft controller has claimed it, which creates /migration."""
+        claimed = self.controller is not None and self.controller.is_kraft
+        known = self.seen_ms is not None and MIGRATION not in self.unreadable
+        return known and self.migration is None and not claimed
+
     def lists(self, broker: int) -> bool:
         """Return whether the broker is in /brokers/ids, even if its znode cannot be parsed."""
         return broker in self.brokers or f"{BROKER_IDS}/{broker}" in self.unreadable

@@ -54,7 +54,7 @@ class ClusterRow(Row):
     """The state of one cluster; `complete` is left out unless a file was damaged.
 
     Attributes:
-        phase: null: neither the metadata log nor ZooKeeper was read.
+        phase: null: the metadata log was not read, nor ZooKeeper before a migration.
     """
 
     metadata_offset: int | None

@@ -23,6 +23,8 @@ from migration.image.summary import (
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from tests.support.assessing import waits
 
@@ -454,16 +456,27 @@ def test_a_broker_whose_disks_are_not_known_is_named_once() -> None:
     assert not any("to describe" in text for text in said(fenced))
 
 
+BEFORE = ZooKeeperImage(seen_ms=NOW)
+CLAIMED = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW)
+BEGUN = MigrationZnode(
+    offset=-1, controller_id=3000, controller_epoch=1, metadata_epoch=1, written_ms=NOW
+)
+
+
 @pytest.mark.parametrize(
-    ("summary", "phase"),
+    ("seen", "phase"),
     [
-        (nothing_seen("prod"), None),
-        (replace(nothing_seen("prod"), zookeeper=ZooKeeperImage(blind_since_ms=NOW)), None),
-        (replace(nothing_seen("prod"), zookeeper=ZooKeeperImage(seen_ms=NOW)), Phase.ZOOKEEPER),
-        (replace(nothing_seen("prod"), metadata_offset=0), Phase.ZOOKEEPER),
+        (None, None),
+        (ZooKeeperImage(blind_since_ms=NOW), None),
+        (BEFORE, Phase.ZOOKEEPER),
+        (replace(BEFORE, controller=CLAIMED), None),
+        (replace(BEFORE, migration=BEGUN), None),
+        (replace(BEFORE, unreadable={MIGRATION: "it is cut"}), None),
     ],
 )
-def test_the_phase_is_unknown_until_one_of_its_two_sources_was_read(
-    summary: ClusterSummary, phase: Phase | None
+def test_the_phase_is_unknown_while_only_the_unread_log_could_show_it(
+    seen: ZooKeeperImage | None, phase: Phase | None
 ) -> None:
+    summary = replace(nothing_seen("prod"), zookeeper=seen)
     assert summary.known_phase is phase
+    assert replace(summary, metadata_offset=0).known_phase is Phase.ZOOKEEPER
