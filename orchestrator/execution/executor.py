@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
+from migration.image.summary import BrokerSummary
 from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
@@ -94,7 +95,7 @@ class Executor:
         self._own = frozenset(each.name for each in loaded.runbook.conditions)
         self._conditions: dict[tuple[str, Part], Sequence[Condition]] = {}
         self._steps = steps(self._record)
-        self._epochs: dict[int, int | None] = {}
+        self._brokers: dict[int, BrokerSummary] = {}
         self._now_ms = 0
         self._evaluating: tuple[str, Stage] | None = None
         self._evaluating_since_ms = 0
@@ -224,7 +225,7 @@ class Executor:
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
         told = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
-        return result.model_copy(update={"holds": holds, **told})
+        return result.model_copy(update={"holds": holds, "has_effect": has_effect, **told})
 
     def _not_to_begin(self, at: _Tick) -> tuple[str, ...]:
         """Return why a shown step must not begin now; empty: it may, or its broker has begun it.
@@ -450,11 +451,16 @@ class Executor:
     def _record_restarts(
         self, execution: ExecutionState, instance: CheckpointInstance, view: View
     ) -> None:
-        """Record brokers that registered again while the checkpoint is not about them."""
+        """Record brokers that registered again while the checkpoint is not about them.
+
+        Without a registration that counts, as after a rollback, only a change of mode shows that.
+        """
         for broker in view.summary.brokers:
-            before = self._epochs.get(broker.id, broker.epoch)
-            self._epochs[broker.id] = broker.epoch
-            if before == broker.epoch or instance.broker == broker.id:
+            before = self._brokers.get(broker.id, broker)
+            self._brokers[broker.id] = broker
+            both = before.epoch is not None and broker.epoch is not None
+            again = before.epoch != broker.epoch if both else before.mode is not broker.mode
+            if not again or instance.broker == broker.id:
                 continue
             offset = broker.registered_offset  # of a registration with the controllers
             where = "" if offset is None else f" at offset {offset}"

@@ -68,6 +68,7 @@ class ExecutionStatus(_Stored):
         basis: the state that an approval would be given for; None: none is needed.
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
         unexpected: changes in the cluster that no step made, newest last: time in ms, text.
+        has_effect: whether the gate shows the effect of a step that was shown.
         finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
             checkpoint of the runbook finalizes.
     """
@@ -98,14 +99,16 @@ class ExecutionStatus(_Stored):
     output: tuple[str, ...] = ()
     can: tuple[str, ...] = ()
     at: Mapping[str, str] = {}
+    has_effect: bool = False
 
     @property
     def stage_text(self) -> str | None:
         """The stage as text for views; None: it is not shown."""
         if self.stage is None:
             return None
-        is_seen = self.stage is Stage.SHOWN and not self.turn
-        return STAGE_WORDS.get(Stage.STEP_DONE if is_seen else self.stage)
+        if self.stage is Stage.SHOWN and not self.turn:
+            return STAGE_WORDS[Stage.STEP_DONE] if self.has_effect else "do not begin it now"
+        return STAGE_WORDS.get(self.stage)
 
     def says_the_same(self, later: "ExecutionStatus", within_ms: int) -> bool:
         """Return whether `later` differs only in its time, by less than `within_ms`."""
