@@ -230,7 +230,7 @@ def _why_unknown(found: Unknown) -> str:
     running = ""
     if found.still_running:
         running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
-    return f"the outcome of the hook is unknown: its supervisor is gone{running}"
+    return f"the outcome of the hook is unknown: {found.why}{running}"
 
 
 def _fields_of(entry: ClusterEntry, instance: CheckpointInstance, view: View) -> dict[str, str]:

@@ -31,6 +31,10 @@ PROCESS: Final = "process.json"
 OUTPUT: Final = "output"
 OUTCOME: Final = "outcome.json"
 LOG: Final = "supervisor.log"
+_MOVE_AWAY: Final = (
+    "Check on this host whether the hook has ended and what it did, move the file away, and start"
+    " `kraftgate run` again: it asks for a decision"
+)
 
 
 class End(enum.StrEnum):
@@ -153,9 +157,9 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise HookError(f"{path} cannot be read: {error}") from error
+        raise HookError(f"{path} cannot be read: {error}. {_MOVE_AWAY}") from error
     if not isinstance(found, dict):
-        raise HookError(f"{path} holds no object")
+        raise HookError(f"{path} holds no object. {_MOVE_AWAY}")
     return found
 
 
@@ -181,4 +185,5 @@ def read_outcome(directory: Path) -> Outcome | None:
         found["still_running"] = tuple(found["still_running"])
         return Outcome(**{**found, "end": End(found["end"])})
     except (KeyError, TypeError, ValueError) as error:
-        raise HookError(f"{directory / OUTCOME} is not as it was written: {error!r}") from error
+        what = f"{directory / OUTCOME} is not as it was written: {error!r}"
+        raise HookError(f"{what}. {_MOVE_AWAY}") from error

@@ -79,15 +79,16 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """The run was begun, and its supervisor is gone without an outcome, as after a machine crash.
+    """The run may have begun, and there is no outcome.
 
     Attributes:
+        why: its supervisor is gone, as after a machine crash, or its files are.
         still_running: processes of the command that were still running when checked.
         output: the file of the output until then.
     """
 
-    started_ms: int
-    still_running: tuple[int, ...]
+    why: str
+    still_running: tuple[int, ...] = ()
     output: Path
 
 
@@ -155,26 +156,31 @@ class HookRuns:
             raise HookError(f"the run {run_id} cannot be started: {error}") from error
 
     def state(self, run_id: str) -> RunState:
-        """Return the state of a run.
+        """Return the state of a run that was prepared.
 
         Raises:
             HookError: its files cannot be read.
         """
         directory = self._of(run_id)
         ended = self._ended(directory)
-        if ended is not None or not directory.exists():
-            return ended or NotStarted()
+        if ended is not None:
+            return ended
         started = files.read_json(directory / files.STARTED)
         if _is_held(directory):
             return Running(started_ms=None if started is None else int(started["at_ms"]))
         # It may have ended, or begun, since the first read.
         started = files.read_json(directory / files.STARTED)
         ended = self._ended(directory)
-        if ended is not None or started is None:
-            return ended or NotStarted()
+        if ended is not None:
+            return ended
+        if started is None:
+            if (directory / files.STEP).exists():
+                return NotStarted()
+            why = f"its files in {directory} are gone: check on this host whether it runs"
+            return Unknown(why=why, output=directory / files.OUTPUT)
         process = files.read_json(directory / files.PROCESS)
         return Unknown(
-            started_ms=int(started["at_ms"]),
+            why="its supervisor is gone",
             still_running=() if process is None else _process(process).session(),
             output=directory / files.OUTPUT,
         )

@@ -556,7 +556,7 @@ def test_nothing_begins_beside_processes_of_a_hook(
         ),
         entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="its outcome is not known"),
     )
-    left = Unknown(started_ms=NOW_MS, still_running=(4711,), output=desk.folder / "none")
+    left = Unknown(why="its supervisor is gone", still_running=(4711,), output=desk.folder / "none")
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)
     assert "processes of the hook of brokers-kraft[1] run" in desk.refused(*words, *WHY)
     monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))

@@ -287,12 +287,14 @@ def test_a_command_gets_no_more_of_the_environment_than_is_listed(
 
 
 def test_without_a_variable_that_it_needs_nothing_is_started(runs: HookRuns) -> None:
+    runs.prepare("run-1", {})
     with pytest.raises(VariableNotSet, match="`pass_env` names ABSENT"):
         runs.start("run-1", replace(hook("true"), pass_env=("ABSENT",)))
     assert runs.state("run-1") == NotStarted()
 
 
 def test_without_its_secret_nothing_is_started(runs: HookRuns) -> None:
+    runs.prepare("run-1", {})
     with pytest.raises(SecretUnknown, match="ABSENT"):
         runs.start("run-1", hook("true", secrets=Secrets(variables=("ABSENT",))))
     assert runs.state("run-1") == NotStarted()
@@ -316,6 +318,7 @@ def test_a_run_has_a_plain_name(runs: HookRuns, run_id: str) -> None:
 def test_a_supervisor_that_fails_did_nothing(
     runs: HookRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    runs.prepare("run-1", {})
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", "/bin/false")
         with pytest.raises(HookError, match=r"the supervisor in .* failed"):

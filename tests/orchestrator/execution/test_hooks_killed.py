@@ -80,7 +80,7 @@ def test_with_its_supervisor_killed_the_outcome_is_unknown(
     found = runs.state("run-1")
     assert isinstance(found, Unknown)
     assert found.still_running == (pid,)
-    assert found.started_ms == started["at_ms"]
+    assert found.why == "its supervisor is gone"
     go.write_text("go\n")
     assert until(lambda: is_gone(pid))
     again = runs.state("run-1")
@@ -91,8 +91,19 @@ def test_with_its_supervisor_killed_the_outcome_is_unknown(
 def test_killed_before_anything_was_started_it_may_be_started(runs: HookRuns, state: Path) -> None:
     """The directory is there, and the lock is free."""
     directory = state / "hooks" / "run-1"
-    directory.mkdir(parents=True)
+    runs.prepare("run-1", {})
     (directory / "lock").touch()
     assert runs.state("run-1") == NotStarted()
     runs.start("run-1", hook("true"))
     assert ended(runs, "run-1").outcome.succeeded
+
+
+def test_a_run_without_its_files_is_unknown(state: Path, runs: HookRuns, go: Path) -> None:
+    """It may run: they were moved meanwhile, or are missing in a backup."""
+    runs.prepare("run-1", {})
+    runs.start("run-1", hook("sh", "-c", f"read line < {go}"))
+    (state / "hooks").rename(state / "elsewhere")
+    found = runs.state("run-1")
+    assert isinstance(found, Unknown)
+    assert "hooks/run-1 are gone" in found.why
+    go.write_text("go\n")
