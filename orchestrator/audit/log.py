@@ -43,6 +43,7 @@ class AuditLog:
         self._path = path
         self._redactor = redactor
         self._anchor = Anchor(path)
+        self._file = _file_at(path)
         self._mutex = threading.Lock()
 
     @classmethod
@@ -253,13 +254,32 @@ class AuditLog:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        self._check_file()
         with database.transaction(self._db, self._path, "BEGIN IMMEDIATE"):
             yield
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
+        self._check_file()
         with database.transaction(self._db, self._path, "BEGIN"):
             yield
+
+    def _check_file(self) -> None:
+        """Check that the open file is the one at the path: an entry of a deleted one is lost."""
+        if _file_at(self._path) != self._file:
+            raise AuditError(
+                f"{self._path} was deleted or replaced while this process used it: end `kraftgate"
+                " run`, restore audit.db and audit.head from the same backup, and start it again"
+            )
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Return what distinguishes the file at a path from others; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _PAGE: Final = 500

@@ -86,7 +86,7 @@ def check_anchor(db: Connection, anchor: Anchor) -> None:
     if why is not None:
         raise AuditError(
             f"{why}. No entry is added to it. Restore audit.db and audit.head from the same backup,"
-            " or move both away to start a new trail"
+            " or end `kraftgate run` and move both away to start a new trail"
         )
 
 

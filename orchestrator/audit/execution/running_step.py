@@ -16,6 +16,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from migration.values.timestamps import LATEST_MS, utc_text
+from orchestrator.errors import LockError
 from orchestrator.output.visible import visible_line
 from streams.state.files import replace_file, sync_directory
 
@@ -91,19 +92,30 @@ class Home:
         A file that a power cut emptied is replaced.
 
         Raises:
-            OSError: it cannot be read or written.
+            LockError: it cannot be read or written.
         """
         file = state_dir / _ID_FILE
-        if file.exists() and file.stat().st_size == 0:
-            file.unlink(missing_ok=True)
-        if not file.exists():
-            fresh = file.with_name(f"{_ID_FILE}.{os.getpid()}.tmp")
-            replace_file(fresh, uuid.uuid4().hex)
-            with suppress(FileExistsError):
-                os.link(fresh, file)
-            fresh.unlink()
-            sync_directory(state_dir)
-        return cls(host=socket.gethostname(), id=file.read_text("ascii").strip())
+        try:
+            return cls(host=socket.gethostname(), id=_own_id(file))
+        except (OSError, ValueError) as error:
+            raise LockError(
+                f"{file} cannot be used ({error}): restore it from the backup of the state"
+                " directory, or delete it, and end the steps that were begun here with `kraftgate"
+                " decide ID --ended`"
+            ) from error
 
     def has(self, step: RunningStep) -> bool:
         return (step.host, step.home) == (self.host, self.id)
+
+
+def _own_id(file: Path) -> str:
+    if file.exists() and file.stat().st_size == 0:
+        file.unlink(missing_ok=True)
+    if not file.exists():
+        fresh = file.with_name(f"{_ID_FILE}.{os.getpid()}.tmp")
+        replace_file(fresh, uuid.uuid4().hex)
+        with suppress(FileExistsError):
+            os.link(fresh, file)
+        fresh.unlink()
+        sync_directory(file.parent)
+    return file.read_text("ascii").strip()

@@ -164,3 +164,18 @@ def test_a_secret_that_is_a_common_word_is_in_no_identifier(path: Path) -> None:
         }
         basis = {"bad log directories of broker 3": "/zookeeper/d1"}
         assert log.append("prod", "approved", {"basis": basis}, 2).body == {"basis": basis}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_what_was_deleted_meanwhile_takes_no_entry(
+    log: AuditLog, path: Path, *, replaced: bool
+) -> None:
+    log.append("prod", "tick", {}, 1)
+    content = path.read_bytes()
+    path.unlink()
+    if replaced:
+        path.write_bytes(content)
+    with pytest.raises(AuditError, match=r"deleted or replaced.*end `kraftgate run`"):
+        log.append("prod", "tick", {}, 2)
+    with pytest.raises(AuditError, match="deleted or replaced"):
+        log.entries()

@@ -11,6 +11,7 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home, RunningStep
 from orchestrator.audit.execution.state import ExecutionState, fold
+from orchestrator.errors import LockError
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held
 from orchestrator.execution.step_fence import StepFence, end_own
@@ -202,3 +203,14 @@ def test_an_id_that_a_power_cut_emptied_is_replaced(one: Orchestrator) -> None:
 def _step(one: Orchestrator) -> RunningStep:
     assert one.lock.step is not None
     return one.lock.step
+
+
+def test_an_id_that_cannot_be_read_is_one_error_with_the_fix(tmp_path: Path) -> None:
+    file = tmp_path / "home.id"
+    file.write_bytes(b"\xff" * 8)
+    with pytest.raises(LockError, match=r"home\.id cannot be used .*`kraftgate decide ID --ended`"):
+        Home.of(tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(LockError, match=r"home\.id cannot be used"):
+        Home.of(tmp_path)
