@@ -47,6 +47,13 @@ def query_id(checkpoint: Path) -> str | None:
         raise DamagedCheckpoint(file) from error
 
 
+def remove_unfinished(checkpoint: Path) -> None:
+    """Remove what a full disk left of the first batch: with it, Spark refuses the checkpoint."""
+    for pattern in (".*.tmp", ".*.tmp.crc"):
+        for left in (checkpoint / "offsets").glob(pattern):
+            left.unlink(missing_ok=True)
+
+
 def last_batch(checkpoint: Path) -> int:
     """Return the number of the last batch that Spark committed; -1: none."""
     commits = (checkpoint / "commits").glob("[0-9]*")

@@ -34,6 +34,7 @@ from streams.spark.checkpoint import (
     join_sources,
     last_batch,
     query_id,
+    remove_unfinished,
 )
 from streams.spark.data_source import KraftgateDataSource, source_name
 from streams.spark.executors import NotShared, check_shared
@@ -294,6 +295,7 @@ def _start(
     for left in transitions.glob("*/.*.tmp"):  # by a process that was killed while it wrote
         left.unlink(missing_ok=True)
     checkpoint = state_dir.absolute() / "checkpoint"
+    remove_unfinished(checkpoint)
     spark = stream.sparkSession
     # One more task costs a small batch 100 ms (measured: `make bench`), and speeds up a large one.
     tasks = min(os.cpu_count() or 1, 8) if available_now else 1

@@ -140,8 +140,10 @@ def errors_as(
         yield
     except caught as reason:
         is_damaged = type(reason) is sqlite3.DatabaseError  # the others have their own types
-        fix = f": {if_damaged}" if is_damaged and if_damaged else ""
-        raise error(f"{what}: {reason}{fix}") from reason
+        fix = if_damaged if is_damaged else ""
+        if getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            fix = "free space on its disk and repeat the command"
+        raise error(f"{what}: {reason}{fix and f': {fix}'}") from reason
 
 
 def schema(db: Connection) -> dict[str, str]:

@@ -16,6 +16,7 @@ from streams.spark.checkpoint import (
     follow_move,
     join_sources,
     query_id,
+    remove_unfinished,
 )
 from streams.spark.query import check_store
 from streams.state.recovery import NEW_STORE
@@ -184,3 +185,14 @@ def test_a_start_after_the_fix_begins_a_new_store(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db") as store:
         check_store(store, tmp_path / "checkpoint")
         assert store.query() is None
+
+
+def test_what_a_full_disk_left_of_the_first_batch_is_removed(tmp_path: Path) -> None:
+    offsets = tmp_path / "offsets"
+    offsets.mkdir()
+    left = [offsets / ".0.4f2a.tmp", offsets / "..0.4f2a.tmp.crc"]
+    kept = [offsets / "1", offsets / ".1.crc"]
+    for each in (*left, *kept):
+        each.touch()
+    remove_unfinished(tmp_path)
+    assert sorted(offsets.iterdir()) == sorted(kept)

@@ -9,7 +9,15 @@ import pytest
 
 from migration.image.cluster import ClusterImage, summarize
 from streams.state import sqlite
-from streams.state.store import KEPT_BATCHES, BatchResult, Store, pack_image, unpack_image
+from streams.state.sqlite import errors_as
+from streams.state.store import (
+    KEPT_BATCHES,
+    BatchResult,
+    Store,
+    StoreError,
+    pack_image,
+    unpack_image,
+)
 
 
 def result(cluster: str, place: dict[str, int]) -> BatchResult:
@@ -103,3 +111,14 @@ def test_an_image_of_an_earlier_version_has_no_broker_that_left() -> None:
     fields = msgpack.unpackb(packed, strict_map_key=False)
     del fields["left"]
     assert unpack_image(msgpack.packb(fields)) == ClusterImage()
+
+
+def test_a_full_disk_is_an_error_with_the_fix(tmp_path: Path) -> None:
+    with closing(sqlite.connect(tmp_path / "some.db")) as db:
+        db.execute("CREATE TABLE some (text TEXT)")
+        db.execute("PRAGMA max_page_count=2")
+        with (
+            pytest.raises(StoreError, match="is full: free space"),
+            errors_as(StoreError, "some.db"),
+        ):
+            db.execute("INSERT INTO some VALUES (?)", ("x" * 100_000,))
