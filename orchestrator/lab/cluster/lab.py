@@ -86,6 +86,13 @@ class Lab(LabData):
     def start_controllers(self) -> None:
         """Provision the controllers for the running cluster and start them in migration mode."""
         self._require_zookeeper()
+        if self._provisioned():
+            raise WrongStateError(
+                "the controllers are provisioned already",
+                where="lab",
+                fix="Start one that has ended: kraftgate lab restart NAME. To provision new ones:"
+                " kraftgate lab deprovision.",
+            )
         self._format(self.controllers.values(), Mode.MIGRATING, self.cluster_id)
         self._start_all_controllers(Mode.MIGRATING)
         self.active_controller()
@@ -189,13 +196,17 @@ class Lab(LabData):
 
     def move_to_kraft(self, broker: int, *, wait: bool = True) -> None:
         """Restart a broker in KRaft mode; without `wait`, return before it is ready."""
+        self._require_copied()
+        self._change_mode(broker, Mode.KRAFT, wait=wait)
+
+    def _require_copied(self) -> None:
         if self.zookeeper.copied_offset() <= 0:
             raise WrongStateError(
                 "the metadata was not copied yet",
                 where=MIGRATION,
-                fix="Enable the migration on every broker, then wait_copied.",
+                fix="Enable the migration on every broker (kraftgate lab migrate-broker ID), then"
+                " run kraftgate lab wait-copied.",
             )
-        self._change_mode(broker, Mode.KRAFT, wait=wait)
 
     def finalize(self, *, early: bool = False) -> None:
         """Restart the controllers one at a time without the migration flag. It has no rollback.
@@ -225,6 +236,7 @@ class Lab(LabData):
                 where="lab",
                 fix="Move them first, or pass --early to see what Kafka does.",
             )
+        self._require_copied()
         member = self.controller(controller)
         self._stop_if_alive(member.name)
         self._start_controller(member, Mode.KRAFT)
@@ -276,6 +288,9 @@ class Lab(LabData):
         self.active_controller()
         self._change_mode(broker, Mode.MIGRATING)
 
+    def _provisioned(self) -> list[Member]:
+        return [each for each in self.controllers.values() if self.mode(each.name)]
+
     def deprovision_controllers(self) -> tuple[Path, ...]:
         """Stop the controllers and rename their metadata directories; return the new paths.
 
@@ -289,7 +304,7 @@ class Lab(LabData):
                 where="lab",
                 fix="Revert them first: kraftgate lab revert-to-migration ID.",
             )
-        provisioned = [n for n in self.controllers.values() if self.mode(n.name)]
+        provisioned = self._provisioned()
         if not provisioned:
             raise WrongStateError(
                 "there are no controllers", where="lab", fix="There is nothing to deprovision."
