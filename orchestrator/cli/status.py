@@ -5,15 +5,14 @@ from typing import Final
 
 import click
 
-from migration.assessment.currency import SourceState
-from migration.assessment.data_source import DataSource
 from orchestrator.api.status import clusters_json, status_json
+from orchestrator.cli.current_data import why_not_current
 from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import load_config
 from orchestrator.errors import NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.assessed import Assessed, Assessor
+from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from orchestrator.views.terminal.live import picture
 from streams.process.clocks import wall_clock_ms
@@ -32,7 +31,8 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
 
     Reads the state directory, so it works while `run` runs and after it. Exits with 4 if there is
     no data, or if the data of a source that is configured and in use is not current (it still
-    prints what it has). The JSON has the newest 1000 events.
+    prints what it has). Before the controllers exist, the metadata log is not in use. The JSON has
+    the newest 1000 events.
 
     \b
     Example:
@@ -50,29 +50,6 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
         out = console()
         for one in clusters:
             out.print(picture(one, out.width), crop=False)
-    missing = [why for one in clusters if (why := _not_current(one)) is not None]
+    missing = [f"{one.name}: {why}" for one in clusters if (why := why_not_current(one))]
     if missing:
         raise NoDataError("; ".join(missing))
-
-
-def _not_current(one: Assessed) -> str | None:
-    """Return why the printed state is not current; None: it is.
-
-    A metadata log that no controller writes any more needs no answer.
-    """
-    assessment, has_data = one.assessment, one.summary.metadata_offset is not None
-    is_over = assessment.log.state is SourceState.OVER
-    if is_over:
-        answers = assessment.sources[DataSource.ZOOKEEPER].answers
-    else:
-        answers = has_data and assessment.log.answers
-    if not answers:
-        waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
-        if not waiting and not has_data:
-            waiting = " of the metadata log: no controller has answered yet"
-        return f"{one.name}: {'stale' if has_data else 'no'} data{waiting}"
-    stale = [each for each, is_current in assessment.current.items() if is_current is False]
-    if is_over and DataSource.METADATA_LOG in stale:
-        stale.remove(DataSource.METADATA_LOG)
-    whys = [f"{each} is not current: {one.currency.not_current[each]}" for each in stale]
-    return f"{one.name}: {'; '.join(whys)}" if whys else None
