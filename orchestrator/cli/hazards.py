@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 from rich.text import Text
@@ -14,6 +13,7 @@ from migration.image.known_ids import known_brokers
 from orchestrator.api.rows import hazard_row
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
+from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
@@ -23,8 +23,6 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
 from streams.process.clocks import wall_clock_ms
-
-POLL_S: Final = 15.0
 
 
 @click.command()
@@ -57,7 +55,7 @@ def hazards(
     action = None if step is None else Action(step)
     if broker is not None:
         _broker_not_known(broker, _views(config, entries))
-    unknown = {each.name: _unknown(config, each, broker) for each in entries}
+    unknown = {each.name: _not_polled(config, each, broker) for each in entries}
     views = _views(config, entries)
     if broker is not None:
         for name, why in _broker_not_known(broker, views).items():
@@ -105,15 +103,12 @@ def _broker_not_known(broker: int, views: Mapping[str, View]) -> Mapping[str, st
     return {name: why for name, known in absent.items() if known is None}
 
 
-def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:
+def _not_polled(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:
     """Poll the disks now; return why that failed. The view reports disks without configuration."""
     if cluster.brokers is None:
         return []
-    from streams.log_dirs.poll_requests import poll_disks
-
-    if poll_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", POLL_S):
-        return []
-    return ["the disks could not be polled now: start `kraftgate run`"]
+    why = why_not_polled(config.state_dir, cluster.name, broker, "hazards")
+    return [] if why is None else [why]
 
 
 def _selected(

@@ -58,6 +58,7 @@ from orchestrator.cli.framework import (
     require_cluster_id,
     require_outside,
 )
+from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
@@ -76,13 +77,11 @@ from orchestrator.output.rich_console import console
 from orchestrator.run.followed import caught_up, followed
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
-from streams.log_dirs.poll_requests import poll_disks
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe
 from streams.probe.brokers import ask_brokers, broker_settings
 from streams.state.files import write_to
 
-_POLL_S: Final = 15.0
 _UNLIMITED: Final = INT64_MAX
 """Kafka's default of the throttle."""
 _OWN: Final = HazardKind.FUTURE_REPLICA_STUCK
@@ -631,8 +630,8 @@ def _permissions(
     if not ids:
         return {}
     config, entry = asked.config, asked.entry
-    polled = poll_disks(config.state_dir, entry.name, None, "kraftgate move", _POLL_S)
-    stale = () if polled else ("the disks could not be polled now: start `kraftgate run`",)
+    why = why_not_polled(config.state_dir, entry.name, None, "move")
+    stale = () if why is None else (why,)
     return _permissions_now(asked, ids, stale, without)
 
 

@@ -82,7 +82,9 @@ class Cluster:
         )
         monkeypatch.setattr(command, "broker_settings", lambda *_: {THROTTLE: self.throttle})
         monkeypatch.setattr(command, "Requests", lambda *_: Kafka(self))
-        monkeypatch.setattr(command, "poll_disks", lambda *_: self.not_known is not None)
+        monkeypatch.setattr(
+            "streams.log_dirs.poll_requests.poll_disks", lambda *_: self.not_known is not None
+        )
 
         def view(*given: Any) -> Any:
             if self.not_known is None:

@@ -1,0 +1,35 @@
+"""Lets the running `kraftgate run` poll the brokers' disks, for `hazards` and `move`."""
+
+from pathlib import Path
+from typing import Final
+
+from migration.observed.source_status import is_current, is_silent
+from orchestrator.config.state_dir import not_followed
+from orchestrator.run.reader import read_status
+from streams.process.clocks import wall_clock_ms
+from streams.state.claim import holder
+
+_POLL_S: Final = 15.0
+
+
+def why_not_polled(state_dir: Path, cluster: str, broker: int | None, command: str) -> str | None:
+    """Poll the disks of a broker (None: of all) now; return why that failed, and what to do."""
+    from streams.log_dirs.poll_requests import poll_disks
+
+    if poll_disks(state_dir, cluster, broker, f"kraftgate {command}", _POLL_S):
+        return None
+    return f"the disks could not be polled now: {_reason(state_dir, cluster)}"
+
+
+def _reason(state_dir: Path, cluster: str) -> str:
+    status, now_ms = read_status(state_dir, cluster, "log_dirs.json"), wall_clock_ms()
+    silent = is_silent(status, now_ms)
+    if not_followed(state_dir) is not None or (silent and holder(state_dir) is None):
+        return "start `kraftgate run`"
+    if silent:
+        return "restart `kraftgate run`: it does not report"
+    if status.error is not None:
+        return status.error
+    if not is_current(status, now_ms):
+        return "the brokers do not answer"
+    return "`kraftgate run` did not store their state in time: retry, then restart `kraftgate run`"
