@@ -1,22 +1,23 @@
-"""The click group `alerts`: list active alerts and deliveries, and send a test alert."""
+"""The click group `alerts`: list alerts and deliveries, and send a test alert."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from migration.assessment.alerts import Alert, AlertState
+from migration.assessment.alerts import Alert, AlertState, AlertStates
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.evidence import count
 from migration.values.severity import Severity
 from migration.values.timestamps import iso, utc_text
 from orchestrator.api.rows import alert_row
+from orchestrator.cli.current_data import why_not_current
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import Config, load_config
-from orchestrator.errors import ConfigError, KraftgateError, NoDataError
+from orchestrator.errors import ConfigError, FollowingError, KraftgateError, NoDataError
 from orchestrator.notify.channel import Channel
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
@@ -26,6 +27,8 @@ from orchestrator.notify.receivers.heartbeat import HeartbeatChannel
 from orchestrator.output.formatting import local_times, moment_text
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run import alert_file
+from orchestrator.run.assessed import Assessor
+from orchestrator.run.reader import Reader
 from streams.process.clocks import wall_clock_ms
 
 TEST_ALERT: Final = "KraftgateTest"
@@ -43,7 +46,7 @@ class ReceiverTest:
 
 @click.group(cls=Group)
 def alerts() -> None:
-    """Show the active alerts and what receivers were notified of, and test the receivers.
+    """Show the alerts and what receivers were notified of, and test the receivers.
 
     \b
     Example:
@@ -97,9 +100,11 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
 @config_option
 @json_option
 def list_(config_path: Path, *, as_json: bool) -> None:
-    """Print the alerts that are active by `kraftgate run`, and what receivers were notified of.
+    """Print the alerts that are active or pending, and what receivers were notified of.
 
-    Exits with 4 when no `kraftgate run` assessed them lately.
+    `kraftgate run` assesses them. A pending alert becomes active if its condition holds for the
+    time of its rule. Exits with 4 if no `kraftgate run` assessed them lately, or where `kraftgate
+    status` exits with 4: an alert may be missing then. It still prints what it has.
 
     \b
     Example:
@@ -111,22 +116,42 @@ def list_(config_path: Path, *, as_json: bool) -> None:
         for each in config.clusters
     }
     active = [each for now in found.values() for each in now.active()]
+    pending = [each for now in found.values() for each in now.pending()]
     states = {
         name: DeliveryFile(config.state_dir, name, receiver).read()
         for name, receiver in config.alerts.receivers().items()
     }
+    unknown = _unknown(config, found, wall_clock_ms())
     if as_json:
+        url = config.alerts.runbook_url
         printed = {
-            "alerts": [alert_row(each, config.alerts.runbook_url).public() for each in active],
+            "alerts": [alert_row(each, url).public() for each in active],
             "receivers": [_receiver_json(name, each) for name, each in states.items()],
+            "pending_alerts": [alert_row(each, url).public() for each in pending],
+            "unknown": [f"{name}: {why}" for name, why in unknown.items()],
         }
         echo_json(printed)
     else:
-        _print(config, active, states)
-    now_ms = wall_clock_ms()
-    old = [name for name, now in found.items() if abs(now_ms - (now.at_ms or 0)) > _WRITTEN_MS_MAX]
-    if old:
-        raise NoDataError(f"{', '.join(old)}: no `kraftgate run` assesses alerts now")
+        _print_alerts((*active, *pending), unknown)
+        _print_receivers(config, states)
+    if unknown:
+        raise NoDataError("; ".join(f"{name}: {why}" for name, why in unknown.items()))
+
+
+def _unknown(config: Config, found: Mapping[str, AlertStates], now_ms: int) -> Mapping[str, str]:
+    """Return the clusters of which an alert may be missing, with the reason."""
+    try:
+        tick = Assessor(config, Reader(config, newest=1)).tick(now_ms)
+    except FollowingError as error:
+        return dict.fromkeys(found, str(error))
+    unknown = {}
+    for one in tick.clusters:
+        name = one.entry.name
+        if abs(now_ms - (found[name].at_ms or 0)) > _WRITTEN_MS_MAX:
+            unknown[name] = "no `kraftgate run` assesses alerts now"
+        elif why := why_not_current(one):
+            unknown[name] = why
+    return unknown
 
 
 def send_test_alert(
@@ -170,12 +195,17 @@ def _sent(
         channel.close()
 
 
-def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverState]) -> None:
-    for each in active:
+def _print_alerts(found: Sequence[AlertState], unknown: Mapping[str, str]) -> None:
+    for each in found:
         for line in _lines(each):
             echo(local_times(line))
-    if not active:
+    for name, why in unknown.items():
+        echo(local_times(f"{name}: unknown: {why}"))
+    if not found and not unknown:
         echo("no alert is active")
+
+
+def _print_receivers(config: Config, states: Mapping[str, ReceiverState]) -> None:
     for name, state in states.items():
         words = f"notified of {count(len(_unresolved(state)), 'active alert')}"
         if state.success_ms is not None:
@@ -190,13 +220,24 @@ def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverS
 def _lines(one: AlertState) -> Iterator[str]:
     """Yield what is wrong and what to do, then the name, the subject, the start and the page."""
     alert = one.alert
+    is_pending = one.active_since_ms is None
     doubt = "" if one.is_known else " (unknown whether it is resolved)"
-    yield f"{alert.severity}: {alert.description}{doubt}"
+    yield f"{'pending: ' if is_pending else ''}{alert.severity}: {alert.description}{doubt}"
     yield from (f"  - {each}" for each in alert.details)
-    since_ms = one.active_since_ms if alert.since_ms is None else alert.since_ms
-    since = "" if since_ms is None else f", since {utc_text(since_ms)}"
-    yield f"  {alert.name} ({subject(alert)}){since}"
+    yield f"  {alert.name} ({subject(alert)}), {_since(one)}"
     yield f"  read: kraftgate help {alert.name}"
+
+
+def _since(one: AlertState) -> str:
+    """Return since when an alert is active; for a pending one, also when it becomes active."""
+    alert = one.alert
+    if one.active_since_ms is not None:
+        since_ms = one.active_since_ms if alert.since_ms is None else alert.since_ms
+        return f"since {utc_text(since_ms)}"
+    pending = f"pending since {utc_text(one.found_ms)}"
+    if not alert.for_ms:  # an earlier version did not store it
+        return pending
+    return f"{pending}, active from {utc_text(one.found_ms + alert.for_ms)} if it lasts"
 
 
 def _unresolved(state: ReceiverState) -> list[str]:
