@@ -305,12 +305,17 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
         told = f" from {source.endpoint}" if source.endpoint else ""
         text = f"a controller to answer: the last reply{told} is {duration_text(age)} old{because}"
         return Wait(kind=WaitKind.STALE_DATA, text=text, since_ms=source.last_reply_ms)
-    if summary.phase is Phase.ZOOKEEPER:
+    if summary.phase is Phase.ZOOKEEPER and not _has_begun(summary):
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
         cause = f"none has answered yet{because}"
         return Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)
     text = f"a controller to answer: none has since kraftgate started{because}"
     return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
+
+
+def _has_begun(summary: ClusterSummary) -> bool:
+    """Return whether ZooKeeper shows a migration, of which the metadata log may not be read."""
+    return summary.zookeeper is not None and summary.zookeeper.has_migration
 
 
 def _zookeeper_wait(

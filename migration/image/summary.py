@@ -286,7 +286,8 @@ class ClusterSummary:
 
         Without it only ZooKeeper can show that none has begun.
         """
-        before = self.zookeeper is not None and self.zookeeper.is_before_migration
+        seen = self.zookeeper
+        before = seen is not None and seen.seen_ms is not None and not seen.has_migration
         return self.phase if before or self.metadata_offset is not None else None
 
     @property

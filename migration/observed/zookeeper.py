@@ -98,11 +98,10 @@ class ZooKeeperImage:
     versions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
-    def is_before_migration(self) -> bool:
-        """Whether it was read, and no KRaft controller has claimed it, which creates /migration."""
+    def has_migration(self) -> bool:
+        """Whether a KRaft controller has claimed the cluster, or has created /migration before."""
         claimed = self.controller is not None and self.controller.is_kraft
-        known = self.seen_ms is not None and MIGRATION not in self.unreadable
-        return known and self.migration is None and not claimed
+        return claimed or self.migration is not None or MIGRATION in self.unreadable
 
     def lists(self, broker: int) -> bool:
         """Return whether the broker is in /brokers/ids, even if its znode cannot be parsed."""
