@@ -37,6 +37,7 @@ POLLED_MS_MAX: Final = 30_000
 """An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
+_QUORUM_HEALTHY: Final = "quorum_healthy"
 _RESUMING: Final = "it is not followed again yet"
 
 
@@ -176,6 +177,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         view.stalled,
         starting=snapshot.resuming,
         in_zookeeper_mode=_in_zookeeper_mode(view),
+        controllers_stop=_controllers_stop(view),
     )
     waiting = tuple(_beside(execution, every))
     active = execution if execution is not None and execution.outcome is None else None
@@ -225,6 +227,19 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         execution=execution,
         rolls_back=rolls_back,
     )
+
+
+def _controllers_stop(view: View) -> bool:
+    """Return whether a rollback stops the controllers next, or has stopped them.
+
+    It does once no broker is in KRaft mode, after a checkpoint that still needs their quorum.
+    """
+    execution = view.execution
+    rolls_back = view.summary.rolls_back or (execution is not None and execution.path is not None)
+    findings = () if execution is None else execution.findings
+    needs_quorum = any(each.condition == _QUORUM_HEALTHY for each in findings)
+    in_kraft_mode = any(each.mode is Mode.KRAFT for each in view.summary.brokers)
+    return rolls_back and not in_kraft_mode and not needs_quorum
 
 
 def _in_zookeeper_mode(view: View) -> frozenset[int]:

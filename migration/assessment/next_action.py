@@ -72,8 +72,16 @@ _NIGHT: Final = "migration-night"
 _ROLLBACK: Final = "rollback"
 _HAZARDS: Final = "hazards"
 
-_BLIND: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
-"""Nothing is known, so nothing else can be advised."""
+_BLIND: Final = frozenset(
+    {
+        WaitKind.SOURCE_ERROR,
+        WaitKind.NOT_RUNNING,
+        WaitKind.NO_CONTROLLER,
+        WaitKind.STALE_DATA,
+        WaitKind.ZOOKEEPER_BLIND,
+    }
+)
+"""Nothing is known, so nothing else can be advised, once an operator must act."""
 _HELD: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.REPLICAS_PENDING})
 _HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED})
 _OF_HELD: Final = ("assignments_complete", "nothing_held")
@@ -88,6 +96,9 @@ _STEPS: Final = "kraftgate runbook show zk-to-kraft-jbod"
 _OF_WAITS: Final[Mapping[WaitKind, str]] = {
     WaitKind.SOURCE_ERROR: "kraftgate preflight",
     WaitKind.NOT_RUNNING: "kraftgate run",
+    WaitKind.NO_CONTROLLER: "kraftgate preflight",
+    WaitKind.STALE_DATA: "kraftgate preflight",
+    WaitKind.ZOOKEEPER_BLIND: "kraftgate preflight",
 }
 """The commands of the waits that concern no broker; those of the next step: `_STEPS`."""
 
@@ -133,7 +144,7 @@ def _found(
     view: View, execution: Execution | None, waits: Sequence[Wait], eta: Eta | None
 ) -> NextAction:
     first = waits[0] if waits else None
-    if first is not None and first.kind in _BLIND:
+    if first is not None and first.kind in _BLIND and first.needs_person:
         return _of_wait(first, view.summary, eta)
     if execution is not None and execution.asks is not None:
         return _decision(execution)

@@ -1,8 +1,9 @@
 """The waits of the migration; each has a named reason and a text.
 
 `waits` returns the reasons, most important first: the metadata log (if it is not current, the rest
-is stale, so this is the only wait; if that would name a step, ZooKeeper comes first), ZooKeeper (if
-it is not current, no next step is named), the brokers with problems, the next step. Screens,
+is stale, so this is the only wait; ZooKeeper comes first if that would name a step, or needs nobody
+and ZooKeeper does), ZooKeeper (if it is not current, no next step is named), the brokers with
+problems, the next step. Screens,
 `status` and alerts all print these texts. The result is empty only if the migration is finalized,
 or the cluster does not migrate, and nothing is pending.
 """
@@ -16,7 +17,7 @@ from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, Source
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
-from migration.observed.source_status import SourceStatus, behind, stale_ms
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behind, stale_ms
 from migration.observed.znodes import MIGRATION
 from migration.values.durations import duration_text
 from migration.values.evidence import count
@@ -51,6 +52,9 @@ _WRONG: Final = frozenset(
     {
         WaitKind.SOURCE_ERROR,
         WaitKind.NOT_RUNNING,
+        WaitKind.NO_CONTROLLER,
+        WaitKind.STALE_DATA,
+        WaitKind.ZOOKEEPER_BLIND,
         WaitKind.BROKER_STALLED,
         WaitKind.REPLICAS_OFFLINE,
     }
@@ -167,6 +171,8 @@ NEXT_STEPS: Final = frozenset(
 """Waits for the next step: absent while a source that decides the phase is not current, and while
 a runbook, which decides the next step, is executed."""
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
+_COPIES: Final = (Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
+"""The phases in which ZooKeeper and the controllers have the metadata, or get it."""
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
 """The phases in which the migration waits for a broker in ZooKeeper mode."""
 
@@ -196,17 +202,23 @@ def waits(
     *,
     starting: Collection[DataSource] = (),
     in_zookeeper_mode: Collection[int] = (),
+    controllers_stop: bool = False,
 ) -> tuple[Wait, ...]:
     """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed.
 
     `starting`: the sources that this process follows and that have not reported to it yet.
     `in_zookeeper_mode`: brokers whose own settings say so.
+    `controllers_stop`: whether a rollback stops the controllers, or has stopped them.
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources.get(DataSource.ZOOKEEPER)
-    blocked = _log_wait(summary, log, now_ms, starting=DataSource.METADATA_LOG in starting)
+    starts = DataSource.METADATA_LOG in starting
+    blocked = _log_wait(summary, log, now_ms, starting=starts, controllers_stop=controllers_stop)
     stale = _zookeeper_wait(summary, zookeeper, now_ms, starting=DataSource.ZOOKEEPER in starting)
     if blocked is not None:
-        return (stale if stale is not None and blocked.kind in NEXT_STEPS else blocked,)
+        is_step = blocked.kind in NEXT_STEPS
+        if stale is not None and (is_step or (stale.action and not blocked.action)):
+            return (stale,)
+        return (blocked,)
     undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
     found = tuple(_migration_waits(summary, now_ms, stalled, undescribed, in_zookeeper_mode))
     if stale is None:
@@ -250,7 +262,12 @@ def _migration_waits(
 
 
 def _log_wait(
-    summary: ClusterSummary, log: SourceCurrency, now_ms: int, *, starting: bool
+    summary: ClusterSummary,
+    log: SourceCurrency,
+    now_ms: int,
+    *,
+    starting: bool,
+    controllers_stop: bool,
 ) -> Wait | None:
     """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
@@ -279,7 +296,8 @@ def _log_wait(
             )
         case SourceState.BEHIND:
             return _catching_up(summary, log)
-    return _unanswered(summary, status, now_ms)
+    needed = not controllers_stop and summary.phase in (*_COPIES, *WITHOUT_ZOOKEEPER)
+    return _unanswered(summary, status, now_ms, action=_RESTORE_CONTROLLERS if needed else "")
 
 
 def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
@@ -298,19 +316,32 @@ def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
     return Wait(kind=WaitKind.CATCHING_UP, text=f"the metadata log to be read: {count}")
 
 
-def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Wait:
+def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int, *, action: str) -> Wait:
+    """Return that no controller answers; `action`: what an operator must do; "": nothing."""
     because = f" ({source.waiting})" if source.waiting else ""
     age = stale_ms(source, now_ms)
     if age is not None:
         told = f" from {source.endpoint}" if source.endpoint else ""
-        text = f"a controller to answer: the last reply{told} is {duration_text(age)} old{because}"
-        return Wait(kind=WaitKind.STALE_DATA, text=text, since_ms=source.last_reply_ms)
+        cause = f"the last reply{told} is {duration_text(age)} old{because}"
+        return Wait(
+            kind=WaitKind.STALE_DATA,
+            text=f"a controller to answer: {cause}",
+            action=action,
+            cause=cause if action else "",
+            since_ms=source.last_reply_ms,
+        )
     if summary.phase is Phase.ZOOKEEPER and not _has_begun(summary):
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
         cause = f"none has answered yet{because}"
         return Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)
-    text = f"a controller to answer: none has since kraftgate started{because}"
-    return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
+    cause = f"none has since kraftgate started{because}"
+    action = action if source.waiting else ""  # else it has not tried each of them yet
+    return Wait(
+        kind=WaitKind.NO_CONTROLLER,
+        text=f"a controller to answer: {cause}",
+        action=action,
+        cause=cause if action else "",
+    )
 
 
 def _has_begun(summary: ClusterSummary) -> bool:
@@ -327,8 +358,10 @@ def _zookeeper_wait(
     seen = summary.zookeeper
     if seen is not None and seen.blind_since_ms is not None:
         age = duration_text(now_ms - seen.blind_since_ms)
-        return Wait(
-            kind=WaitKind.ZOOKEEPER_BLIND,
+        return _blind(
+            summary,
+            source,
+            now_ms,
             text=f"ZooKeeper to be read again: its changes of the last {age} are unknown",
             since_ms=seen.blind_since_ms,
         )
@@ -341,10 +374,37 @@ def _zookeeper_wait(
     if starting and source.state in (SourceState.NOT_STARTED, SourceState.SILENT):
         text = "ZooKeeper to be read: kraftgate run starts"
         return Wait(kind=WaitKind.CATCHING_UP, text=text)
-    return Wait(
-        kind=WaitKind.ZOOKEEPER_BLIND,
+    return _blind(
+        summary,
+        source,
+        now_ms,
         text=f"ZooKeeper to be read: {source.why}",
         since_ms=source.status.last_reply_ms,
+    )
+
+
+def _blind(
+    summary: ClusterSummary,
+    source: SourceCurrency | None,
+    now_ms: int,
+    *,
+    text: str,
+    since_ms: int | None,
+) -> Wait:
+    """Return that ZooKeeper is not read; an operator must act once that is no short break."""
+    stale = since_ms is not None and now_ms - since_ms > STALE_AFTER_MS
+    lost = source is not None and (
+        source.state is SourceState.ERROR
+        or (stale and source.state in (SourceState.UNANSWERED, SourceState.SILENT))
+    )
+    if source is None or not lost or summary.phase not in _COPIES:
+        return Wait(kind=WaitKind.ZOOKEEPER_BLIND, text=text, since_ms=since_ms)
+    return Wait(
+        kind=WaitKind.ZOOKEEPER_BLIND,
+        text=text,
+        action="Restore ZooKeeper: Kraftgate cannot read it",
+        cause=source.why or "",
+        since_ms=since_ms,
     )
 
 
@@ -470,6 +530,7 @@ def _named(brokers: list[int]) -> str:
     return f"{'broker' if len(brokers) == 1 else 'brokers'} {_ids(brokers)}"
 
 
+_RESTORE_CONTROLLERS: Final = "Restore a majority of the controllers: none answers"
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 

@@ -1,5 +1,6 @@
 """The next action: who must act, what to do, and which of several reasons comes first."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -34,14 +35,16 @@ def assessed(
     *,
     resuming: bool = False,
     options: str = "",
+    sources: Mapping[DataSource, SourceStatus] | None = None,
 ) -> Assessment:
+    sources = {DataSource.METADATA_LOG: status, **(sources or {})}
     return assess(
         Snapshot(
             summary=summary,
             now_ms=NOW_MS,
             stall_after_ms=300_000,
-            configured=frozenset({DataSource.METADATA_LOG}),
-            sources={DataSource.METADATA_LOG: status},
+            configured=frozenset(sources),
+            sources=sources,
             execution=execution,
             resuming=frozenset({DataSource.METADATA_LOG} if resuming else ()),
             options=options,
@@ -107,7 +110,7 @@ def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
     assert assessed(HYBRID, own).next.commands == ("kraftgate status --cluster prod",)
 
 
-_SILENT = replace(FRESH, last_reply_ms=NOW_MS - 600_000)
+_BEHIND = replace(FRESH, high_watermark=40_000)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ _SILENT = replace(FRESH, last_reply_ms=NOW_MS - 600_000)
     [
         (cluster(Phase.HYBRID, kraft(1), kraft(3)), FRESH, "Waiting for the next checkpoint"),
         (HYBRID, FRESH, "Broker 3 is held, and makes no progress"),
-        (cluster(Phase.HYBRID, kraft(1)), _SILENT, "Broker 3 is held, and makes no progress"),
+        (cluster(Phase.HYBRID, kraft(1)), _BEHIND, "Broker 3 is held, and makes no progress"),
     ],
 )
 def test_a_violation_of_the_last_tick_is_shown_until_its_condition_is_known_to_hold(
@@ -180,6 +183,95 @@ def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     found = assessed(failed(HYBRID, 1), status=silent).next
     assert (found.need, found.commands) == (Need.WRONG, ("kraftgate run",))
     assert found.text == "Start kraftgate run: it last reported 1 min ago"
+
+
+TURN = replace(EXECUTION, turn="Restart broker 3", commands=("kraftgate done",))
+REFUSED = "c1:9093: connection refused"
+_STALE = replace(FRESH, last_reply_ms=NOW_MS - 15_001, waiting=REFUSED)
+_NEVER = SourceStatus(observed_ms=NOW_MS, waiting=REFUSED)
+
+
+@pytest.mark.parametrize("execution", [None, TURN])
+@pytest.mark.parametrize("status", [_STALE, _NEVER])
+def test_without_controllers_an_operator_restores_them(
+    status: SourceStatus, execution: Execution | None
+) -> None:
+    found = assessed(HYBRID, execution, status).next
+    assert (found.need, found.topic) == (Need.WRONG, "KraftgateStreamStale")
+    assert found.text == "Restore a majority of the controllers: none answers"
+    assert REFUSED in found.why
+    assert found.commands == ("kraftgate preflight",)
+
+
+@pytest.mark.parametrize(
+    ("phase", "status"),
+    [
+        (Phase.HYBRID, replace(FRESH, last_reply_ms=NOW_MS - 15_000, waiting=REFUSED)),
+        (Phase.HYBRID, SourceStatus(observed_ms=NOW_MS)),
+        (Phase.PRE_MIGRATION, _STALE),
+        (Phase.ROLLED_BACK, _STALE),
+    ],
+)
+def test_no_controllers_are_restored_that_are_not_missed(
+    phase: Phase, status: SourceStatus
+) -> None:
+    """A short break, no attempt yet, and the phases in which the cluster does without them."""
+    found = assessed(cluster(phase, kraft(1)), TURN, status).next
+    assert "controllers: none answers" not in found.text
+    if status.last_reply_ms is not None:
+        assert found.text == "Restart broker 3"
+
+
+@pytest.mark.parametrize(
+    ("path", "reverted", "modes", "condition", "wrong"),
+    [
+        ("from-kraft", False, (Mode.KRAFT, Mode.MIGRATING), "isr_full", True),
+        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "quorum_healthy", True),
+        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "controllers_stopped", False),
+        (None, True, (Mode.MIGRATING, Mode.MIGRATING), None, False),
+        (None, True, (Mode.KRAFT, Mode.MIGRATING), None, True),
+    ],
+)
+def test_a_rollback_stops_the_controllers_after_its_last_broker_in_kraft_mode(
+    path: str | None,
+    reverted: bool,
+    modes: tuple[Mode, Mode],
+    condition: str | None,
+    wrong: bool,
+) -> None:
+    one, two = modes
+    summary = cluster(Phase.HYBRID, kraft(1, mode=one), migrating(2, mode=two, reverted=reverted))
+    execution = None
+    if condition is not None:
+        waits = Finding(verdict=Verdict.WAITING, reason="x", condition=condition)
+        execution = replace(EXECUTION, path=path, findings=(waits,))
+    found = assessed(summary, execution, _STALE).next
+    assert (found.need is Need.WRONG) is wrong
+
+
+@pytest.mark.parametrize("log", [FRESH, _BEHIND])
+@pytest.mark.parametrize(
+    ("phase", "blind_ms", "wrong"),
+    [
+        (Phase.DUAL_WRITE, 15_001, True),
+        (Phase.DUAL_WRITE, 15_000, False),
+        (Phase.PRE_MIGRATION, 60_000, False),
+        (Phase.FINALIZED, 60_000, False),
+    ],
+)
+def test_zookeeper_that_dual_write_needs_is_restored(
+    phase: Phase, blind_ms: int, wrong: bool, log: SourceStatus
+) -> None:
+    lost_ms = NOW_MS - blind_ms
+    seen = ZooKeeperImage(seen_ms=lost_ms, blind_since_ms=lost_ms)
+    status = SourceStatus(observed_ms=NOW_MS, last_reply_ms=lost_ms, waiting="zk1:2181: refused")
+    summary = replace(cluster(phase, kraft(1)), zookeeper=seen)
+    found = assessed(summary, TURN, log, sources={DataSource.ZOOKEEPER: status}).next
+    assert (found.text == "Restore ZooKeeper: Kraftgate cannot read it") is wrong
+    assert (found.need, found.topic == "KraftgateStreamStale") == (
+        (Need.WRONG, True) if wrong else (Need.YOUR_TURN, False)
+    )
+    assert not wrong or found.commands == ("kraftgate preflight",)
 
 
 @pytest.mark.parametrize("status", [NO_STATUS, replace(FRESH, observed_ms=NOW_MS - 60_000)])

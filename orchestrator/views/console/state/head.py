@@ -70,7 +70,7 @@ def _current(one: Assessed) -> tuple[Currency, str]:
         return "current", "what is shown is the present"
     if log.state is SourceState.BEHIND:
         reading = [each.text for each in one.waits if each.kind is WaitKind.CATCHING_UP]
-        return "reading", reading[0]
+        return "reading", next(iter(reading), log.why or "")
     if log.state is SourceState.OVER:
         return "over", "nobody writes the metadata log any more"
     if log.state is SourceState.SILENT:

@@ -104,7 +104,7 @@ def test_nothing_known_is_a_screen_too() -> None:
 def test_stale_data_is_marked() -> None:
     lines = screen(replace(HYBRID, status=replace(FRESH, last_reply_ms=NOW_MS - 42_000)))
     assert "STALE: data 42s old" in lines[0]
-    assert any(line.startswith("now: Waiting for a controller to answer") for line in lines)
+    assert any("WRONG  Restore a majority of the controllers" in line for line in lines)
 
 
 def test_a_source_that_cannot_go_on_is_marked() -> None:
