@@ -170,6 +170,7 @@ def assess(snapshot: Snapshot) -> Assessment:
     found = etas(summary, log, now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
+    active = execution if execution is not None and execution.outcome is None else None
     every = waits(
         summary,
         sources,
@@ -178,9 +179,9 @@ def assess(snapshot: Snapshot) -> Assessment:
         starting=snapshot.resuming,
         in_zookeeper_mode=_in_zookeeper_mode(view),
         controllers_stop=_controllers_stop(view),
+        hangs_since_ms=_hangs_since_ms(snapshot, active),
     )
     waiting = tuple(_beside(execution, every))
-    active = execution if execution is not None and execution.outcome is None else None
     return Assessment(
         snapshot=snapshot,
         sources=sources,
@@ -227,6 +228,17 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
         execution=execution,
         rolls_back=rolls_back,
     )
+
+
+def _hangs_since_ms(snapshot: Snapshot, active: Execution | None) -> int | None:
+    """Return since when `kraftgate run` evaluates nothing although its sources report.
+
+    None: it does. A process that starts has the execution of the one before until its sources have
+    reported.
+    """
+    if active is None or snapshot.resuming or active.is_recent(snapshot.now_ms):
+        return None
+    return active.at_ms
 
 
 def _controllers_stop(view: View) -> bool:

@@ -153,6 +153,8 @@ def _found(
         return _at(found, execution)
     damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
     if execution is not None:
+        if first is not None and first.kind is WaitKind.CATCHING_UP and execution.turn:
+            return _at(_of_wait(first, view.summary, eta), execution)
         return _of_execution(execution, view, waits, eta, damage)
     if damage is not None:
         return _of_hazard(damage)

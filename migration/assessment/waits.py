@@ -170,6 +170,7 @@ NEXT_STEPS: Final = frozenset(
 )
 """Waits for the next step: absent while a source that decides the phase is not current, and while
 a runbook, which decides the next step, is executed."""
+_NOT_FOLLOWED: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _COPIES: Final = (Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
 """The phases in which ZooKeeper and the controllers have the metadata, or get it."""
@@ -203,16 +204,20 @@ def waits(
     starting: Collection[DataSource] = (),
     in_zookeeper_mode: Collection[int] = (),
     controllers_stop: bool = False,
+    hangs_since_ms: int | None = None,
 ) -> tuple[Wait, ...]:
     """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed.
 
     `starting`: the sources that this process follows and that have not reported to it yet.
     `in_zookeeper_mode`: brokers whose own settings say so.
     `controllers_stop`: whether a rollback stops the controllers, or has stopped them.
+    `hangs_since_ms`: since when `kraftgate run` evaluates nothing; None: it does.
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources.get(DataSource.ZOOKEEPER)
     starts = DataSource.METADATA_LOG in starting
     blocked = _log_wait(summary, log, now_ms, starting=starts, controllers_stop=controllers_stop)
+    if hangs_since_ms is not None and (blocked is None or blocked.kind not in _NOT_FOLLOWED):
+        return (_hangs(hangs_since_ms, now_ms),)
     stale = _zookeeper_wait(summary, zookeeper, now_ms, starting=DataSource.ZOOKEEPER in starting)
     if blocked is not None:
         is_step = blocked.kind in NEXT_STEPS
@@ -224,6 +229,17 @@ def waits(
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
+
+
+def _hangs(since_ms: int, now_ms: int) -> Wait:
+    since = f"it last evaluated the runbook {duration_text(now_ms - since_ms)} ago"
+    return Wait(
+        kind=WaitKind.NOT_RUNNING,
+        text=f"kraftgate run to process its data: {since}",
+        action="Stop `kraftgate run` and start it again: it does not process its data",
+        cause=since,
+        since_ms=since_ms,
+    )
 
 
 def _undescribed(summary: ClusterSummary, disks: SourceCurrency | None) -> frozenset[int]:

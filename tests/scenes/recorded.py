@@ -356,6 +356,22 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
         watched_ms=5 * MINUTE_MS,
         statuses=_statuses(source=replace(FRESH, high_watermark=1_500, due_offset=1_500)),
     ),
+    "stale_run_hangs": lambda: one(
+        HELD,
+        watched_ms=5 * MINUTE_MS,
+        statuses=_statuses(source=replace(FRESH, high_watermark=2_027, due_offset=2_000)),
+        execution=_at(
+            "brokers-kraft[2]",
+            Stage.SHOWN,
+            "Brokers into KRaft mode",
+            at_ms=NOW_MS - 3 * MINUTE_MS,
+            shown="On b2: restart broker 2 in KRaft mode.",
+            turn="Restart broker 2 on b2 in KRaft mode",
+            can=("done", "skip", "rollback", "pause", "abort"),
+            findings=(),
+            holds=(),
+        ),
+    ),
     "rollback_hybrid": lambda: one(REVERTED),
     "rollback_executed": lambda: one(
         REVERTED,

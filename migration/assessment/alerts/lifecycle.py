@@ -13,7 +13,6 @@ from migration.assessment.alerts import brokers, directories, phases, sources
 from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import View
 from migration.assessment.finding import Verdict
-from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
 from migration.values.timestamps import is_unbroken
 
@@ -56,7 +55,7 @@ def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
     if execution is None:
         return True
     is_somewhere = execution.checkpoint is not None or execution.outcome is not None
-    return is_somewhere and view.now_ms - execution.at_ms <= STALE_AFTER_MS
+    return is_somewhere and execution.is_recent(view.now_ms)
 
 
 def _is_judged(view: View, labels: Mapping[str, str]) -> bool:

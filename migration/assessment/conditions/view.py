@@ -9,7 +9,7 @@ from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter
-from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +141,10 @@ class Execution:
     def whereabouts(self) -> str:
         """The checkpoint, with its place."""
         return f"{self.checkpoint} ({self.place})" if self.place else str(self.checkpoint)
+
+    def is_recent(self, now_ms: int) -> bool:
+        """Return whether the orchestrator still records the execution."""
+        return now_ms - self.at_ms <= STALE_AFTER_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -191,6 +191,34 @@ _STALE = replace(FRESH, last_reply_ms=NOW_MS - 15_001, waiting=REFUSED)
 _NEVER = SourceStatus(observed_ms=NOW_MS, waiting=REFUSED)
 
 
+@pytest.mark.parametrize("status", [FRESH, _BEHIND, _STALE])
+@pytest.mark.parametrize(
+    "execution", [TURN, replace(TURN, asks="the hook ended with 1"), replace(TURN, turn="")]
+)
+def test_a_run_that_evaluates_nothing_is_started_again(
+    execution: Execution, status: SourceStatus
+) -> None:
+    """Its sources still report, in processes of their own."""
+    old = replace(execution, at_ms=NOW_MS - 15_001)
+    found = assessed(failed(HYBRID, 1), old, status)
+    assert (found.next.need, found.next.topic) == (Need.WRONG, "KraftgateOrchestratorDown")
+    assert found.next.text.startswith("Stop `kraftgate run` and start it again: ")
+    assert found.next.commands == ("kraftgate run",)
+    starts = assessed(HYBRID, old, status, resuming=True)
+    assert not starts.next.text.startswith("Stop")
+    ended = assessed(HYBRID, replace(old, outcome="aborted"))
+    assert ended.next.text.startswith("Waiting for broker 3")
+
+
+def test_the_turn_is_not_shown_while_the_data_is_behind() -> None:
+    found = assessed(HYBRID, TURN, _BEHIND).next
+    assert (found.need, found.commands) == (Need.WAITING, ())
+    assert found.headline == (
+        "Waiting for the metadata log to be read: 1440 of 40000 records, 38560 to go"
+        " (checkpoint 5 of 9, broker 2 of 3)"
+    )
+
+
 @pytest.mark.parametrize("execution", [None, TURN])
 @pytest.mark.parametrize("status", [_STALE, _NEVER])
 def test_without_controllers_an_operator_restores_them(
@@ -268,9 +296,8 @@ def test_zookeeper_that_dual_write_needs_is_restored(
     summary = replace(cluster(phase, kraft(1)), zookeeper=seen)
     found = assessed(summary, TURN, log, sources={DataSource.ZOOKEEPER: status}).next
     assert (found.text == "Restore ZooKeeper: Kraftgate cannot read it") is wrong
-    assert (found.need, found.topic == "KraftgateStreamStale") == (
-        (Need.WRONG, True) if wrong else (Need.YOUR_TURN, False)
-    )
+    assert (found.need is Need.WRONG) is wrong
+    assert (found.topic == "KraftgateStreamStale") is wrong
     assert not wrong or found.commands == ("kraftgate preflight",)
 
 
