@@ -14,12 +14,13 @@ from typing import Final
 from migration.assessment.conditions.condition import ConditionError
 from migration.assessment.conditions.parse import parse
 from migration.assessment.conditions.view import Execution, View
+from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.waits import Wait, WaitKind
-from migration.image.summary import ClusterSummary, Phase
+from migration.assessment.waits import ADD_KEY, Wait, WaitKind
+from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
 from migration.values.severity import Severity
@@ -93,9 +94,17 @@ _NEXT_ATTEMPT: Final = (
 )
 _STEPS: Final = "kraftgate runbook show zk-to-kraft-jbod"
 """Prints each step by hand; it needs no configuration."""
+_RUN: Final = "kraftgate run"
+_KEYS: Final[Mapping[DataSource, tuple[DataSource, str]]] = {
+    DataSource.METADATA_LOG: (DataSource.METADATA_LOG, "controllers.bootstrap"),
+    DataSource.QUORUM: (DataSource.METADATA_LOG, "controllers.bootstrap"),
+    DataSource.ZOOKEEPER: (DataSource.ZOOKEEPER, "zookeeper.connect"),
+    DataSource.LOG_DIRS: (DataSource.LOG_DIRS, "brokers.bootstrap"),
+}
+"""The sources that need a key of the configuration: the followed source of the key, and the key."""
 _OF_WAITS: Final[Mapping[WaitKind, str]] = {
     WaitKind.SOURCE_ERROR: "kraftgate preflight",
-    WaitKind.NOT_RUNNING: "kraftgate run",
+    WaitKind.NOT_RUNNING: _RUN,
     WaitKind.NO_CONTROLLER: "kraftgate preflight",
     WaitKind.STALE_DATA: "kraftgate preflight",
     WaitKind.ZOOKEEPER_BLIND: "kraftgate preflight",
@@ -288,6 +297,16 @@ def _of_execution(
         return replace(base, text=execution.turn, why=execution.why)
     if damage is not None:
         return _at(_of_hazard(damage), execution)
+    for each in findings:
+        if (key := _not_configured(each, view)) is not None:
+            return replace(
+                base,
+                need=Need.WRONG,
+                text=ADD_KEY.format(key),
+                why=each.reason,
+                commands=(_RUN,),
+                topic="preflight",
+            )
     closed = next((e for e in findings if e.verdict is not Verdict.SATISFIED), None)
     held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
     if closed is not None and held is not None and closed.condition.startswith(_OF_HELD):
@@ -298,6 +317,21 @@ def _of_execution(
     if execution.holds:
         return replace(base, text=f"Waiting for {execution.holds[0]}")
     return replace(base, text=_NEXT)
+
+
+def _not_configured(found: Finding, view: View) -> str | None:
+    """Return the key that a condition lacks; None: it is known, or unknown for another reason."""
+    if found.verdict is not Verdict.UNKNOWN:
+        return None
+    for source, (followed, key) in _KEYS.items():
+        if source is DataSource.ZOOKEEPER and view.summary.known_phase in (
+            None,
+            *WITHOUT_ZOOKEEPER,
+        ):
+            continue
+        if followed not in view.configured and f"{SOURCE_WORDS[source]}: " in found.reason:
+            return key
+    return None
 
 
 def _is_repaired(found: Finding, view: View) -> bool:

@@ -313,7 +313,10 @@ def _log_wait(
         case SourceState.BEHIND:
             return _catching_up(summary, log)
     needed = not controllers_stop and summary.phase in (*_COPIES, *WITHOUT_ZOOKEEPER)
-    return _unanswered(summary, status, now_ms, action=_RESTORE_CONTROLLERS if needed else "")
+    action = _RESTORE_CONTROLLERS if needed else ""
+    if log.state is SourceState.NOT_CONFIGURED and summary.phase is not Phase.ROLLED_BACK:
+        action = ADD_KEY.format("controllers.bootstrap")
+    return _unanswered(summary, status, now_ms, action=action)
 
 
 def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
@@ -546,6 +549,7 @@ def _named(brokers: list[int]) -> str:
     return f"{'broker' if len(brokers) == 1 else 'brokers'} {_ids(brokers)}"
 
 
+ADD_KEY: Final = "Add `{}` to the configuration and restart `kraftgate run`"
 _RESTORE_CONTROLLERS: Final = "Restore a majority of the controllers: none answers"
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"

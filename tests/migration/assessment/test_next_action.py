@@ -191,6 +191,69 @@ _STALE = replace(FRESH, last_reply_ms=NOW_MS - 15_001, waiting=REFUSED)
 _NEVER = SourceStatus(observed_ms=NOW_MS, waiting=REFUSED)
 
 
+@pytest.mark.parametrize(
+    ("reason", "key"),
+    [
+        ("the quorum of controllers: the configuration names no controllers", "controllers"),
+        ("the brokers' log directories: `brokers` is not configured", "brokers"),
+        ("the partition state: no broker answered", None),
+    ],
+)
+def test_a_gate_whose_source_is_not_configured_asks_for_it(reason: str, key: str | None) -> None:
+    closed = Finding(verdict=Verdict.UNKNOWN, reason=reason, condition="quorum_healthy")
+    phase = replace(GATE, condition="phase_is(pre-migration)")
+    execution = replace(EXECUTION, findings=(phase, closed))
+    summary = cluster(Phase.ZOOKEEPER)
+    without = Snapshot(
+        summary=summary,
+        now_ms=NOW_MS,
+        stall_after_ms=300_000,
+        configured=frozenset({DataSource.ZOOKEEPER}),
+        execution=execution,
+    )
+    found = assess(without).next
+    if key is None:
+        assert found.need is Need.WAITING
+        return
+    assert (found.need, found.topic, found.why) == (Need.WRONG, "preflight", reason)
+    assert found.text == f"Add `{key}.bootstrap` to the configuration and restart `kraftgate run`"
+    assert found.commands == ("kraftgate run",)
+    both = frozenset({DataSource.METADATA_LOG, DataSource.LOG_DIRS})
+    assert assess(replace(without, configured=both)).next.text != found.text
+    assert assess(replace(without, execution=replace(TURN, findings=(closed,)))).next.text == (
+        "Restart broker 3"
+    )
+
+
+@pytest.mark.parametrize(("phase", "asks"), [(Phase.KRAFT, False), (Phase.DUAL_WRITE, True)])
+def test_zookeeper_is_added_only_if_the_cluster_uses_it(phase: Phase, asks: bool) -> None:
+    reason = "ZooKeeper: `zookeeper` is not configured"
+    closed = Finding(verdict=Verdict.UNKNOWN, reason=reason, condition="no_hazard(restart)")
+    found = assessed(cluster(phase, kraft(1)), replace(EXECUTION, findings=(closed,))).next
+    assert found.text.startswith("Add `zookeeper.connect`") is asks
+
+
+@pytest.mark.parametrize("execution", [None, TURN])
+@pytest.mark.parametrize("phase", [Phase.PRE_MIGRATION, Phase.HYBRID])
+def test_controllers_that_exist_and_are_not_configured_are_added(
+    phase: Phase, execution: Execution | None
+) -> None:
+    snapshot = Snapshot(
+        summary=cluster(phase, migrating(1)),
+        now_ms=NOW_MS,
+        stall_after_ms=300_000,
+        configured=frozenset({DataSource.ZOOKEEPER}),
+        sources={DataSource.METADATA_LOG: SourceStatus(observed_ms=NOW_MS, waiting="none named")},
+        execution=execution,
+    )
+    found = assess(snapshot).next
+    assert (found.need, found.text) == (
+        Need.WRONG,
+        "Add `controllers.bootstrap` to the configuration and restart `kraftgate run`",
+    )
+    assert "none named" in found.why
+
+
 @pytest.mark.parametrize("status", [FRESH, _BEHIND, _STALE])
 @pytest.mark.parametrize(
     "execution", [TURN, replace(TURN, asks="the hook ended with 1"), replace(TURN, turn="")]
