@@ -109,7 +109,7 @@ def perform(lab: Lab, now: Headline, reason: str) -> None:
     if now.answers:
         done = run_command(now.commands[0], reason)
         assert done.returncode == ExitCode.DONE, done.stderr
-    elif now.commands:
+    elif now.commands and shlex.split(now.commands[0])[1] == "hazards":
         _restart_when_safe(lab, now.commands[0])
 
 
@@ -145,6 +145,13 @@ def _is_replaced(lab: Lab, match: re.Match[str]) -> None:
     assert lab.failed_directories(f"broker-{match[1]}") == (), match[0]
 
 
+def _restore(names: Iterable[str], lab: Lab) -> None:
+    """Start those that do not run; others may be starting, which takes its time if it is busy."""
+    for each in names:
+        if not lab.is_alive(each):
+            lab.restart(each)
+
+
 def _stop_zookeeper(lab: Lab, _: re.Match[str]) -> None:
     for each in lab.zookeeper_names:
         lab.stop(each)
@@ -162,6 +169,10 @@ _TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
     r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is ": _replace_disk,
     r"^Replace the disk of broker (\d+): directory \S+ is no longer registered": _is_replaced,
     r"^Switch ZooKeeper off": _stop_zookeeper,
+    r"^Restore a majority of the controllers": (
+        lambda lab, _: _restore((each.name for each in lab.controllers.values()), lab)
+    ),
+    r"^Restore ZooKeeper": lambda lab, _: _restore(lab.zookeeper_names, lab),
 }
 
 
