@@ -1,11 +1,10 @@
 """The waits of the migration; each has a named reason and a text.
 
 `waits` returns the reasons, most important first: the metadata log (if it is not current, the rest
-is stale, so this is the only wait; ZooKeeper comes first if that would name a step, or needs nobody
-and ZooKeeper does), ZooKeeper (if it is not current, no next step is named), the brokers with
-problems, the next step. Screens,
-`status` and alerts all print these texts. The result is empty only if the migration is finalized,
-or the cluster does not migrate, and nothing is pending.
+is stale, so this is the only wait; ZooKeeper comes first if that would name a step, or if only
+ZooKeeper needs a person), ZooKeeper (if it is not current, no next step is named), the brokers with
+problems, the next step. Screens, `status` and alerts all print these texts. The result is empty
+only if the migration is finalized, or the cluster does not migrate, and nothing is pending.
 """
 
 import enum
@@ -550,7 +549,10 @@ def _named(brokers: list[int]) -> str:
 
 
 ADD_KEY: Final = "Add `{}` to the configuration and restart `kraftgate run`"
-_RESTORE_CONTROLLERS: Final = "Restore a majority of the controllers: none answers"
+_RESTORE_CONTROLLERS: Final = (
+    "Restore a majority of the controllers, unless a rollback has stopped them"
+)
+"""Of a rollback by hand in which no broker was in KRaft mode, Kraftgate does not know."""
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 

@@ -289,7 +289,7 @@ def test_without_controllers_an_operator_restores_them(
 ) -> None:
     found = assessed(HYBRID, execution, status).next
     assert (found.need, found.topic) == (Need.WRONG, "KraftgateStreamStale")
-    assert found.text == "Restore a majority of the controllers: none answers"
+    assert found.text == "Restore a majority of the controllers, unless a rollback has stopped them"
     assert REFUSED in found.why
     assert found.commands == ("kraftgate preflight",)
 
