@@ -88,7 +88,8 @@ class Job:
         """Wrap a query; `log`: the file with the output of its JVM."""
         self._query = query
         self._held = held
-        self._jvm_gone = f"Spark's JVM ended or does not answer: its output is in {log}"
+        why = f"Spark's JVM ended or does not answer: its output is in {log}"
+        self._jvm_gone = f"{why}. Start the command again"
 
     def poll(self) -> None:
         """Check that the query still runs.

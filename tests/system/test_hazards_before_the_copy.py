@@ -58,3 +58,4 @@ def _a_killed_jvm_is_one_line(run: Killed) -> None:
     code, errors = run.ended()
     assert code == ExitCode.FAILED
     assert f"Spark's JVM ended or does not answer: its output is in {run.state}/" in errors
+    assert errors.endswith("spark.log. Start the command again\n")
