@@ -9,7 +9,7 @@ only if the migration is finalized, or the cluster does not migrate, and nothing
 
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
@@ -339,32 +339,25 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int, *, a
     because = f" ({source.waiting})" if source.waiting else ""
     age = stale_ms(source, now_ms)
     if age is not None:
-        told = f" from {source.endpoint}" if source.endpoint else ""
-        cause = f"the last reply{told} is {duration_text(age)} old{because}"
-        return Wait(
-            kind=WaitKind.STALE_DATA,
-            text=f"a controller to answer: {cause}",
-            action=action,
-            cause=cause if action else "",
-            since_ms=source.last_reply_ms,
-        )
-    if summary.phase is Phase.ZOOKEEPER and not _has_begun(summary):
+        endpoint = f" from {source.endpoint}" if source.endpoint else ""
+        kind = WaitKind.STALE_DATA
+        cause = f"the last reply{endpoint} is {duration_text(age)} old{because}"
+    elif summary.phase is Phase.ZOOKEEPER and not (
+        summary.zookeeper is not None and summary.zookeeper.has_migration
+    ):
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
         cause = f"none has answered yet{because}"
         return Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)
-    cause = f"none has since kraftgate started{because}"
-    action = action if source.waiting else ""  # else it has not tried each of them yet
+    else:
+        kind, cause = WaitKind.NO_CONTROLLER, f"none has since kraftgate started{because}"
+        action = action if source.waiting else ""  # else it has not tried each of them yet
     return Wait(
-        kind=WaitKind.NO_CONTROLLER,
+        kind=kind,
         text=f"a controller to answer: {cause}",
         action=action,
         cause=cause if action else "",
+        since_ms=source.last_reply_ms,
     )
-
-
-def _has_begun(summary: ClusterSummary) -> bool:
-    """Return whether ZooKeeper shows a migration, of which the metadata log may not be read."""
-    return summary.zookeeper is not None and summary.zookeeper.has_migration
 
 
 def _zookeeper_wait(
@@ -415,15 +408,11 @@ def _blind(
         source.state is SourceState.ERROR
         or (stale and source.state in (SourceState.UNANSWERED, SourceState.SILENT))
     )
+    wait = Wait(kind=WaitKind.ZOOKEEPER_BLIND, text=text, since_ms=since_ms)
     if source is None or not lost or summary.phase not in _COPIES:
-        return Wait(kind=WaitKind.ZOOKEEPER_BLIND, text=text, since_ms=since_ms)
-    return Wait(
-        kind=WaitKind.ZOOKEEPER_BLIND,
-        text=text,
-        action="Restore ZooKeeper: Kraftgate cannot read it",
-        cause=source.why or "",
-        since_ms=since_ms,
-    )
+        return wait
+    action = "Restore ZooKeeper: Kraftgate cannot read it"
+    return replace(wait, action=action, cause=source.why or "")
 
 
 def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wait]:
@@ -552,7 +541,7 @@ ADD_KEY: Final = "Add `{}` to the configuration and restart `kraftgate run`"
 _RESTORE_CONTROLLERS: Final = (
     "Restore a majority of the controllers, unless a rollback has stopped them"
 )
-"""Of a rollback by hand in which no broker was in KRaft mode, Kraftgate does not know."""
+"""Kraftgate does not know of a rollback by hand if no broker was in KRaft mode."""
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 

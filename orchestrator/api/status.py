@@ -54,7 +54,7 @@ class ClusterRow(Row):
     """The state of one cluster; `complete` is left out unless a file was damaged.
 
     Attributes:
-        phase: null: the metadata log was not read, nor ZooKeeper before a migration.
+        phase: null: unknown; see `ClusterSummary.known_phase`.
     """
 
     metadata_offset: int | None

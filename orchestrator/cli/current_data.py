@@ -14,21 +14,18 @@ def why_not_current(one: Assessed) -> str | None:
     """
     assessment, log = one.assessment, one.assessment.log
     has_data = one.summary.metadata_offset is not None
-    if _is_shown_by_zookeeper(assessment):
-        unused = log.state is SourceState.OVER
-    elif has_data and log.answers:
-        unused = False
-    else:
+    if not _is_shown_by_zookeeper(assessment) and not (has_data and log.answers):
         waiting = f", waiting for {one.waits[0].text}" if one.waits else ""
         if not waiting and not has_data:
             is_asked = log.state is not SourceState.NOT_CONFIGURED
             why = "no controller has answered yet" if is_asked else log.why
             waiting = f" of the metadata log: {why}"
         return f"{'stale' if has_data else 'no'} data{waiting}"
+    is_over = log.state is SourceState.OVER
     stale = [
         each
         for each, is_current in assessment.current.items()
-        if is_current is False and not (unused and each is DataSource.METADATA_LOG)
+        if is_current is False and not (is_over and each is DataSource.METADATA_LOG)
     ]
     whys = [f"{each} is not current: {one.currency.not_current[each]}" for each in stale]
     return "; ".join(whys) or None

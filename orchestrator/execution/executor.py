@@ -224,8 +224,8 @@ class Executor:
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
-        told = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
-        return result.model_copy(update={"holds": holds, "has_effect": has_effect, **told})
+        shown = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
+        return result.model_copy(update={"holds": holds, "has_effect": has_effect, **shown})
 
     def _not_to_begin(self, at: _Tick) -> tuple[str, ...]:
         """Return why a shown step must not begin now; empty: it may, or its broker has begun it.

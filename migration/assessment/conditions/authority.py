@@ -82,12 +82,7 @@ def is_log_past(view: View) -> bool:
     controller creates: the KRaft controllers do not exist yet, or were removed.
     """
     seen = zookeeper_of(view)
-    return (
-        is_zookeeper_authoritative(view)
-        and seen is not None
-        and seen.migration is None
-        and MIGRATION not in seen.unreadable
-    )
+    return is_zookeeper_authoritative(view) and seen is not None and not seen.has_migration
 
 
 def authority_not_known(view: View) -> Finding | None:

@@ -280,7 +280,7 @@ class Head(Row):
     """The top of the page.
 
     Attributes:
-        phase: null: the metadata log was not read, nor ZooKeeper before a migration.
+        phase: null: unknown; see `ClusterSummary.known_phase`.
         phase_since_ms: when the phase began.
         current: `reading`: records are unread; `over`: nothing writes the metadata log any more.
         current_text: the same as text.

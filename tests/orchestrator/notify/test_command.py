@@ -117,12 +117,12 @@ def test_who_was_told_of_what_is_listed(
     run_until(config_file, 2, lambda poll: receiver.wait(1) if poll == 2 else None)
     done = alerts("list", config_file)
     assert done.exit_code == ExitCode.DONE, done.stderr
-    active, _, subject, page, pending, *_, told = done.stdout.splitlines()
+    active, _, subject, page, pending, *_, delivered = done.stdout.splitlines()
     assert active.startswith("warning: Broker 3 of prod is held")
     assert subject.startswith(f"  {NAME} (broker 3, cluster prod), since 2026-09-21 14:06:40 UTC")
     assert page == f"  read: kraftgate help {NAME}"
     assert pending.startswith("pending: warning: Broker 3 of prod is unfenced")
-    assert told == "webhook: notified of 1 active alert, last at 2026-09-21 14:13:20 UTC"
+    assert delivered == "webhook: notified of 1 active alert, last at 2026-09-21 14:13:20 UTC"
     found = json.loads(alerts("list", config_file, "--json").stdout)
     assert found["receivers"][0]["told"] == [found["alerts"][0]["fingerprint"]]
     assert found["alerts"][0]["runbook_url"] == f"{receivers.PAGES}/{NAME}.md"
