@@ -5,18 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from migration.assessment.waits import nothing_seen
-from orchestrator.api.status import cluster_json
 from orchestrator.cli.framework import json_option, log_options
 from orchestrator.errors import KraftgateError, NoDataError
-from orchestrator.output.printing import echo, echo_json
-from orchestrator.output.rich_console import console
-from orchestrator.run.job import replayed
-from orchestrator.views.terminal.closing import closing, event_lines
+from orchestrator.run.replaying import replayed
+
+if TYPE_CHECKING:
+    from streams.spark.query import ReplayOutcome
 
 CLUSTER: Final = "replay"
 _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
@@ -44,23 +42,50 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
       kraftgate replay /var/lib/kafka/__cluster_metadata-0 --json | jq .phase
     """
     with _ended_in_order():
-        outcome = replayed(path, state_dir, CLUSTER)
-    summary = nothing_seen(CLUSTER) if outcome.summary is None else outcome.summary
-    if as_json:
-        state = cluster_json(summary, outcome.events, complete=outcome.damage is None)
-        echo_json(state)
-    else:
-        for line in event_lines(outcome.events):
-            echo(line)
-        echo()
-        console().print(closing(summary))
+        outcome = replayed(path, state_dir, CLUSTER, _IN_JSON if as_json else _ON_A_TERMINAL)
+    (_print_json if as_json else _print)(outcome)
     if outcome.damage is not None:
         raise KraftgateError(outcome.damage)
-    if summary.metadata_offset is None:
+    if outcome.summary is None or outcome.summary.metadata_offset is None:
         raise NoDataError(
             f"{path}: no record was read: its files have none. Call `kraftgate replay` with the log"
             " of another controller or broker"
         )
+
+
+_ON_A_TERMINAL: Final = (
+    "migration.assessment.waits",
+    "orchestrator.output.printing",
+    "orchestrator.output.rich_console",
+    "orchestrator.views.terminal.closing",
+)
+_IN_JSON: Final = (
+    "migration.assessment.waits",
+    "orchestrator.api.status",
+    "orchestrator.output.printing",
+)
+"""What the functions below import: it takes half a second, in which the JVM starts."""
+
+
+def _print(outcome: "ReplayOutcome") -> None:
+    from migration.assessment.waits import nothing_seen
+    from orchestrator.output.printing import echo
+    from orchestrator.output.rich_console import console
+    from orchestrator.views.terminal.closing import closing, event_lines
+
+    for line in event_lines(outcome.events):
+        echo(line)
+    echo()
+    console().print(closing(outcome.summary or nothing_seen(CLUSTER)))
+
+
+def _print_json(outcome: "ReplayOutcome") -> None:
+    from migration.assessment.waits import nothing_seen
+    from orchestrator.api.status import cluster_json
+    from orchestrator.output.printing import echo_json
+
+    summary = outcome.summary or nothing_seen(CLUSTER)
+    echo_json(cluster_json(summary, outcome.events, complete=outcome.damage is None))
 
 
 @contextmanager

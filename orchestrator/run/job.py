@@ -1,19 +1,16 @@
 """Starts the job of `streams` from the configuration, and translates its errors."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from orchestrator.config import models
 from orchestrator.config.load import Config
 from orchestrator.config.models import Security, ZookeeperSecurity
-from orchestrator.config.state_dir import claiming
-from orchestrator.errors import ConfigError, FollowingError, KraftgateError, PathError
-from streams.state.recovery import REPLAYED, REPLAYED_UNTIL_DAMAGE
+from orchestrator.errors import FollowingError
 
 if TYPE_CHECKING:
-    from streams.spark.query import ReplayOutcome
     from streams.spark.settings import ClusterSources
 
 
@@ -121,47 +118,3 @@ def check(job: Following | None) -> None:
         job.poll()
     except JobFailed as error:
         raise FollowingError(str(error)) from error
-
-
-def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
-    """Run the job over the files of a metadata log to their end.
-
-    Raises:
-        PathError: there is no metadata log at `path`.
-        ConfigError: `state_dir` cannot be written, other users can change it, or it has the
-            state of another replay.
-        LockHeld: another process uses `state_dir`.
-        KraftgateError: the job failed.
-    """
-    from streams.metadata.log_files import NotAMetadataLog, require_log
-
-    claim = nullcontext() if state_dir is None else claiming(state_dir, "--state-dir")
-    try:
-        require_log(path)  # before Spark is imported
-        with claim:
-            _require_unused(state_dir)
-            return _replayed(path, state_dir, cluster)
-    except NotAMetadataLog as error:
-        raise PathError(str(error)) from error
-    except OSError as error:
-        raise KraftgateError(str(error)) from error
-
-
-def _require_unused(state_dir: Path | None) -> None:
-    """Raise ConfigError if a replay began there: this one would go on where it ended in its log."""
-    if state_dir is not None and any(
-        (state_dir / replay / each).exists()
-        for replay in (REPLAYED, REPLAYED_UNTIL_DAMAGE)
-        for each in ("store.db", "checkpoint", "clusters")
-    ):
-        used = f"{state_dir} has the state of another replay"
-        raise ConfigError([f"{used}: delete it, or name another directory with --state-dir"])
-
-
-def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
-    from streams.spark.query import JobFailed, replay
-
-    try:
-        return replay(path, state_dir, cluster)
-    except JobFailed as error:
-        raise KraftgateError(str(error)) from error

@@ -33,6 +33,7 @@ from pyspark.sql import SparkSession
 
 from streams.net.secret_file import first_line
 from streams.process.java import RELEASE_MIN, flaw_of
+from streams.spark import worker_template
 from streams.spark.data_source import KraftgateDataSource
 from streams.spark.executors import PACKAGES, write_archive
 from streams.spark.settings import LOCAL, Deployment
@@ -135,8 +136,13 @@ _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
 _PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
-_MEANWHILE: Final = ("streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pandas.functions")
+LAUNCHER_OPTIONS: Final = "SPARK_LAUNCHER_OPTS"
+_MEANWHILE: Final = ["streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pandas.functions"]
 """PySpark imports the last three, in 0.5 s, before its first call and for a stateful operator."""
+
+
+_templates: Final[list[worker_template.Template]] = []
+"""The one of the session; none: there is no session, or it has none."""
 
 
 class CannotDeploy(Exception):
@@ -146,6 +152,11 @@ class CannotDeploy(Exception):
 def class_archive() -> Path:
     """Return the path of the archive of the JVM's classes: one for each installed PySpark."""
     return _cache().with_suffix(".jsa")
+
+
+def launcher_archive() -> Path:
+    """Return the path of the archive for the JVM that composes the command of Spark's: 0.25 s."""
+    return _cache().with_suffix(".home") / "launcher.jsa"
 
 
 def unsigned_jars() -> Path:
@@ -210,16 +221,23 @@ def end_session() -> None:
     if context is None:
         return
     gateway: Any = context._gateway  # noqa: SLF001  # PySpark has no public handle
-    left = _below_jvm(gateway)
+    left = _started_by_spark(gateway)
     with _unless_gone():
         context.stop()
-    late = _below_jvm(gateway) - left  # Spark does not stop a worker that starts meanwhile
+    # Spark does not stop a worker that starts meanwhile.
+    late = _started_by_spark(gateway) - left
     _wait_for(left)
     if gateway.proc is not None:
         gateway.proc.stdin.close()
         with _unless_gone():
             _wait_for({psutil.Process(gateway.proc.pid), *late})
         _forget_jvm()
+    _end_templates()
+
+
+def _end_templates() -> None:
+    while _templates:
+        _templates.pop().end()
 
 
 def _forget_jvm() -> None:
@@ -228,12 +246,18 @@ def _forget_jvm() -> None:
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
 
-def _below_jvm(gateway: Any) -> set[psutil.Process]:  # noqa: ANN401  # PySpark has no types for it
-    """Return the processes that the JVM started; without this one's, which it may have started."""
+def _started_by_spark(gateway: Any) -> set[psutil.Process]:  # noqa: ANN401  # PySpark has no types
+    """Return the processes that the JVM started, and the template's forks.
+
+    Without those of this process, which the JVM may have started.
+    """
     found: set[psutil.Process] = set()
+    for template in _templates:
+        with _unless_gone():
+            found |= {*psutil.Process(template.process.pid).children(recursive=True)}
     with _unless_gone():
         jvm = psutil.Process(int(gateway.jvm.java.lang.ProcessHandle.current().pid()))
-        found = {*jvm.children(recursive=True)}
+        found |= {*jvm.children(recursive=True)}
         if gateway.proc is None:
             me = psutil.Process()
             found -= {me, *me.children(recursive=True)}
@@ -297,6 +321,22 @@ def _set_environment(python: str, paths: Iterable[str]) -> None:
     os.environ.setdefault("PYTHONHASHSEED", "0")
     # With pinned threads the callbacks' server cannot be given a token (`_ask_for_token`).
     os.environ[_PIN_THREAD] = "false"
+
+
+def _start_template(scratch: Path, log: Path) -> None:
+    """Let Spark's Python processes be forks of a template; without one each imports its modules.
+
+    The environment of a JVM that runs already, under `spark-submit`, has none.
+    """
+    if _GATEWAY_PORT not in os.environ:
+        try:
+            template = worker_template.start(scratch, log, os.environ)
+        except OSError as error:
+            _log.debug("no template: %r", error)
+        else:
+            _templates.append(template)
+            atexit.register(template.end)
+            os.environ["PYSPARK_PYTHON"] = template.program
 
 
 def _ask_for_token(spark: SparkSession) -> None:
@@ -375,6 +415,7 @@ def _nothing(rows: Iterable[int]) -> None:
 
 def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> SparkSession:
     create_private()
+    log.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="kraftgate-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     given = {**_submitted(), **deployment.settings}
@@ -394,15 +435,16 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _require_submitted()
     else:
         _set_environment(sys.executable, [_house()])
+        _start_template(scratch, log)
     builder = SparkSession.builder.master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    log.parent.mkdir(parents=True, exist_ok=True)
     threading.Thread(target=_import_meanwhile, daemon=True).start()
     with (
         _output_to(log),
         _environment("SPARK_HOME", _home()),
         _environment(_ARGUMENTS, _secret(deployment, scratch)),
+        _environment(LAUNCHER_OPTIONS, _launcher_options()),
         _environment(_LOCAL_IP, os.environ.get(_LOCAL_IP) if remote else _LOOPBACK),
         _left_to_us(),
         _interruptible(),
@@ -449,7 +491,13 @@ def _ended_unless_started(scratch: Path) -> Iterator[None]:
                 if any(str(scratch) in argument for argument in each.cmdline()):
                     each.kill()
                     _forget_jvm()
+        _end_templates()
         raise
+
+
+def import_meanwhile(*names: str) -> None:
+    """Let `session` import modules of the caller, too, while the JVM starts."""
+    _MEANWHILE.extend(names)
 
 
 def _import_meanwhile() -> None:
@@ -539,6 +587,13 @@ def _require_submitted() -> None:
         raise CannotDeploy(
             f"start spark-submit with PYTHONPATH={os.pathsep.join(paths)} and {_PIN_THREAD}=false"
         )
+
+
+def _launcher_options() -> str | None:
+    archive = launcher_archive()
+    return os.environ.get(LAUNCHER_OPTIONS) or (
+        " ".join([*_JAVA, f"-XX:SharedArchiveFile={archive}"]) if archive.is_file() else None
+    )
 
 
 def _secret(deployment: Deployment, scratch: Path) -> str | None:

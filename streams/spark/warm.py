@@ -18,7 +18,13 @@ from typing import Any, Final
 import pyspark
 
 from streams.spark.query import replay
-from streams.spark.session import class_archive, session, unsigned_jars
+from streams.spark.session import (
+    LAUNCHER_OPTIONS,
+    class_archive,
+    launcher_archive,
+    session,
+    unsigned_jars,
+)
 from streams.state.directory import create_private
 
 _DUMP_S_MAX: Final = 60.0
@@ -34,7 +40,7 @@ LOG: Final = bytes.fromhex(
 def main() -> int:
     """Create the archive unless it exists; return 1 if the JVM did not write it."""
     archive = class_archive()
-    if archive.is_file() and unsigned_jars().is_dir():
+    if archive.is_file() and unsigned_jars().is_dir() and launcher_archive().is_file():
         return 0
     create_private()
     archive.parent.mkdir(parents=True, exist_ok=True)
@@ -42,6 +48,8 @@ def main() -> int:
         archive.unlink(missing_ok=True)
     copy_unsigned(Path(pyspark.__file__).resolve().parent / "jars", unsigned_jars())
     fresh = archive.with_suffix(f".{os.getpid()}.tmp")
+    launcher = launcher_archive().with_suffix(fresh.suffix)
+    os.environ[LAUNCHER_OPTIONS] = f"-XX:ArchiveClassesAtExit={launcher}"
     with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:
         spark = session(
             Path(folder, "spark.log"), java_options=(f"-XX:ArchiveClassesAtExit={fresh}",)
@@ -57,10 +65,11 @@ def main() -> int:
         deadline = time.monotonic() + _DUMP_S_MAX
         while jvm.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-    if not fresh.is_file():
+    if not fresh.is_file() or not launcher.is_file():
         sys.stderr.write("the JVM wrote no class archive; kraftgate starts without it\n")
         return 1
     fresh.replace(archive)
+    launcher.replace(launcher_archive())
     forget_former()
     return 0
 

@@ -2,7 +2,7 @@
 
 A job of the same kind as Kraftgate's, in its session, with nothing to do: a data source in Python
 that has one row, a state of one number, a sink that stores nothing. What `replay` of an almost
-empty log takes beyond this is Kraftgate's.
+empty log takes beyond this is Kraftgate's. Both end without waiting for the JVM.
 """
 
 import sys
@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StructType
 
-from streams.spark.session import end_session, prepare_workers, session
+from streams.spark.session import prepare_workers, session
 
 _COLUMNS: Final = StructType().add("key", "string").add("value", "long")
 _STATE: Final = StructType().add("value", "long")
@@ -95,7 +95,6 @@ def main() -> int:
     """Run the job; return 1 unless its row arrived."""
     with tempfile.TemporaryDirectory(prefix="kraftgate-") as folder:
         arrived = run(Path(folder))
-        end_session()
     return 0 if arrived == 1 else 1
 
 

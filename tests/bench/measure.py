@@ -1,14 +1,16 @@
 """What a command costs, with everything it starts: wall, CPU, memory. No tools outside Python.
 
 CPU time is the kernel's own, exact to the tick: the measuring process is made the reaper of
-orphans, so every process of the tree is waited for by its parent or by us, and is in
-RUSAGE_CHILDREN. Memory is sampled: PSS (pages that processes share are counted once), and RSS as
-the upper bound that is cheap enough for every sample. MB are 10**6 bytes.
+orphans, so a process of the tree is waited for by its parent or by us, and is in RUSAGE_CHILDREN.
+Only where the parent ignores SIGCHLD, as PySpark's daemons do, the last sample counts. Memory is
+sampled: PSS (pages that processes share are counted once), and RSS as the upper bound that is cheap
+enough for every sample. MB are 10**6 bytes.
 """
 
 import ctypes
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -92,14 +94,30 @@ def _pss(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-class _MemoryWatch(threading.Thread):
-    """Samples a process tree's memory until it is stopped."""
+def _waits_for_nobody(pid: int) -> bool:
+    """Whether a process ignores SIGCHLD: the kernel forgets what its children used."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return False
+    line = next(each for each in text.splitlines() if each.startswith("SigIgn:"))
+    return bool(int(line.split()[1], 16) >> (signal.SIGCHLD - 1) & 1)
+
+
+class _Watch(threading.Thread):
+    """Samples a process tree until it is stopped."""
 
     def __init__(self, pid: int) -> None:
-        super().__init__(name="memory-watch", daemon=True)
+        super().__init__(name="watch", daemon=True)
         self._pid = pid
         self._over = threading.Event()
+        self._forgotten_s: dict[psutil.Process, float] = {}
         self.pss_mb = self.rss_mb = 0.0
+
+    @property
+    def forgotten_s(self) -> float:
+        """CPU time of processes for which nobody waits."""
+        return sum(self._forgotten_s.values())
 
     def run(self) -> None:
         next_pss = 0.0
@@ -109,6 +127,8 @@ class _MemoryWatch(threading.Thread):
             for process in processes:
                 try:
                     rss += process.memory_info().rss
+                    if process in self._forgotten_s or _waits_for_nobody(process.ppid()):
+                        self._forgotten_s[process] = cpu_s([process])
                 except psutil.Error:
                     continue
             self.rss_mb = max(self.rss_mb, rss / _MB)
@@ -151,7 +171,7 @@ def measured(
             stderr=errors,
             env=None if env is None else {**os.environ, **env},
         )
-        watch = _MemoryWatch(process.pid)
+        watch = _Watch(process.pid)
         watch.start()
         try:
             code = process.wait()
@@ -168,7 +188,11 @@ def measured(
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(
         wall_s=wall_s,
-        cpu_s=after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime,
+        cpu_s=after.ru_utime
+        - before.ru_utime
+        + after.ru_stime
+        - before.ru_stime
+        + watch.forgotten_s,
         pss_mb=watch.pss_mb,
         rss_mb=watch.rss_mb,
         linger_s=linger_s,

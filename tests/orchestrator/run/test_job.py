@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ConfigError
-from orchestrator.run.job import replayed
+from orchestrator.run.replaying import replayed
 from streams.spark import query
 from streams.spark.query import ReplayOutcome
 
