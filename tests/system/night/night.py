@@ -1,19 +1,21 @@
 """One migration without faults, and its monitoring.
 
-A lab migrates from ZooKeeper to finalized KRaft by the bundled runbook. A newcomer at a terminal
-takes it there: `kraftgate init` asks what it needs, `kraftgate run --execute` performs the steps
-with the lab's hooks, and the headline of its live view names each approval. A real Prometheus with
-the bundled rules scrapes Kraftgate and every node each second and sends firing alerts to a
-receiver.
+A lab of Kafka 3.8.1 (all other tests run 3.9.1) migrates from ZooKeeper to finalized KRaft by the
+bundled runbook. A newcomer at a terminal takes it there: `kraftgate init` asks what it needs,
+`kraftgate run --execute` performs the steps with the lab's hooks, and the headline of its live view
+names each approval. A real Prometheus with the bundled rules scrapes Kraftgate and every node each
+second and sends firing alerts to a receiver.
 """
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from migration.assessment.next_action import Need
 from migration.image.summary import Phase
@@ -24,6 +26,7 @@ from tests.orchestrator.views.terminal.terminal import Terminal
 from tests.support.alertmanager import Told
 from tests.support.alertmanager import listening as alertmanager
 from tests.support.approving import ANNA
+from tests.support.older import OlderLab
 from tests.support.polling import until
 from tests.support.prometheus import ask, running
 from tests.system.execution.window import PROGRAM, SMALL, WIDE, Window
@@ -44,6 +47,9 @@ class Night:
         prometheus: the server's base address.
         `told`: the alerts that the receiver got.
         dumps: the output of kafka-dump-log for each segment of the controller's log.
+        status: the last output of `kraftgate status --json`.
+        preflight: the last reason of the condition with which the migration begins.
+        versions: of Kafka, which the nodes logged.
         began_s: the start of Kraftgate, in seconds since the epoch.
         ended_s: the time by which Prometheus had scraped the end.
     """
@@ -53,6 +59,9 @@ class Night:
     prometheus: str
     told: Told
     dumps: tuple[str, ...]
+    status: dict[str, Any]
+    preflight: str
+    versions: frozenset[str]
     began_s: float
     ended_s: float
 
@@ -86,12 +95,16 @@ def clean_night(folder: Path) -> Iterator[Night]:
                 terminal.answer(f"Type {CLUSTER} to begin", CLUSTER)
                 _walked(window, terminal, prometheus)
                 ended_s = time.time()
+                status, preflight = window.status(), _preflight(window)
                 terminal.interrupt()
             assert not window.leftovers()
         (controller,) = lab.spec.controller_ids
         segments = sorted(lab.metadata_log_dir(f"controller-{controller}").glob("*.log"))
         yield Night(
             dumps=tuple(lab.dump_log(each) for each in segments),
+            status=status,
+            preflight=preflight,
+            versions=frozenset(chain.from_iterable(map(_versions, _logs(lab)))),
             state_dir=window.state,
             config=window.config,
             prometheus=prometheus,
@@ -103,13 +116,31 @@ def clean_night(folder: Path) -> Iterator[Night]:
 
 @contextmanager
 def _lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=BROKERS, directories=2, controllers=1, jmx=True)) as lab:
+    with OlderLab(LabSpec(brokers=BROKERS, directories=2, controllers=1, jmx=True)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("orders", PARTITIONS, BROKERS)
         for partition in range(3):
             lab.produce("orders", partition, 100)
         yield lab
+
+
+def _preflight(window: Window) -> str:
+    judged = [each for each in window.kinds("judged") if each["checkpoint"] == "preflight"]
+    (reason,) = (
+        str(each["reason"])
+        for each in judged[-1]["findings"]
+        if each["condition"] == "preflight_passed"
+    )
+    return reason
+
+
+def _logs(lab: Lab) -> list[Path]:
+    return [lab.log_file(name) for name in lab.names if name not in lab.zookeeper_names]
+
+
+def _versions(log: Path) -> list[str]:
+    return re.findall(r"Kafka version: (\S+)", log.read_text("utf-8"))
 
 
 def _walked(window: Window, terminal: Terminal, prometheus: str) -> None:

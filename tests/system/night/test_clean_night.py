@@ -9,9 +9,13 @@ from typing import Final
 
 import pytest
 
+from migration.metadata.events import Source
+from tests.oracle.compare import differences
+from tests.oracle.projection import project_texts
 from tests.orchestrator.notify.rules import rules
 from tests.orchestrator.views.metrics.dashboard.queries import Asked, queries
 from tests.orchestrator.views.report.witness import witnessed
+from tests.support import older
 from tests.support.approving import ANNA, APPROVERS
 from tests.support.prometheus import api, ask, ask_range
 from tests.system.killing import CLUSTER
@@ -102,6 +106,20 @@ def test_the_report_has_brokers_as_the_controller_logged_them(night: Night) -> N
     assert any(each.held for each in logged)
     for each in logged:
         is_told_as_logged(each, told[each.broker, each.registered_offset])
+
+
+def test_the_status_is_what_the_controller_logged(night: Night) -> None:
+    """Kafka writes no-op records after the status was printed."""
+    oracle = project_texts(night.dumps)
+    assert night.status["metadata_offset"] <= oracle.pop("metadata_offset")
+    logged = [each for each in night.status["events"] if each["source"] == Source.KRAFT_METADATA]
+    assert differences(night.status | {"events": logged}, oracle) == []
+
+
+def test_an_older_release_is_migrated_too(night: Night) -> None:
+    assert night.versions == {older.VERSION}
+    assert (night.status["metadata_version"], night.status["limits"]) == (20, [])
+    assert "warn: broker-versions" in night.preflight
 
 
 def test_the_report_has_what_was_decided_and_nothing_that_was_not(night: Night) -> None:
