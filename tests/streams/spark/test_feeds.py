@@ -23,6 +23,8 @@ from tests.streams.jmx.server import serving, text
 from tests.support.journals import refuse_deletions
 from tests.support.polling import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 STATE = 'kafka_controller_KafkaController_Value{name="ZkMigrationState"} 1\n'
 NO_LIMIT: Any = None
 CLUSTERS = tuple(f"c{number}" for number in range(CLUSTERS_A_PROCESS + 2))
