@@ -93,8 +93,8 @@ class Loss:
 class DirectoryMove:
     """A future replica, and since when its lag, or its size, has stayed the same.
 
-    One that is behind may wait until the broker has copied another one: the time begins again when
-    another move of the broker goes on or ends.
+    One that is behind, or empty, may wait until the broker has copied another one: the time begins
+    again when another move of the broker goes on or ends.
 
     Attributes:
         path: of the directory that it moves to.
@@ -233,7 +233,7 @@ def _moves(before: BrokerDisks, fact: DisksSeen) -> Iterator[DirectoryMove]:
     )
     for at, each in now.items():
         was = known.get(at)
-        waits_its_turn = has_one_gone_on and each.lag > 0
+        waits_its_turn = has_one_gone_on and (each.lag > 0 or each.lag == each.bytes == 0)
         if was is None or waits_its_turn or _has_gone_on(was.replica, each):
             yield DirectoryMove(path=at[0], replica=each, since_ms=fact.seen_ms)
         else:

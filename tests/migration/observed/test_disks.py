@@ -206,6 +206,9 @@ UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
         # It waits until another one is copied.
         ([moving(second, (50, 0), (500 - second, second)) for second in (10, 20, 30)], False),
         ([moving(10, (9, 0), (5, 1)), moving(20, (9, 0)), moving(30, (9, 0))], False),
+        # An empty one, which has nothing to catch up with, waits for its turn, too.
+        ([moving(second, (0, 0), (500 - second, second)) for second in (10, 20, 30)], False),
+        ([moving(second, (0, 0)) for second in (10, 20, 30)], True),
         ([moving(second, (0, 5), (500 - second, second)) for second in (10, 20, 30)], True),
         ([moving(second, (9, 0), (5, 1)) for second in (10, 20, 30)], True),
     ],
