@@ -240,6 +240,8 @@ class Controller:
 
     Attributes:
         unreachable: why it does not answer; None: it does.
+        exists: whether something accepts connections there, even if Kraftgate cannot query it, such
+            as with a wrong password.
         metadata_version: the finalized level; None before there is one.
         migration_ready: its own report (zkMigrationReady in ApiVersions).
         may_fetch: whether Kraftgate's principal may follow the metadata log (CLUSTER_ACTION).
@@ -250,6 +252,7 @@ class Controller:
 
     endpoint: str
     unreachable: str | None = None
+    exists: bool = True
     node_id: Maybe[int] = NOT_ASKED
     release: Maybe[tuple[int, ...]] = NOT_ASKED
     metadata_version: Maybe[int | None] = NOT_ASKED
@@ -287,6 +290,11 @@ class Facts:
     @property
     def answering(self) -> tuple[Controller, ...]:
         return tuple(one for one in self.controllers if one.unreachable is None)
+
+    @property
+    def has_controllers(self) -> bool:
+        """Whether a controller answers, or may: its address accepts connections."""
+        return any(one.exists for one in self.controllers)
 
     @property
     def nothing_reached(self) -> bool:

@@ -6,6 +6,7 @@ call has a limit in time and in bytes. Errors of both libraries are converted to
 `errors.py`.
 """
 
+import errno
 import logging
 import socket
 import ssl
@@ -25,7 +26,7 @@ from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.kafka import messages
-from streams.kafka.errors import ConnectionFailed, ReplyDamaged, RequestRefused
+from streams.kafka.errors import ConnectionFailed, NotListening, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
@@ -211,10 +212,20 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
     except (ValueError, OverflowError) as error:
         # A host name that no resolver accepts, or a port above 65535: a reply can have both.
         raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
+    except OSError as error:
+        kind = NotListening if _is_of_the_address(error) else ConnectionFailed
+        raise kind(str(_typed(endpoint, error, None))) from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setblocking(False)
     return sock
+
+
+def _is_of_the_address(error: OSError) -> bool:
+    """Whether the host or its network says so, and not this process, such as without sockets."""
+    return isinstance(error, ConnectionRefusedError | socket.gaierror | TimeoutError) or (
+        error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH)
+    )
 
 
 def _first_to_answer(addresses: Sequence[tuple[Any, ...]], deadline: float) -> socket.socket:

@@ -3,6 +3,7 @@
     LiveError (`streams.net.errors`)
     |-- AuthenticationFailed   (`streams.net.errors`) rejected until the credentials change
     |-- ConnectionFailed       transient: the node did not answer; another node may answer
+    |   `-- NotListening       nothing accepts connections there: the node may not exist yet
     |-- ReplyDamaged           transient: a reply or a fetched snapshot is invalid
     |-- NotAuthorized          rejected until the ACL is granted; retried slowly
     |-- RequestRefused         the node answered with another error, or is too old for the request
@@ -17,6 +18,10 @@ from streams.net.errors import LiveError
 
 class ConnectionFailed(LiveError):
     """A node cannot be reached, or did not answer in time."""
+
+
+class NotListening(ConnectionFailed):
+    """Nothing accepts connections at the address, or it has no address."""
 
 
 class ReplyDamaged(LiveError):

@@ -16,7 +16,7 @@ from migration.metadata.versions import release_of_level
 from migration.observed.probed import QUORUM_SETTINGS, Controller, Maybe, Quorum, Unknown
 from streams.kafka import messages
 from streams.kafka.error_codes import ErrorCode
-from streams.kafka.errors import NotAuthorized
+from streams.kafka.errors import NotAuthorized, NotListening
 from streams.kafka.messages import ClusterReply
 from streams.kafka.node import Features, Node
 from streams.net.endpoint import Endpoint
@@ -62,9 +62,9 @@ def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Con
     try:
         node = Node(endpoint, security)
     except LiveError as error:
-        return _ControllerAnswer(
-            endpoint, Controller(endpoint=str(endpoint), unreachable=str(error))
-        )
+        exists = not isinstance(error, NotListening)
+        silent = Controller(endpoint=str(endpoint), unreachable=str(error), exists=exists)
+        return _ControllerAnswer(endpoint, silent)
     with node:
         return _query(node, endpoint, cluster_id)
 

@@ -109,6 +109,8 @@ REACH_ZOOKEEPER: Final = (
 )
 SEE_ZOOKEEPER: Final = "see zookeeper-reachable: this check needs the same data"
 
+SEE_QUORUM: Final = "see quorum-reachable: this check needs the same data"
+
 
 def no_brokers(facts: Facts) -> Finding | None:
     """Return that no broker returned data; None: one did."""
@@ -118,11 +120,16 @@ def no_brokers(facts: Facts) -> Finding | None:
 
 
 def phase_without_quorum(facts: Facts) -> Finding | None:
-    """Return that the controllers do not exist yet, which is a phase; None: one answers."""
+    """Return that the controllers do not exist yet, which is a phase; None: one answers.
+
+    Unknown: one exists, and cannot be queried.
+    """
     if not facts.controllers:
         return skipped("the configuration names no controllers: nothing to check yet")
-    if not facts.answering:
+    if not facts.has_controllers:
         return skipped("no controller answers: that is normal before they are provisioned")
+    if not facts.answering:
+        return missing_data("no controller can be queried", fix=SEE_QUORUM)
     return None
 
 

@@ -116,7 +116,7 @@ def migration_enabled(facts: Facts) -> Finding:
     flag = "zookeeper.metadata.migration.enable"
     on = [b.id for b, settings in known_settings(facts) if settings.get(flag) == "true"]
     off = [b.id for b, settings in known_settings(facts) if settings.get(flag) != "true"]
-    if not facts.answering and on:
+    if not facts.has_controllers and on:
         return violated(
             "brokers are in migration mode and no controller answers",
             *[f"broker {id_}: {flag}=true" for id_ in on],

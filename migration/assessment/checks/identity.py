@@ -14,7 +14,7 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
-from migration.assessment.finding import Finding, satisfied, skipped, violated
+from migration.assessment.finding import Finding, Verdict, satisfied, skipped, violated
 from migration.assessment.meta_properties import file_faults, id_faults, ids_of
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
@@ -162,7 +162,10 @@ def controller_ids_distinct(facts: Facts) -> Finding:
     """Check that no controller has the id of a broker: node ids are unique in a cluster."""
     controllers, missing = _controller_ids(facts)
     if not controllers:
-        if (phase := phase_without_quorum(facts)) is not None:
+        phase = phase_without_quorum(facts)
+        if phase is not None and phase.verdict is Verdict.UNKNOWN:
+            return phase
+        if phase is not None:
             return skipped(phase.reason, fix=f"give them ids that no broker has: {_taken(facts)}")
         return missing_data(*missing, fix="grant ALTER or DESCRIBE on CLUSTER at the controllers")
     brokers = {broker.id for broker in facts.brokers}

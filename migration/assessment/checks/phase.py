@@ -110,4 +110,4 @@ def _led_by(facts: Facts, *, migrating: bool) -> Phase | None:
         return Phase.HYBRID if copied else Phase.COPYING
     if copied:
         return Phase.ROLLED_BACK
-    return Phase.PRE_MIGRATION if migrating or facts.answering else Phase.ZOOKEEPER
+    return Phase.PRE_MIGRATION if migrating or facts.has_controllers else Phase.ZOOKEEPER

@@ -30,9 +30,12 @@ def quorum_reachable(facts: Facts) -> Finding:
             fix="once they are provisioned, set controllers.bootstrap and run preflight again",
         )
     silent = silent_controllers(facts)
-    if not facts.answering:
+    if not facts.has_controllers:
         fix = "provision or start them, and run preflight again before you restart the first broker"
         return warned("no controller answers yet", *silent, fix=fix)
+    if not facts.answering:
+        fix = f"correct what the line of each controller names; {ASK} with `controllers.security`"
+        return missing_data(*silent, fix=fix)
     quorum = quorum_of(facts)
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):

@@ -56,6 +56,7 @@ ONE_ID_TWICE = replace(
     WELL,
     brokers=tuple(replace(one, meta=(meta("/d0", one.id, directory_id="a"),)) for one in BROKERS),
 )
+REJECTING = controllers(unreachable="wrong password")
 NAMELESS = replace(WELL, controllers=(*CONTROLLERS[:2], replace(CONTROLLERS[2], node_id=WHY)))
 """A controller that does not report its id may be the third voter."""
 HAS_SECRET = {"password.encoder.secret": "(set)"}
@@ -279,7 +280,12 @@ CASES = (
     Case("restart-settings", broker2(settings=WHY), UNKNOWN),
     Case("quorum-reachable", WELL, PASS, "controller 3001 leads"),
     Case("quorum-reachable", EARLY, SKIPPED),
-    Case("quorum-reachable", controllers(unreachable="refused"), WARN, "c1:9093: refused"),
+    Case("quorum-reachable", controllers(unreachable="refused", exists=False), WARN,
+         "c1:9093: refused"),
+    Case("quorum-reachable", REJECTING, UNKNOWN, "c1:9093: wrong password"),
+    Case("quorum-rights", REJECTING, UNKNOWN),
+    Case("controller-ids-distinct", REJECTING, UNKNOWN),
+    Case("migration-enabled-everywhere", REJECTING, UNKNOWN),
     Case("quorum-reachable", controllers(quorum=None), FAIL, "no controller leads"),
     Case("quorum-reachable", DENIED, UNKNOWN, "DESCRIBE is not granted"),
     Case("quorum-reachable", replace(WELL, controllers=CONTROLLERS[:1]), FAIL, "1 of 3 voters"),

@@ -21,6 +21,7 @@ from streams.net.endpoint import Endpoint
 from streams.probe.gather import Target, gather
 from streams.zookeeper.ensemble import Ensemble
 from tests.migration.assessment.checks.clusters import EARLY, WELL, broker1, controllers, log_dir
+from tests.streams.kafka.test_connection import listening
 
 CONFIG = """
 cluster: {name: prod}
@@ -155,4 +156,13 @@ def test_a_cluster_that_is_not_there_is_unknown_in_bounded_time() -> None:
     assert facts.nothing_reached
     assert facts.topics == Unknown(f"127.0.0.1:{port} refused")
     assert facts.controllers[0].unreachable == f"127.0.0.1:{port} refused"
+    assert not facts.has_controllers
     assert isinstance(facts.ensemble[0].version, Unknown)
+
+
+def test_a_controller_that_cannot_be_queried_exists() -> None:
+    """It closes the connection, as a listener of another protocol does."""
+    with listening(lambda *_: None) as endpoint:
+        facts = gather(Target(cluster="prod", controllers=(endpoint,)))
+    assert not facts.answering
+    assert facts.has_controllers
