@@ -22,6 +22,7 @@ from importlib import import_module, resources
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import psutil
 import pyspark
@@ -136,6 +137,9 @@ _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
 _PIN_THREAD: Final = "PYSPARK_PIN_THREAD"
 _ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+_SOCKETS: Final = "spark.python.unix.domain.socket.dir"
+_SOCKETS_LENGTH_MAX: Final = 107 - len(f"/.{uuid4()}.sock")
+"""The kernel's limit for the path of a socket, without the name that PySpark gives it."""
 LAUNCHER_OPTIONS: Final = "SPARK_LAUNCHER_OPTS"
 _MEANWHILE: Final = ["streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pandas.functions"]
 """PySpark imports the last three, in 0.5 s, before its first call and for a stateful operator."""
@@ -445,6 +449,8 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         _environment("SPARK_HOME", _home()),
         _environment(_ARGUMENTS, _secret(deployment, scratch)),
         _environment(LAUNCHER_OPTIONS, _launcher_options()),
+        # Its Python processes import nothing from the working directory, which may be another's.
+        _environment("PYTHONSAFEPATH", "1"),
         _environment(_LOCAL_IP, os.environ.get(_LOCAL_IP) if remote else _LOOPBACK),
         _left_to_us(),
         _interruptible(),
@@ -533,6 +539,8 @@ def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, 
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         }
         | ({"spark.driver.extraClassPath": f"{unsigned}/*"} if unsigned.is_dir() else {})
+        # One of these sockets is left to the end of the process; the default is /tmp.
+        | ({_SOCKETS: str(scratch)} if len(str(scratch)) <= _SOCKETS_LENGTH_MAX else {})
     )
 
 

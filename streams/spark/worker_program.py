@@ -28,7 +28,7 @@ def main(address: str, arguments: list[str]) -> None:
 
 
 def _become_python(arguments: list[str]) -> NoReturn:
-    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606  # as Spark would
+    os.execv(sys.executable, [sys.executable, "-P", *arguments])  # noqa: S606  # as Spark would
 
 
 def _pass(connection: socket.socket, arguments: list[str]) -> None:

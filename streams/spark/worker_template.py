@@ -67,7 +67,7 @@ def start(folder: Path, log: Path, environ: Mapping[str, str]) -> Template:
         listener.bind(str(address))
         listener.listen()
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(listener.fileno())],
+            [sys.executable, "-P", "-m", __name__, str(listener.fileno())],
             stdin=subprocess.PIPE,
             stdout=errors,
             stderr=errors,

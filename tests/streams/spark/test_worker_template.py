@@ -130,6 +130,19 @@ def test_forks_go_on_after_the_template_and_further_programs_are_pythons(folder:
     until(lambda: not runs(fork), "the end of the fork")
 
 
+def test_nothing_is_imported_from_the_working_directory(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "shlex", "pandas", "says", "streams"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    template = _template(folder, tmp_path)
+    _started(template.program, "waits").communicate()
+    template.end()
+    _started(template.program, "waits", PYTHONPATH=str(folder)).communicate()
+    assert (tmp_path / "log").read_text() == ""
+
+
 def test_what_is_no_module_is_run_by_python(tmp_path: Path) -> None:
     program = [sys.executable, "-IS", worker_program.__file__, str(tmp_path / "none")]
     for arguments in (["-c", "print(1)"], ["-m", "calendar", "-t", "text", "1"]):
