@@ -60,6 +60,14 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 _LOG_FILE: Final = "spark.log"
 _TASKS: Final = "spark.sql.shuffle.partitions"
+_OF_QUERY: Final = re.compile(
+    r"\[STREAM_FAILED\] .* terminated with exception: *(.*?)\.? *SQLSTATE: \w+"
+)
+_OF_ENDED: Final = ("EOFException", "Python worker ")
+_PYTHON_ENDED: Final = (
+    "a Python process of Spark ended, perhaps killed for want of memory (dmesg). Start the command"
+    " again"
+)
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 
@@ -213,9 +221,12 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     }
     if until is not None:
         options["until"] = str(until)
-    stream = _stream(spark, [("kraft_metadata", options)], state_dir, waits=False)
     with ExitStack() as held:
-        job = _start(stream, state_dir, held, available_now=True)
+        try:
+            stream = _stream(spark, [("kraft_metadata", options)], state_dir, waits=False)
+            job = _start(stream, state_dir, held, available_now=True)
+        except (PySparkException, Py4JError) as error:
+            raise JobFailed(_cause(error)) from error
         try:
             job.wait_finished(None)
         finally:
@@ -355,10 +366,16 @@ def check_store(store: "Store", checkpoint: Path) -> None:
 
 
 def _cause(error: Exception) -> str:
-    """Return the Python error at the bottom of Spark's, in one line, or else Spark's first line."""
-    text = str(error)
+    """Return the Python error at the bottom of Spark's, in one line, or else Spark's own."""
+    text = str(error).replace("\n: ", "\n")  # Py4J's separator
     found = _PYTHON_ERROR.findall(text)
     if found:
         name, message = found[-1]
-        return f"{message} ({name.rsplit('.', 1)[-1]})"
-    return text.strip().splitlines()[0] if text.strip() else type(error).__name__
+        cause = f"{message.rstrip('.')} ({name.rsplit('.', 1)[-1]})"
+    else:
+        cause = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+        of_query = _OF_QUERY.match(cause)
+        if of_query is not None:
+            cause = of_query[1] or "Spark names no cause"
+    has_ended = any(each in text for each in _OF_ENDED)
+    return f"{cause}: {_PYTHON_ENDED}" if has_ended else cause

@@ -87,6 +87,7 @@ _CAUSES: Final = (
     ("Too small maximum heap", _OPTION),
     ("Conflicting collector combinations", _OPTION),
     ("No space left on device", "Free space on the disk; its whole output is in {log}"),
+    ("Too many open files", "Raise the limit of `ulimit -n`; its whole output is in {log}"),
 )
 """A part of the line in which the JVM or the shell says why it ended, and the fix."""
 _UNKNOWN: Final = (
@@ -728,9 +729,10 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _output(log: Path) -> list[str]:
-    """Return the last lines of the JVM's output; none: it printed nothing."""
+    """Return the last lines of the JVM's output, without calls; none: it printed nothing."""
     try:
         text = log.read_text("utf-8", errors="replace")
     except OSError:
         return []
-    return text.strip().splitlines()[-_LINES_MAX:]
+    lines = [each for each in text.strip().splitlines() if not each.startswith("\tat ")]
+    return lines[-_LINES_MAX:]
