@@ -54,6 +54,7 @@ from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.process.owner import Owner
+from streams.kafka.errors import NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle, Throttles
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -443,7 +444,14 @@ class MoveRun:
             self._held.require_lock()
             self._held.record(intent)
             self._throttled[id_] = after_change(left, intent)
-            self._requests.set_throttle(id_, value)
+            try:
+                self._requests.set_throttle(id_, value)
+            except (NotAuthorized, RequestRefused):
+                # An earlier run's throttle, if there is one, still has to be restored.
+                if left is None and self._requests.throttle(id_) == now:
+                    self._held.record(MoveUnthrottled(broker=id_, value=previous, kept=False))
+                    del self._throttled[id_]
+                raise
             deadline_s = time.monotonic() + _THROTTLED_S_MAX
             while self._requests.throttle(id_).effective != value:
                 if time.monotonic() > deadline_s:

@@ -23,6 +23,7 @@ from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle
+from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.brokers import ABSENT, with_absent
 from tests.migration.moves.brokers import D0, D1, D2, at
@@ -834,15 +835,46 @@ def test_a_broker_that_was_down_from_the_start_is_silent() -> None:
     assert requests.log_dirs({3})[3].log_dirs == ABSENT
 
 
-def test_missing_rights_for_the_throttle_send_nothing(machine: Machine) -> None:
+@pytest.mark.parametrize("error", [NotAuthorized, RequestRefused])
+def test_a_refused_throttle_sends_and_leaves_nothing(
+    machine: Machine, error: type[LiveError]
+) -> None:
+    """Later runs without ALTER_CONFIGS neither restore nor set what was never set."""
+
     def denied(*_: object) -> None:
-        raise NotAuthorized("broker 1 does not change it: ALTER_CONFIGS on CLUSTER is needed")
+        raise error("broker 1 does not change it: ALTER_CONFIGS on CLUSTER is needed")
 
     machine.kafka.set_throttle = denied  # type: ignore[method-assign,assignment]
-    with pytest.raises(MoveError, match="ALTER_CONFIGS on CLUSTER is needed"):
+    with pytest.raises(MoveError, match="ALTER_CONFIGS on CLUSTER is needed") as caught:
         machine.apply()
+    assert "is not restored" not in str(caught.value)
     assert not machine.kafka.sent
-    assert machine.kafka.own == {1: BEFORE, 2: None}
+    machine.require_clean()
+    machine.cancel()
+    machine.apply(replace(ALL, throttles={}))
+    machine.require_clean()
+
+
+@pytest.mark.parametrize("error", [ConnectionFailed, RequestRefused])
+@pytest.mark.parametrize("own", [BEFORE, OURS])
+def test_a_throttle_that_may_be_set_is_restored(
+    machine: Machine, error: type[LiveError], own: str
+) -> None:
+    """A broker that does not answer may have set it; one that refuses has not if it reads so."""
+    real, asked = machine.kafka.set_throttle, 0
+
+    def set_throttle(broker: int, value: str | None) -> None:
+        nonlocal asked
+        asked += 1
+        real(broker, value if asked > 1 else own)
+        if asked == 1:
+            raise error("b1 disconnected")
+
+    machine.kafka.set_throttle = set_throttle  # type: ignore[method-assign]
+    with pytest.raises(MoveError, match="b1 disconnected"):
+        machine.apply()
+    assert asked == (1 if (error, own) == (RequestRefused, BEFORE) else 2)
+    machine.require_clean()
 
 
 def test_one_orchestrator_at_a_time(machine: Machine) -> None:

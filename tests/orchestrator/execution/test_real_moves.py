@@ -163,6 +163,7 @@ def test_a_missing_right_is_named(
     assert said in str(caught.value)
     assert "0 of 1 replicas are in their target" in str(caught.value)
     assert ("move_sent" in machine.kinds) is is_sent
+    assert not left_throttled(machine.log.entries("lab"))
     assert secured.place(FIRST) == place
 
 
