@@ -473,7 +473,8 @@ class MoveRun:
         Raises:
             LiveError: it cannot be read or set.
         """
-        previous = self._throttled[broker].last.previous
+        left = self._throttled[broker]
+        previous = left.last.previous
         own = self._requests.throttle(broker).own
         kept = self._is_from_another_client(broker, own)
         self._held.require_lock()
@@ -482,13 +483,17 @@ class MoveRun:
         value = own if kept else previous
         self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
         del self._throttled[broker]
-        if kept:
-            state = (
-                "no throttle: another client deleted it"
-                if own is None
-                else f"the throttle {own}, which another client set: it stays"
-            )
-            self._warn(f"{self._held.cluster}: broker {broker} has {state}")
+        if own in left.values:
+            return
+        state = "no throttle" if own is None else f"the throttle {own}"
+        if not kept:
+            changed = f"another client changed the throttle {left.last.value}"
+            why = f": {changed}, or it never took effect"
+        elif own is None:
+            why = ": another client deleted it"
+        else:
+            why = ", which another client set: it stays"
+        self._warn(f"{self._held.cluster}: broker {broker} has {state}{why}")
 
     def _is_from_another_client(self, broker: int, own: str | None) -> bool:
         """Return whether another client set `own`, the throttle that a broker has."""

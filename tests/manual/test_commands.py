@@ -128,6 +128,13 @@ def test_a_tool_is_given_what_exists(command: Command) -> None:
         assert not word.endswith(".lock") or (ROOT / word).is_file()
 
 
+@pytest.mark.parametrize("command", of_tools("kafka-reassign-partitions.sh"))
+def test_kafkas_tool_keeps_the_throttles_of_brokers(command: Command) -> None:
+    """ReassignPartitionsCommand.clearAllThrottles: of all brokers, also those of other clients."""
+    assert "--verify" in command.words
+    assert "--preserve-throttles" in command.words
+
+
 @pytest.mark.parametrize("command", of_tools("python"))
 def test_a_module_exists(command: Command) -> None:
     assert command.words[1] == "-m"

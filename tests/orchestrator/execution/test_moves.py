@@ -485,29 +485,34 @@ def _arrive(kafka: Kafka, broker: int) -> None:
         kafka.places[key] = kafka.copies.pop(key)[0]
 
 
+CHANGED = "another client changed the throttle 50, or it never took effect"
+
+
 @pytest.mark.parametrize(
-    ("own", "warning"),
+    ("broker", "own", "warning"),
     [
-        ("999", "prod: broker 1 has the throttle 999, which another client set: it stays"),
-        (None, "prod: broker 1 has no throttle: another client deleted it"),
+        (1, "999", "prod: broker 1 has the throttle 999, which another client set: it stays"),
+        (1, None, "prod: broker 1 has no throttle: another client deleted it"),
+        (1, BEFORE, f"prod: broker 1 has the throttle 7: {CHANGED}"),
+        (2, None, f"prod: broker 2 has no throttle: {CHANGED}"),
     ],
 )
 def test_a_throttle_that_another_client_changed_stays(
-    machine: Machine, own: str | None, warning: str
+    machine: Machine, broker: int, own: str | None, warning: str
 ) -> None:
-    real = machine.kafka._go_on
+    real, before = machine.kafka._go_on, machine.kafka.own[broker]
 
     def changed() -> None:
         if machine.kafka.copies:
-            machine.kafka.own[1] = own
+            machine.kafka.own[broker] = own
         real()
 
     machine.kafka._go_on = changed  # type: ignore[method-assign]
     machine.apply()
-    assert machine.kafka.own == {1: own, 2: None}
+    assert machine.kafka.own == {1: BEFORE, 2: None} | {broker: own}
     assert machine.warned == [warning]
     kept = [e.body["kept"] for e in machine.log.entries("prod") if e.kind == "move_unthrottled"]
-    assert sorted(map(str, kept)) == ["False", "True"]
+    assert sorted(map(bool, kept)) == [False, own != before]
 
 
 @pytest.mark.parametrize("then", ["apply", "cancel"])
