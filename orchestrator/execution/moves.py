@@ -5,7 +5,7 @@ kill, the brokers' directories say what is left, and the trail which throttles m
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -530,7 +530,8 @@ class MoveRun:
         done = [each for each in found if each.progress is _COMPLETED]
         if command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
-        left = [_left(each, run) for each in found if each not in done]
+        left = [each for each in found if each not in done]
+        reasons = _by_reason(left, run)
         others = self._throttled_without(moving)
         at_rest = _at_rest(others)
         for id_ in at_rest:
@@ -546,11 +547,11 @@ class MoveRun:
             for id_ in sorted(self._throttled.keys() - set(at_rest))
         ]
         ended = MoveEnded(
-            command=command, done=len(done), left=len(left), why=bounded([*why, *left])
+            command=command, done=len(done), left=len(left), why=bounded([*why, *reasons])
         )
         self._held.record(ended)
         if left or why:
-            named = [joined(left, _NAMED_MAX)] if left else []
+            named = [joined(reasons, _NAMED_MAX)] if left else []
             state = "in their target" if command == "apply" else "without a move"
             gone = [each for each in found if each.progress is Progress.MISSING]
             if command == "apply" and not all(each.is_offline for each in gone):
@@ -620,9 +621,15 @@ def _is_at_rest(each: Verified) -> bool:
     return not each.target_error and (is_missing or each.progress is Progress.NOT_MOVING)
 
 
-def _left(each: Verified, run: Moving) -> str:
-    """Return a replica that is left, and why."""
-    why = run.failed.get((each.broker, each.at)) or each.why
-    if why is None:
-        why = str(each.progress).replace("_", " ")
-    return f"{each.at} on broker {each.broker}: {why}"
+def _by_reason(left: Iterable[Verified], run: Moving) -> list[str]:
+    """Return the replicas that are left, with each reason once."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for each in left:
+        why = run.failed.get((each.broker, each.at)) or each.why
+        why = why or str(each.progress).replace("_", " ")
+        found[why].append(f"{each.at} on broker {each.broker}")
+    lines = []
+    for why, names in found.items():
+        more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+        lines.append(f"{', '.join(names[:_NAMED_MAX])}{more}: {why}")
+    return lines

@@ -167,7 +167,8 @@ class Node(Connection):
         (ReplicaManager.alterReplicaLogDirs).
 
         Returns:
-            why a replica is refused, by Kafka's name of the error; empty if all are accepted.
+            why a replica is refused: the missing right, or Kafka's name of the error; empty if all
+                are accepted.
 
         Raises:
             RequestRefused: the broker does not support the version.
@@ -183,7 +184,11 @@ class Node(Connection):
         if codes.keys() != targets.keys():
             text = f"{self.endpoint} answered for {len(codes)} of {len(targets)} replicas to move"
             raise ReplyDamaged(text)
-        return {at: name(codes[at]) for at in targets if codes[at]}
+        return {
+            at: "ALTER on CLUSTER is needed" if codes[at] in _DENIED else name(codes[at])
+            for at in targets
+            if codes[at]
+        }
 
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int

@@ -125,6 +125,13 @@ def test_moves_are_requested_by_directory_and_refused_by_replica(scripted: Scrip
     ] == [("/b", [("s", (0,)), ("t", (0,))]), ("/x", [("u", (0,))])]
 
 
+def test_a_missing_right_to_move_is_named(scripted: Scripted) -> None:
+    """KafkaApis.handleAlterReplicaLogDirs: each replica has the error of the cluster."""
+    scripted.replies = [altered(s=31, t=31)]
+    refused = scripted.alter_log_dirs({("s", 0): "/b", ("t", 0): "/b"})
+    assert set(refused.values()) == {"ALTER on CLUSTER is needed"}
+
+
 def test_a_reply_about_other_replicas_is_damaged(scripted: Scripted) -> None:
     scripted.replies = [altered(s=0)]
     with pytest.raises(ReplyDamaged, match="answered for 1 of 2 replicas"):
