@@ -316,17 +316,13 @@ def _contradictions(
             f"the cluster has no such {what}, or Kraftgate's principal may not describe it: if it"
             " was deleted, remove the entry, or plan again (kraftgate move plan)"
         )
-    elif {*known.replicas} != {*one.replicas}:
-        yield (
-            f"its replicas are on brokers {list(known.replicas)}, and the file wants"
-            f" {list(one.replicas)}. Kraftgate does not move replicas between brokers: use"
-            " kafka-reassign-partitions.sh"
-        )
     elif known.replicas != one.replicas:
+        is_order = {*known.replicas} == {*one.replicas}
+        what = "change the preferred leader" if is_order else "move replicas between brokers"
         yield (
-            f"its replicas are {list(known.replicas)}, in this order, and the file wants"
-            f" {list(one.replicas)}. Kraftgate does not change the preferred leader: use"
-            " kafka-reassign-partitions.sh"
+            f"it is assigned to the brokers {list(known.replicas)} now, and the file wants"
+            f" {list(one.replicas)}. If it was reassigned, plan again (kraftgate move plan)."
+            f" Kraftgate does not {what}"
         )
 
 

@@ -330,7 +330,7 @@ class MoveRun:
             raise LockError(f"{error}. {left}. {self._next(command)}") from error
 
     def _next(self, command: Command, *, has_left: bool = True) -> str:
-        """Return the commands to call next; `has_left`: whether replicas of the plan are left."""
+        """Return the commands to call next; `has_left`: whether replicas that can move are left."""
         if self._throttled and not has_left:
             return (
                 "To restore the throttle, as soon as the broker moves no replica:"
@@ -553,13 +553,24 @@ class MoveRun:
         if left or why:
             named = [joined(reasons, _NAMED_MAX)] if left else []
             state = "in their target" if command == "apply" else "without a move"
-            gone = [each for each in found if each.progress is Progress.MISSING]
-            if command == "apply" and not all(each.is_offline for each in gone):
-                named.append("if a topic was deleted, plan again (kraftgate move plan)")
-            raise kind(
+            gone = [
+                each
+                for each in left
+                if command == "apply" and each.progress is Progress.MISSING and not each.is_offline
+            ]
+            if gone:
+                named.append(
+                    "if a topic was deleted or a partition was reassigned, plan again (kraftgate"
+                    " move plan)"
+                )
+            text = (
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *named])}. {self._next(command, has_left=bool(left))}"
+                f" {'; '.join([*why, *named])}."
             )
+            has_left = len(left) > len(gone)
+            if has_left or self._throttled or not left:
+                text += f" {self._next(command, has_left=has_left)}"
+            raise kind(text)
 
 
 class _Ended(Exception):

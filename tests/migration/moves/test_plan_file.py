@@ -134,7 +134,7 @@ def against(*entries: object, brokers: dict[int, Broker] | None = None) -> tuple
             GOOD | {"replicas": [1, 3]},
             ["does not move replicas between brokers", "there is no broker 3. Brokers: 1, 2"],
         ),
-        (GOOD | {"replicas": [2, 1], "log_dirs": [ANY, D0]}, ["in this order"]),
+        (GOOD | {"replicas": [2, 1], "log_dirs": [ANY, D0]}, ["the preferred leader"]),
         (GOOD | {"replicas": [1], "log_dirs": [D0]}, ["does not move replicas between brokers"]),
     ],
 )
@@ -145,6 +145,17 @@ def test_a_file_for_another_cluster_is_refused(entry: object, words: list[str]) 
     assert len(found) == len(words)
     for word in words:
         assert any(word in each.text for each in found), found
+
+
+@pytest.mark.parametrize("replicas", [[1, 3], [2, 1]])
+def test_a_partition_that_was_reassigned_needs_another_plan(replicas: list[int]) -> None:
+    """Kafka's tool would undo the reassignment of another client with the same file."""
+    (text, *_) = (each.text for each in against(GOOD | {"replicas": replicas}))
+    assert text.startswith(
+        f"t-0: it is assigned to the brokers [1, 2] now, and the file wants {replicas}. If it was"
+        " reassigned, plan again (kraftgate move plan)."
+    )
+    assert "kafka-reassign-partitions.sh" not in text
 
 
 def test_what_a_silent_broker_has_contradicts_nothing() -> None:

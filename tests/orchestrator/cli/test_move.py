@@ -275,7 +275,7 @@ def file_of(*entries: str, version: int = 1) -> str:
             file_of(entry(log_dirs=["/x", "any"]), entry(partition=1), entry(topic=LONG, z=1)),
             [
                 (2, "has no log directory"),
-                (3, "its replicas are [2, 1], in this order"),
+                (3, "it is assigned to the brokers [2, 1] now"),
                 (4, "unknown key `z`"),
                 (4, "would have a name of 291 bytes"),
             ],

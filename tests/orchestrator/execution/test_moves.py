@@ -594,16 +594,41 @@ def test_no_more_replicas_of_a_reason_are_named(machine: Machine) -> None:
         machine.apply(plan(names), at_once=1)
 
 
-def test_a_topic_that_is_deleted_needs_another_plan(machine: Machine) -> None:
-    """`move apply` refuses the plan then."""
+PLAN_AGAIN = (
+    "t-2 on broker 1: it is in no online directory of broker 1; if a topic was deleted or a"
+    " partition was reassigned, plan again (kraftgate move plan)."
+)
+
+
+def test_a_replica_that_the_broker_no_longer_has_needs_another_plan(machine: Machine) -> None:
+    """`move apply` refuses the plan then, so nothing can be resumed."""
+    real = machine.kafka._go_on
 
     def delete() -> None:
         machine.kafka.copies.pop((1, at("t-2")), None)
         machine.kafka.places.pop((1, at("t-2")), None)
+        real()
 
     machine.kafka._go_on = delete  # type: ignore[method-assign]
-    with pytest.raises(MoveError, match=r"if a topic was deleted, plan again .kraftgate move plan"):
-        machine.apply(polls_max=3)
+    with pytest.raises(MoveError) as caught:
+        machine.apply(at_once=1)
+    assert "t-1 on broker 1: not moving" in str(caught.value)
+    assert f"{PLAN_AGAIN} To resume: kraftgate move apply" in str(caught.value)
+    machine.apply(plan({1: ("t-1",)}))
+    with pytest.raises(MoveError) as caught:
+        machine.apply()
+    assert str(caught.value) == f"prod: 3 of 4 replicas are in their target. {PLAN_AGAIN}"
+    machine.require_clean()
+
+
+def test_of_a_plan_without_replicas_only_the_throttle_can_be_restored(machine: Machine) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(plan({1: ("t-0",)}), polls_max=1)
+    del machine.kafka.places[1, at("t-2")]
+    with pytest.raises(MoveError) as caught:
+        machine.apply(plan({1: ("t-2",)}))
+    assert f"{PLAN_AGAIN} To restore the throttle, " in str(caught.value)
 
 
 def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
