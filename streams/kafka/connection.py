@@ -62,6 +62,9 @@ class Connection:
         deadline = time.monotonic() + connect_timeout_ms / 1000
         self._net = NetworkSelector(client_id=CLIENT_ID, slow_task_threshold_secs=0)
         self._kafka: Any = None
+        # A listener that requires SASL answers ApiVersions without it, and closes after the next
+        # request.
+        self._unproven = None if security.sasl else security
         try:
             self._kafka = KafkaConnection(self._net, **_kafka_options(security))
             self._drive(self._open(security, deadline), deadline, security)
@@ -138,10 +141,13 @@ class Connection:
             ReplyDamaged: the reply does not decode, or is too large.
         """
         if self._kafka is None or not self._kafka.connected:
-            raise ConnectionFailed(f"{self.endpoint} closed the connection")
+            raise ConnectionFailed(f"{self.endpoint} {_closed(self._unproven)}")
         self._kafka.parser.reply_bytes_max = bytes_max
         deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
-        return self._drive(self._exchange(request, wait_ms + _GRACE_MS), deadline)
+        exchange = self._exchange(request, wait_ms + _GRACE_MS)
+        reply = self._drive(exchange, deadline, self._unproven)
+        self._unproven = None
+        return reply
 
     async def _exchange(self, request: Any, timeout_ms: float) -> Any:  # noqa: ANN401
         return await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
@@ -154,7 +160,7 @@ class Connection:
     ) -> Any:  # noqa: ANN401
         """Run the event loop in this thread until the coroutine is done or the deadline passes.
 
-        `opening`: the security settings, only while the connection is being opened.
+        `opening`: the security settings, until the listener has shown that it accepts them.
         """
         future = self._net.call_soon_with_future(coroutine)
         try:
@@ -321,10 +327,12 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
         return ReplyDamaged(f"{endpoint} {error.reason}")
     if isinstance(error, _AUTHENTICATION):
         return _not_authenticated(endpoint, opening, error)
+    if isinstance(error, ssl.SSLError):
+        return ConnectionFailed(f"{endpoint} {_tls_words(error, opening)}")
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
-    if isinstance(error, kafka_errors.KafkaConnectionError):
+    if isinstance(error, kafka_errors.KafkaConnectionError | ConnectionResetError):
         return ConnectionFailed(f"{endpoint} {_closed(opening)}")
     if isinstance(error, LookupError | TypeError | ValueError):
         # kafka-python's SASL mechanisms parse the tokens of the server without checks.
@@ -364,14 +372,48 @@ def _closed(opening: Security | None) -> str:
     """Return the probable cause: mostly, a listener that closes at once speaks another protocol."""
     if opening is None:
         return "closed the connection"
-    spoken = f"{opening.protocol} with {opening.sasl_mechanism}"
-    wanted = spoken if opening.sasl else opening.protocol
-    return f"closed the connection at once: does that listener speak {wanted}? (`{opening.key}`)"
+    return f"closed the connection at once: {_is_spoken(opening)}"
+
+
+def _is_spoken(security: Security) -> str:
+    spoken = f"{security.protocol} with {security.sasl_mechanism}"
+    wanted = spoken if security.sasl else security.protocol
+    return f"does that listener speak {wanted}? check `{security.key}.protocol`"
+
+
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
+"""The reasons of OpenSSL 3.0 and 3.2 for bytes that are no TLS."""
+_TRUST: Final = "{why}: check `{key}.ca_file`"
+_NAME: Final = (
+    "{why}: issue a certificate that names it, or, if that is not possible, set"
+    " `{key}.check_hostname: false`"
+)
+_CERTIFICATE_FIXES: Final[Mapping[int, str]] = {
+    10: "the server's {why}: renew it on the server",
+    18: _TRUST,
+    19: _TRUST,
+    20: _TRUST,
+    21: _TRUST,
+    62: _NAME,
+    64: _NAME,
+}
+"""By OpenSSL's X509_V_ERR: expired, not signed by a trusted authority, another host or address."""
+
+
+def _tls_words(error: ssl.SSLError, opening: Security | None) -> str:
+    """Return why TLS failed, with the fix if it is known."""
+    if opening is None:
+        return f"failed TLS: {error}"
+    if isinstance(error, ssl.SSLEOFError) or error.reason in _NO_TLS:
+        return f"failed TLS: {_is_spoken(opening)}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        fix = _CERTIFICATE_FIXES.get(error.verify_code, "{why}")
+        why = error.verify_message.rstrip(".")
+        return f"failed TLS: {fix.format(why=why, key=opening.key)}"
+    return f"failed TLS: {error}"
 
 
 _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
-    (ssl.SSLCertVerificationError, "failed TLS: {0.verify_message}"),
-    (ssl.SSLError, "failed TLS: {0}"),
     (ConnectionRefusedError, "refused"),
     (socket.gaierror, "not found: {0.strerror}"),
     (TimeoutError, "timed out"),

@@ -165,9 +165,14 @@ def test_somebody_listens_and_does_not_speak_tls() -> None:
 
 
 @contextmanager
-def speaking_tls(authority: Authority) -> Iterator[Endpoint]:
-    """A server for one connection that asks for a certificate, and then says nothing."""
-    server = authority.issue("server")
+def speaking_tls(
+    authority: Authority, *, address: str = "127.0.0.1", days: int = 2
+) -> Iterator[Endpoint]:
+    """A server for one connection that asks for a certificate, and then says nothing.
+
+    `address`, `days`: those of its own certificate.
+    """
+    server = authority.issue("server", address=address, days=days)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(server.cert, server.key)
     context.load_verify_locations(authority.file)
@@ -201,6 +206,109 @@ def test_a_certificate_that_the_server_misses_is_no_question_of_the_protocol(
         pytest.raises(ConnectionFailed, match=r"failed TLS: .*certificate required"),
     ):
         Connection(endpoint, security)
+
+
+def test_a_certificate_of_an_unknown_authority_names_the_key_of_the_known_ones(
+    tmp_path: Path,
+) -> None:
+    known = Authority(tmp_path, "known")
+    security = Security(protocol="SSL", ca_file=known.file, key="brokers.security")
+    with (
+        speaking_tls(Authority(tmp_path, "unknown")) as endpoint,
+        pytest.raises(ConnectionFailed) as caught,
+    ):
+        Connection(endpoint, security)
+    assert str(caught.value) == (
+        f"{endpoint} failed TLS: self-signed certificate in certificate chain: check"
+        " `brokers.security.ca_file`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "days", "why"),
+    [
+        pytest.param(
+            "127.0.0.2",
+            2,
+            "IP address mismatch, certificate is not valid for '127.0.0.1': issue a certificate"
+            " that names it, or, if that is not possible, set"
+            " `brokers.security.check_hostname: false`",
+            id="other-address",
+        ),
+        pytest.param(
+            "127.0.0.1",
+            -1,
+            "the server's certificate has expired: renew it on the server",
+            id="expired",
+        ),
+    ],
+)
+def test_a_wrong_certificate_of_the_server_names_the_fix(
+    tmp_path: Path, address: str, days: int, why: str
+) -> None:
+    authority = Authority(tmp_path)
+    security = Security(protocol="SSL", ca_file=authority.file, key="brokers.security")
+    with (
+        speaking_tls(authority, address=address, days=days) as endpoint,
+        pytest.raises(ConnectionFailed) as caught,
+    ):
+        Connection(endpoint, security)
+    assert str(caught.value) == f"{endpoint} failed TLS: {why}"
+
+
+def _hang_up(taken: socket.socket) -> None:
+    taken.recv(4096)
+    taken.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(_hang_up, id="end"),
+        pytest.param(lambda taken: taken.close(), id="reset"),
+        pytest.param(lambda taken: taken.sendall(b"HTTP/1.1 400 Bad Request\r\n"), id="http"),
+    ],
+)
+def test_tls_to_a_plaintext_listener_names_the_key_of_the_protocol(
+    end: Callable[[socket.socket], None],
+) -> None:
+    """A plaintext listener of Kafka reads the handshake as an enormous request, and closes."""
+    with (
+        talking(end) as endpoint,
+        pytest.raises(ConnectionFailed) as caught,
+    ):
+        Connection(endpoint, Security(protocol="SSL", key="brokers.security"))
+    assert str(caught.value).endswith(
+        ": does that listener speak SSL? check `brokers.security.protocol`"
+    )
+
+
+def test_a_listener_that_needs_sasl_closes_after_the_versions() -> None:
+    """Kafka answers ApiVersions before the authentication, and no other request."""
+    with listening(controller(lambda *_: None)) as endpoint:
+        connection = Connection(endpoint, Security(key="brokers.security"))
+        try:
+            for _ in range(2):
+                with pytest.raises(ConnectionFailed) as caught:
+                    connection.ask(fetch())
+                assert str(caught.value) == (
+                    f"{endpoint} closed the connection at once: does that listener speak"
+                    " PLAINTEXT? check `brokers.security.protocol`"
+                )
+        finally:
+            connection.close()
+
+
+def test_a_node_that_closes_after_a_reply_does_not_name_the_protocol() -> None:
+    answered = reply_of(EMPTY + b"\0")
+    with listening(controller(answered), last=messages.FETCH) as endpoint:
+        connection = Connection(endpoint, Security())
+        try:
+            connection.ask(fetch())
+            with pytest.raises(ConnectionFailed, match=f"^{endpoint} closed the connection$"):
+                connection.ask(fetch())
+        finally:
+            connection.close()
 
 
 def test_a_tls_file_that_is_missing_is_named(tmp_path: Path) -> None:

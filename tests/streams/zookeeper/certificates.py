@@ -29,11 +29,14 @@ class Authority:
             "req", "-x509", "-days", "2", *_NEW, *subject, "-keyout", self._key, "-out", self.file
         )
 
-    def issue(self, name: str) -> Certificate:
-        """Make a certificate for CN=`name`, good for the address of loopback, and no name of it."""
+    def issue(self, name: str, *, address: str = LOOPBACK, days: int = 2) -> Certificate:
+        """Make a certificate for CN=`name`, good for an address, and no name of it.
+
+        `days`: how long it is valid; negative: it has expired.
+        """
         made = Certificate(*(self._place / f"{name}.{kind}" for kind in ("crt", "key", "pem")))
         request, extension = self._place / f"{name}.csr", self._place / f"{name}.ext"
-        extension.write_text(f"subjectAltName=IP:{LOOPBACK}\n")
+        extension.write_text(f"subjectAltName=IP:{address}\n")
         _openssl("req", *_NEW, "-subj", f"/CN={name}", "-keyout", made.key, "-out", request)
         signing: list[str | Path] = [
             "-CA",
@@ -42,7 +45,7 @@ class Authority:
             self._key,
             "-CAcreateserial",
             "-days",
-            "2",
+            str(days),
         ]
         _openssl("x509", "-req", "-in", request, *signing, "-extfile", extension, "-out", made.cert)
         made.both.write_text(made.key.read_text() + made.cert.read_text())
