@@ -156,12 +156,14 @@ def _path(value: object, info: ValidationInfo) -> Path:
 def _file(value: object, info: ValidationInfo) -> Path:
     path = _path(value, info)
     try:
-        is_file = stat.S_ISREG(path.stat().st_mode)
+        mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        is_file = False
+        mode = 0
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from error
-    if not is_file:
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{path} is a directory: set a file")
+    if not stat.S_ISREG(mode):
         raise ValueError(f"there is no file {path}: relative paths start at the configuration's")
     return path
 

@@ -241,6 +241,19 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated() -> None:
     )
 
 
+def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    said = (
+        f"kraftgate.yaml:3: `brokers.security.password_file`: {tmp_path}/secret is a directory:"
+        " set a file"
+    )
+    text = (
+        "cluster: {name: p}\nbrokers:\n  security: {protocol: SASL_SSL, sasl_mechanism: PLAIN,"
+        f" username: u, password_file: {tmp_path}/secret}}\n  bootstrap: b1:9092\n"
+    )
+    assert problems(text) == [said]
+
+
 def test_all_problems_come_in_one_go() -> None:
     text = """\
 cluster: {name: prod}
