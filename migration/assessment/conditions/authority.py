@@ -129,10 +129,9 @@ def in_use(view: View, source: DataSource) -> bool:
     if source is DataSource.METADATA_LOG:
         return not is_log_past(view)
     if source is DataSource.ZOOKEEPER:
-        return (
-            DataSource.METADATA_LOG in view.not_current
-            or view.summary.phase not in WITHOUT_ZOOKEEPER
-        )
+        # A stale log may be outdated about the phase; without configuration there is nothing more.
+        may_be = DataSource.METADATA_LOG in view.not_current and source in view.configured
+        return may_be or view.summary.phase not in WITHOUT_ZOOKEEPER
     if source is DataSource.JMX:  # an unconfigured source has no missing data
         return source in view.not_current or view.summary.jmx is not None
     return True

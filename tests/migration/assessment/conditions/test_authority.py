@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.conditions import DataSource
+from migration.assessment.conditions import DataSource, hazards_not_known
 from migration.assessment.conditions.authority import is_log_past, knows_partitions, log_counts
 from migration.image.summary import Phase
 from migration.observed.znodes import MIGRATION
@@ -43,3 +43,18 @@ def test_counts_are_known_while_the_log_is_authoritative(
     assert knows_partitions(view(summary, not_current=not_current)) is known
     if "zookeeper" not in changes:
         assert log_counts(summary) is known
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_reason"), [(Phase.KRAFT, False), (Phase.FINALIZED, False), (Phase.HYBRID, True)]
+)
+def test_a_cluster_without_zookeeper_does_not_miss_its_configuration(
+    phase: Phase, is_reason: bool
+) -> None:
+    """The metadata log may be stale: the cluster does not use ZooKeeper again."""
+    unset = {**ALL_STALE, DataSource.ZOOKEEPER: "`zookeeper` is not configured"}
+    configured = frozenset(ALL_STALE) - {DataSource.ZOOKEEPER}
+    summary = replace(SUMMARY, phase=phase, zookeeper=None)
+    found = hazards_not_known(view(summary, not_current=unset, configured=configured))
+    assert ("ZooKeeper: `zookeeper` is not configured" in found) is is_reason
+    assert any(each.startswith("the metadata log: ") for each in found)
