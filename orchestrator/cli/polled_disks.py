@@ -14,11 +14,16 @@ _POLL_S: Final = 15.0
 
 def why_not_polled(state_dir: Path, cluster: str, broker: int | None, command: str) -> str | None:
     """Poll the disks of a broker (None: of all) now; return why that failed, and what to do."""
+    from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import poll_disks
 
-    if poll_disks(state_dir, cluster, broker, f"kraftgate {command}", _POLL_S):
-        return None
-    return f"the disks could not be polled now: {_reason(state_dir, cluster)}"
+    try:
+        if poll_disks(state_dir, cluster, broker, f"kraftgate {command}", _POLL_S):
+            return None
+        why = _reason(state_dir, cluster)
+    except RequestsUnusable as error:
+        why = str(error)
+    return f"the disks could not be polled now: {why}"
 
 
 def _reason(state_dir: Path, cluster: str) -> str:

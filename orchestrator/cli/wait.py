@@ -109,6 +109,7 @@ def _sources(
     conditions: Sequence[Condition],
     checkpoint: str | None,
 ) -> Iterator[WaitSources]:
+    from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import poll_disks
 
     assessor = Assessor(config, Reader(config, newest=1))
@@ -120,7 +121,10 @@ def _sources(
             pollers[each.name] = stack.enter_context(closing(poller_for(each, conditions, own)))
 
         def poll(cluster: str, broker: int | None, timeout_s: float) -> bool:
-            return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
+            try:
+                return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
+            except RequestsUnusable:
+                return False  # a lock or a full disk may pass before the time-out
 
         assessor.polled = lambda name: pollers[name].latest() if name in pollers else NOT_POLLED
         yield WaitSources(

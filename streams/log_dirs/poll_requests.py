@@ -7,6 +7,8 @@ the content of all disks, made of those answers, is appended; where snapshots ar
 broker answers, it does not wait.
 """
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -132,10 +134,14 @@ def poll_disks(
     """Request that the running job polls a broker's disks, or all, and wait for the stored result.
 
     False: there was no result in time; the store's data then may not be current.
+
+    Raises:
+        RequestsUnusable: the request cannot be written; the message names the file and the reason.
     """
     home = state_dir / "clusters" / cluster
     if not (home / REQUESTS).is_file():
         return False
+    _check_writable(home / REQUESTS)
     deadline = time.monotonic() + timeout_s
     try:
         with PollRequests(home / REQUESTS) as requests:
@@ -147,6 +153,17 @@ def poll_disks(
                 if time.monotonic() > deadline:
                     return False
                 time.sleep(_LOOK_S)
-    except (RequestsUnusable, JournalError, StoreError):
+    except (JournalError, StoreError):
         return False  # as if no broker had answered: the gate holds
     return True
+
+
+def _check_writable(path: Path) -> None:
+    """Raise RequestsUnusable with the system's reason, which SQLite does not report."""
+    if all(os.access(each, os.W_OK) for each in (path, path.parent)):
+        return
+    is_readonly = os.statvfs(path).f_flag & os.ST_RDONLY
+    why = os.strerror(errno.EROFS if is_readonly else errno.EACCES)
+    raise RequestsUnusable(
+        f"the request cannot be written to {path}: {why}: make the state directory writable"
+    )

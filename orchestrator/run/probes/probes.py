@@ -66,11 +66,14 @@ def disks_poller(state_dir: Path, cluster: str, why: str) -> Poller:
 
 def disks_polled(state_dir: Path, cluster: str, why: str) -> Unknown | None:
     """Let the running job poll the log directories of all brokers; None: its answers are stored."""
+    from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import poll_disks
 
-    if poll_disks(state_dir, cluster, None, why, _DISKS_S):
-        return None
-    return Unknown("the log directories could not be polled now")
+    unpolled = "the log directories could not be polled now"
+    try:
+        return None if poll_disks(state_dir, cluster, None, why, _DISKS_S) else Unknown(unpolled)
+    except RequestsUnusable as error:
+        return Unknown(f"{unpolled}: {error}")
 
 
 def own_polls(conditions: Iterable[OwnCondition], cluster: str) -> Mapping[str, OwnPoll]:

@@ -1,5 +1,8 @@
 """Why the disks could not be polled, and what to do: start it only if it does not run."""
 
+import shutil
+import subprocess
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +13,7 @@ from click.testing import CliRunner
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
+from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.state.claim import claimed
 from streams.state.source_status import write_status
 from tests.scenes.night import NOW_MS
@@ -58,3 +62,49 @@ def test_run_is_to_be_started_only_if_it_does_not_run(
         said = CliRunner().invoke(main, ["hazards", "--config", str(config_file)])
     assert said.exit_code == ExitCode.NO_DATA
     assert f"prod: not known: the disks could not be polled now: {reason}\n" in said.stdout
+
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY)
+
+
+def test_a_request_that_cannot_be_written_names_the_file_and_the_reason(
+    config_file: Path, tmp_path: Path
+) -> None:
+    """In a container, the state directory of the running process may be mounted read-only."""
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    if subprocess.run(
+        [*UNSHARE, str(tmp_path), "true"], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("this user may not mount in a namespace")
+    config_file.write_text(config_file.read_text() + "brokers: {bootstrap: 'b1:9092'}\n")
+    state_dir = config_file.parent / "state"
+    file = state_dir / "clusters" / "prod" / REQUESTS
+    with claimed(state_dir), PollRequests(file):
+        command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(config_file)]
+        said = subprocess.run(
+            [*UNSHARE, str(state_dir), *command],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert said.returncode == ExitCode.NO_DATA
+    why = (
+        f"the request cannot be written to {file}: Read-only file system: make the state directory"
+        " writable"
+    )
+    assert f"prod: not known: the disks could not be polled now: {why}\n" in said.stdout
+
+
+def test_a_request_that_the_file_does_not_take_is_not_called_late(config_file: Path) -> None:
+    config_file.write_text(config_file.read_text() + "brokers: {bootstrap: 'b1:9092'}\n")
+    file = config_file.parent / "state" / "clusters" / "prod" / REQUESTS
+    with claimed(config_file.parent / "state"):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"damaged" * 1000)
+        said = CliRunner().invoke(main, ["hazards", "--config", str(config_file)])
+    assert said.exit_code == ExitCode.NO_DATA
+    why = f"{file} cannot be opened: file is not a database"
+    assert f"prod: not known: the disks could not be polled now: {why}\n" in said.stdout
