@@ -32,7 +32,7 @@ def content(path: Path) -> bytes:
         SecretFileRefused: the file cannot be read, or is not private.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_opened) as file:
             _check(path, os.fstat(file.fileno()))
             return file.read(_BYTES_MAX)
     except OSError as error:
@@ -65,7 +65,14 @@ def stamp(path: Path) -> Stamp:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a pipe, which `_check` refuses."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _check(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise SecretFileRefused(f"the secret in {path} cannot be read: it is not a regular file")
     us, place = os.geteuid(), shlex.quote(str(path))
     if us != 0 and found.st_uid not in {0, us}:
         raise SecretFileRefused(

@@ -64,6 +64,18 @@ def test_the_mark_of_an_editor_is_no_part_of_the_secret(file: Path) -> None:
         first_line(file)
 
 
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    with pytest.raises(SecretFileRefused, match="cannot be read: it is not a regular file"):
+        content(pipe)
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SecretFileRefused, match="cannot be read: Is a directory"):
+        content(tmp_path)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize(
     ("owner", "group", "mode", "read"),
