@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 _BYTES_MAX: Final = 64 * 1024
 
 
-Stamp: TypeAlias = tuple[int, int, int]
-"""Differs once a file was changed or replaced: time of its change, inode and size."""
+Stamp: TypeAlias = tuple[int, ...]
+"""Differs once a file was changed or replaced, or has another mode, owner or group."""
 
 
 class SecretFileRefused(Exception):
@@ -57,12 +57,13 @@ def first_line(path: Path) -> str:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return the stamp of a file; zeros if it cannot be read."""
+    """Return the stamp of a file; (0,) if it cannot be read."""
     try:
         found = path.stat()
     except OSError:
-        return 0, 0, 0
-    return found.st_mtime_ns, found.st_ino, found.st_size
+        return (0,)
+    whose = found.st_mode, found.st_uid, found.st_gid
+    return found.st_mtime_ns, found.st_ino, found.st_size, *whose
 
 
 def _opened(path: str, flags: int) -> int:

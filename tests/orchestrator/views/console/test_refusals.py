@@ -385,6 +385,22 @@ def test_a_given_token_that_is_replaced_ends_the_former_one(
         assert begun(last) == 401
 
 
+def test_a_given_token_that_others_can_read_later_counts_as_none(
+    start: Start, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("correct-horse-battery\n")
+    file.chmod(0o600)
+    served = start(console=f"{{listen: '127.0.0.1:0', token_file: '{file}'}}")
+    given = served.token
+    assert pause(served, given).status_code == 200
+    file.chmod(0o644)
+    assert refused(pause(served, given)) == (401, "token_wrong")
+    file.chmod(0o600)
+    with client(served, token=given) as http:
+        assert http.get("/api/state").status_code == 200
+
+
 @pytest.mark.parametrize("text", ["", "\n", "short", "has a space in it, so", "ü" * 30])
 def test_a_given_token_that_is_none_is_one_clear_error(
     tmp_path: Path, now_ms: int, text: str
