@@ -160,9 +160,9 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
         AuditError: the audit trail cannot be opened.
     """
     config = load_config(request.config_path)
-    entry = config.one_cluster(request.cluster)
     if request.served is not None:
-        _require_served(config, entry, request.served)
+        _require_served(config, request.cluster, request.served)
+    entry = config.one_cluster(request.cluster)
     if not request.reason.strip():
         raise ExecutionError("a reason is required for the audit trail: pass --reason '...'")
     if not begins and not has_trail(config.state_dir / AUDIT_FILE):
@@ -182,12 +182,13 @@ def open_request(request: OperatorRequest, *, begins: bool = False) -> Iterator[
         )
 
 
-def _require_served(config: Config, entry: ClusterEntry, served: Config) -> None:
+def _require_served(config: Config, cluster: str | None, served: Config) -> None:
     """Raise ExecutionError if the file has another cluster, or state, than the page shows."""
-    if (config.state_dir, entry) != (served.state_dir, served.one_cluster(entry.name)):
+    entry = served.one_cluster(cluster)
+    if config.state_dir != served.state_dir or entry not in config.clusters:
         raise ExecutionError(
-            f"{config.path} was changed since kraftgate run started, and has another `state_dir`"
-            f" or other keys for {entry.name}: restart kraftgate run, then retry"
+            f"{config.path} was changed since kraftgate run started, and has another `state_dir`,"
+            f" other keys for {entry.name} or no {entry.name}: restart kraftgate run, then retry"
         )
 
 

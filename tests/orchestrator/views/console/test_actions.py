@@ -268,7 +268,12 @@ def test_a_state_that_was_shown_by_an_earlier_kraftgate_is_refused_without_its_c
 
 
 @pytest.mark.parametrize(
-    ("was", "now"), [("state_dir: state", "state_dir: other"), ("zk1:2181", "zk9:2181")]
+    ("was", "now"),
+    [
+        ("state_dir: state", "state_dir: other"),
+        ("zk1:2181", "zk9:2181"),
+        ("name: prod", "name: stage"),
+    ],
 )
 def test_an_edited_configuration_sends_no_action_elsewhere(
     start: Start, was: str, now: str
