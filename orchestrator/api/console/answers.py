@@ -151,7 +151,7 @@ class ActionRequest(Row):
         at: `ExecutionState.at` of the action as the operator saw it.
         basis: `ExecutionState.basis` as the operator saw it, for an approval.
         confirm: the cluster's name: to approve an irreversible or destructive step, to skip, to
-            roll back.
+            roll back, to abort.
     """
 
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]

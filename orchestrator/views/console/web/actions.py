@@ -34,7 +34,7 @@ _OF_CHECKPOINT: Final[Mapping[Action, Callable[[OperatorRequest, str], None]]] =
     "execute": partial(decide, decision="execute"),
     "skip": control.skip,
 }
-_CONFIRMED: Final = frozenset({"skip", "rollback"})
+_CONFIRMED: Final = frozenset({"skip", "rollback", "abort"})
 """Actions with a request that must have the cluster's name; `approve` checks its own."""
 
 

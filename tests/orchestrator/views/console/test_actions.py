@@ -139,7 +139,7 @@ def test_pause_and_resume(start: Start) -> None:
 
 def test_abort_ends_the_walk(start: Start) -> None:
     served = start()
-    assert say(served, "abort") == ("prod: aborted; nothing was taken back",)
+    assert say(served, "abort", confirm="prod") == ("prod: aborted; nothing was taken back",)
     assert newest(served) == entries.Aborted(by=BORIS, reason="CHG-1234")
     assert "has ended (aborted)" in refuses(served, "pause")
     walk = served.world.trail.state()
@@ -166,9 +166,10 @@ def test_a_step_by_hand_is_done_on_the_page(start: Start) -> None:
         ("skip", {"checkpoint": "brokers-kraft[2]"}),
         ("rollback", {"checkpoint": "brokers-kraft[2]"}),
         ("rollback", {}),
+        ("abort", {}),
     ],
 )
-def test_what_leaves_the_way_forward_is_confirmed_with_the_cluster_s_name(
+def test_what_leaves_the_way_forward_or_ends_it_is_confirmed_with_the_cluster_s_name(
     start: Start, action: str, more: dict[str, str]
 ) -> None:
     served = start()
@@ -180,8 +181,12 @@ def test_what_leaves_the_way_forward_is_confirmed_with_the_cluster_s_name(
             assert refused(answer) == (400, "bad_request")
         answer = http.post(f"/api/clusters/prod/{action}", json={**SAY, **more, "confirm": "prod"})
     assert answer.status_code == 200
-    left = {"skip": entries.CheckpointSkipped, "rollback": entries.RollbackBegan}[action]
-    assert isinstance(newest(served), left)
+    left = {
+        "skip": entries.CheckpointSkipped,
+        "rollback": entries.RollbackBegan,
+        "abort": entries.Aborted,
+    }
+    assert isinstance(newest(served), left[action])
 
 
 def test_a_rollback_of_another_checkpoint_is_refused(start: Start) -> None:
@@ -192,8 +197,9 @@ def test_a_rollback_of_another_checkpoint_is_refused(start: Start) -> None:
 
 def test_the_trail_is_intact_after_it(start: Start) -> None:
     served = start()
-    for each in ("pause", "resume", "abort"):
+    for each in ("pause", "resume"):
         say(served, each)
+    say(served, "abort", confirm="prod")
     assert served.world.log.verify().ok
 
 
@@ -223,7 +229,7 @@ def test_an_abort_and_a_pause_concern_the_execution_that_was_shown(
     served = start()
     at = shown(served, action)
     served.world.begin_another()
-    assert "has moved on" in refuses(served, action, at=at)
+    assert "has moved on" in refuses(served, action, at=at, confirm="prod")
 
 
 def test_an_abort_counts_at_each_checkpoint_of_its_execution(start: Start) -> None:
@@ -231,7 +237,7 @@ def test_an_abort_counts_at_each_checkpoint_of_its_execution(start: Start) -> No
     at = shown(served, "abort")
     while served.world.at.moving == 2:
         served.advance(share=1.0)
-    assert say(served, "abort", at=at)
+    assert say(served, "abort", at=at, confirm="prod")
 
 
 def test_the_end_of_a_pause_concerns_the_pause_that_was_shown(start: Start) -> None:
@@ -285,7 +291,7 @@ def test_an_edited_configuration_sends_no_action_elsewhere(
             ExecutionTrail(other, "prod").append(body, entry.at_ms)
         before = len(other.entries("prod"))
         file.write_text(file.read_text().replace(was, now))
-        assert "was changed since kraftgate run started" in refuses(served, "abort")
+        assert "was changed since kraftgate run started" in refuses(served, "abort", confirm="prod")
         assert len(other.entries("prod")) == before
 
 
