@@ -157,7 +157,13 @@ class Node(Connection):
         """
         version = self.version(messages.DESCRIBE_LOG_DIRS)
         reply = self._ask(entity(messages.DESCRIBE_LOG_DIRS, version, "Request")(topics=None))
-        self._refuse(reply.error_code, "its log directories", "DESCRIBE on CLUSTER")
+        # Each reader of the error names the broker that does not describe its log directories.
+        if reply.error_code in _DENIED:
+            raise NotAuthorized(f"{self.endpoint}: DescribeLogDirs needs DESCRIBE on CLUSTER")
+        if reply.error_code:
+            raise RequestRefused(
+                f"{self.endpoint} answers DescribeLogDirs with {name(reply.error_code)}"
+            )
         return tuple(_log_dir(each, version) for each in reply.results)
 
     def alter_log_dirs(self, targets: Mapping[At, str]) -> Mapping[At, str]:

@@ -60,6 +60,12 @@ def unknowns(of: Iterable[tuple[str, object]]) -> list[str]:
     return [f"{what}: {value.why}" for what, value in of if isinstance(value, Unknown)]
 
 
+def at_endpoint(endpoint: str, why: str) -> str:
+    """Return the reason with its endpoint in front; an error of a request names it itself."""
+    is_named = why.startswith((f"{endpoint} ", f"{endpoint}:"))
+    return why if is_named else f"{endpoint}: {why}"
+
+
 def quorum_of(facts: Facts) -> Quorum | None:
     """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
     known = [one.quorum for one in facts.answering if one.quorum is not None]
@@ -68,7 +74,9 @@ def quorum_of(facts: Facts) -> Quorum | None:
 
 def silent_controllers(facts: Facts) -> list[str]:
     """Return a line for each controller that does not answer, or that is not asked."""
-    silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+    silent = [
+        at_endpoint(one.endpoint, one.unreachable) for one in facts.controllers if one.unreachable
+    ]
     return silent + [
         f"voter {id_}: not asked, `controllers.bootstrap` does not name it"
         for id_ in _not_named(facts)

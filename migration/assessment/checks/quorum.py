@@ -8,6 +8,7 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     Check,
+    at_endpoint,
     listed,
     missing_data,
     needs,
@@ -39,7 +40,7 @@ def quorum_reachable(facts: Facts) -> Finding:
     quorum = quorum_of(facts)
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):
-            why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
+            why = [at_endpoint(one.endpoint, _why(one)) for one in facts.answering]
             return missing_data(*why, *silent, fix=f"grant DESCRIBE on CLUSTER, or {ASK}")
         fix = f"start a majority of the voters, and search their logs for the election; or {ASK}"
         return violated("no controller leads", *silent, *_names(facts), fix=fix)

@@ -8,6 +8,7 @@ from migration.assessment.checks.check import (
     REACH_ZOOKEEPER,
     SEE_ZOOKEEPER,
     Check,
+    at_endpoint,
     missing_data,
     silent_controllers,
     unknowns,
@@ -41,7 +42,7 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
     bad, known = [], []
     for server in facts.ensemble:
         if isinstance(server.version, Unknown):
-            bad.append(f"{server.endpoint}: {server.version.why}")
+            bad.append(at_endpoint(server.endpoint, server.version.why))
             continue
         version = ".".join(map(str, server.version))
         known.append(f"{server.endpoint} {version} {server.mode}".strip())

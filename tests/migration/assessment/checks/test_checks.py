@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.checks.check import Check
+from migration.assessment.checks.check import Check, silent_controllers
 from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.assessment.finding import Verdict
 from migration.observed.probed import Facts, Partition, TopicPartition
@@ -130,3 +130,12 @@ def test_evidence_is_bounded() -> None:
     assert len(found.shown) == EVIDENCE_MAX
     assert found.shown[-1] == "and 981 more"
     assert bounded(["a"] * EVIDENCE_MAX) == ("a",) * EVIDENCE_MAX
+
+
+@pytest.mark.parametrize("why", ["c1:9093 refused", "c1:9093: authentication failed", "refused"])
+def test_an_error_that_names_its_endpoint_is_not_doubled(why: str) -> None:
+    first = replace(WELL.controllers[0], unreachable=why)
+    facts = replace(WELL, controllers=(first, *WELL.controllers[1:]))
+    lines = silent_controllers(facts)
+    assert [each.count("c1:9093") for each in lines] == [1]
+    assert lines[0].endswith(why)
