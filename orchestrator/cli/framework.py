@@ -95,14 +95,16 @@ def polled_cluster(config: "Config", name: str | None, command: str) -> "Cluster
 
     Raises:
         UnknownIdError: no cluster has this name, or several are configured and none is named.
-        ConfigError: it has no `brokers`.
+        ConfigError: it has no `brokers`, or a secret file of theirs cannot be used.
     """
+    from orchestrator.config.targets import require_secrets, security_of
     from orchestrator.errors import ConfigError
 
     found = config.one_cluster(name)
     if found.brokers is None:
         what = f"{config.path}: cluster `{found.name}` has no `brokers`, which {command} polls"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
+    require_secrets(config, security_of(found.brokers, "brokers.security"))
     return found
 
 

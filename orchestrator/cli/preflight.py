@@ -18,7 +18,7 @@ from migration.values.severity import Severity
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import Config, load_config
-from orchestrator.config.targets import target_of
+from orchestrator.config.targets import require_secrets, target_of
 from orchestrator.errors import ConfigError, HazardError, NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
@@ -62,8 +62,12 @@ def preflight(config_path: Path, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     _require_addresses(config)
+    targets = [target_of(entry) for entry in config.clusters]
+    for each in targets:
+        ensemble = () if each.zookeeper is None else (each.zookeeper.security,)
+        require_secrets(config, *ensemble, each.brokers_security, each.controllers_security)
     with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(config.clusters))) as pool:
-        gathered = list(pool.map(lambda entry: gather(target_of(entry)), config.clusters))
+        gathered = list(pool.map(gather, targets))
     checked = [_Checked(facts, judge(facts)) for facts in gathered]
     _show(config, checked, as_json=as_json)
     unreachable = [one.facts for one in checked if one.facts.nothing_reached]

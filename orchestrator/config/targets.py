@@ -1,7 +1,10 @@
 """Converts the addresses of a cluster to the types of `streams`."""
 
+from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, Listener, ZookeeperEnsemble
+from orchestrator.errors import ConfigError
 from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
 from streams.probe.gather import Target
 from streams.zookeeper.ensemble import Ensemble
@@ -27,6 +30,23 @@ def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
 def endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
     """Return the addresses of a listener; none: it is not configured."""
     return () if listener is None else listener.bootstrap
+
+
+def require_secrets(config: Config, *settings: Security) -> None:
+    """Check that the secret files of these listeners can be used, before any of them is asked.
+
+    Raises:
+        ConfigError: a file cannot be read, is empty, or other users can read it.
+    """
+    problems = []
+    for each in settings:
+        for read in (each.password, each.private_key):
+            try:
+                read()
+            except AuthenticationFailed as error:
+                problems.append(f"{config.path}: `{each.key}`: {error}")
+    if problems:
+        raise ConfigError(list(dict.fromkeys(problems)))
 
 
 def security_of(listener: Listener | None, key: str) -> Security:

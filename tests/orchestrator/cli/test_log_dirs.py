@@ -314,6 +314,24 @@ def test_brokers_that_do_not_exist_end_with_4(tmp_path: Path) -> None:
     assert f"prod: no broker answers: 127.0.0.1:{port} refused" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["log-dirs", "preflight"])
+@pytest.mark.parametrize(
+    ("text", "mode", "words"), [("x", 0o644, "has mode 0644"), ("", 0o600, "is empty")]
+)
+def test_a_secret_file_that_cannot_be_used_ends_with_2_before_a_broker_is_asked(
+    tmp_path: Path, command: str, text: str, mode: int, words: str
+) -> None:
+    (secret := tmp_path / "secret").write_text(text)
+    secret.chmod(mode)
+    (file := tmp_path / "kraftgate.yaml").write_text(
+        "cluster: {name: prod}\nbrokers:\n  bootstrap: 127.0.0.1:1\n  security:\n"
+        f"    {{protocol: SASL_SSL, sasl_mechanism: PLAIN, username: u, password_file: {secret}}}\n"
+    )
+    result = CliRunner().invoke(main, [command, "--config", str(file)])
+    assert result.exit_code == ExitCode.USAGE
+    assert f"{file}: `brokers.security`: the secret file {secret} {words}" in result.stderr
+
+
 def meta(folder: Path, broker: int, more: str = "") -> str:
     folder.mkdir(parents=True)
     text = f"version=1\nnode.id={broker}\ncluster.id={CLUSTER}\n{more}"
