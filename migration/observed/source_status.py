@@ -30,7 +30,7 @@ class SourceStatus:
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
         endpoint: host:port of the last reply.
-        cluster_id: as the source's servers report it; before that, as configured or stored.
+        cluster_id: as the source's servers reported or accepted it, now or to an earlier process.
         waiting: a description of the pending condition; None while data flows.
         error: why it cannot follow this cluster at all (another cluster id, no authorization).
         finished: a file source that reached its end.

@@ -69,7 +69,7 @@ class LogDirsPoller(BackgroundThread):
         self._polls = BrokerPolls(config.listener, memory.partition)
         self._turns = Schedule(config.interval_s, config.eager_s, config.eager_for_s)
         self._requests = PollRequests(memory.path.with_name(REQUESTS.name), clock)
-        self._poll_status = PollStatus(memory.cluster_id or config.listener.cluster_id)
+        self._poll_status = PollStatus(memory.cluster_id)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._snapshots = Snapshots(config, append, clock)
         self._views = Views(memory, config.listener.cluster_id)

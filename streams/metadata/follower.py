@@ -339,7 +339,7 @@ class Follower(BackgroundThread):
                 active_controller=cursor.leader,
                 leader_epoch=cursor.epoch,
                 endpoint=str(cursor.leader_endpoint) if cursor.leader_endpoint else None,
-                cluster_id=self._foreign_id or self._cluster_id,
+                cluster_id=self._foreign_id or self._spool.cluster_id,
                 waiting=waiting or (None if answered or error else was.waiting),
                 error=error or (None if answered else was.error),
             )

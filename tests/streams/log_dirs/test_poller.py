@@ -280,6 +280,18 @@ def test_brokers_of_another_cluster_than_the_configured_one_are_named(tmp_path: 
     world.memory.close()
 
 
+def test_a_configured_id_is_not_reported_before_a_broker_answers(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    listener = CONFIG.listener._replace(cluster_id="c")
+    world.brokers.undiscovered = ConnectionFailed("b1:9092 refused")
+    with world.made(replace(CONFIG, listener=listener)) as poller:
+        until(lambda: poller.status().waiting == "b1:9092 refused")
+        assert poller.status().cluster_id is None
+        world.brokers.undiscovered = None
+        until(lambda: poller.status().cluster_id == "c")
+    world.memory.close()
+
+
 def test_nobody_answers_at_first(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.brokers.undiscovered = ConnectionFailed("b1:9092 refused")

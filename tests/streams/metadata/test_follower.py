@@ -13,7 +13,7 @@ import pytest
 from migration.observed.source_status import SourceStatus, over_no_ops
 from streams.kafka import messages
 from streams.kafka.error_codes import ErrorCode
-from streams.kafka.errors import WrongCluster
+from streams.kafka.errors import ConnectionFailed, WrongCluster
 from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import FollowerCrashed
@@ -161,6 +161,19 @@ def test_the_configured_cluster_is_named_in_every_fetch(
         until(follower, lambda s: s.last_reply_ms)
     assert set(asked) == {(messages.FETCH, "mine")}
     assert spool.cluster_id == "mine"
+
+
+def test_a_configured_id_is_not_reported_before_a_controller_accepts_it(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def refuse(_key: int, _request: Any) -> FetchReply:
+        raise ConnectionFailed(f"{C1}: refused")
+
+    script(refuse)
+    with Follower(CONFIG, spool) as follower:
+        assert until(follower, lambda s: s.waiting).cluster_id is None
+        script(lambda _key, _request: idle())
+        assert until(follower, lambda s: s.last_reply_ms).cluster_id == "a-cluster"
 
 
 def test_a_wrong_cluster_is_named_with_both_ids(
