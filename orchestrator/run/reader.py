@@ -21,7 +21,7 @@ from migration.metadata.versions import untested
 from migration.observed.source_status import NO_STATUS, SourceStatus, meaningful_end
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import FollowingError
+from orchestrator.errors import ConfigError, FollowingError
 from orchestrator.run import execution_status
 from orchestrator.run.execution_status import ExecutionStatus
 from streams.state import source_status
@@ -253,6 +253,19 @@ def open_store(state_dir: Path) -> "Store | None":
         raise FollowingError(str(error)) from error
 
 
+def _require_id(config: Config, entry: ClusterEntry, one: ClusterRead) -> None:
+    """Raise ConfigError if the stored state is of another cluster than the configured one.
+
+    A source with an error may have rejected the cluster that it reports.
+    """
+    stored = {each.cluster_id for each in one.sources.values() if each.error is None}
+    if entry.id is not None and (others := stored - {None, entry.id}):
+        found = ", ".join(sorted(map(str, others)))
+        what = f"the state of {entry.name} in {config.state_dir} is of cluster {found}"
+        fix = "correct `id`, or use another `state_dir`"
+        raise ConfigError([f"{config.path}: {what}, not {entry.id}: {fix}"])
+
+
 class Reader:
     """Reads all clusters, in the configuration's order, once for each call.
 
@@ -299,6 +312,8 @@ class Reader:
 
         Raises:
             FollowingError: the store cannot be read.
+            ConfigError: this process follows nothing, and the stored state is of another cluster
+                than the configured one.
         """
         from streams.state.store import StoreError
 
@@ -326,6 +341,8 @@ class Reader:
             newest=newest is not None,
             known=self._journals,
         )
+        if name not in self._reported_before:
+            _require_id(self._config, entry, one)
         if one.events:
             self._behind[name] = one.events[-1][0]
         if store is not None:

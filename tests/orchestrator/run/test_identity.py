@@ -5,17 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from migration.assessment.data_source import DataSource
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
+from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.run.assessed import Tick
 from orchestrator.run.identity import FollowedIds, OneCluster, followed_ids
-from orchestrator.run.reader import ClusterRead
+from orchestrator.run.reader import ClusterRead, Reader
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
 from tests.scenes.night import FRESH, HYBRID, NOW_MS
@@ -170,3 +172,37 @@ def test_run_ends_and_does_not_try_again(config_file: Path, store: FakeStore) ->
 )
 def test_the_znode_may_hold_anything(data: bytes | None, id_: str | None) -> None:
     assert cluster_id_of(data) == id_
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hazards --before restart --broker 1",
+        "status",
+        "wait --condition isr_full --timeout 1s",
+        "alerts list",
+    ],
+)
+def test_commands_reject_the_stored_state_of_another_cluster(
+    config_file: Path, store: FakeStore, command: str
+) -> None:
+    del store
+    state_dir = config_file.parent / "state"
+    write_status(state_dir, "prod", says("theirs"))
+    config_file.write_text(config_file.read_text().replace("name: prod", "name: prod, id: ours"))
+    found = CliRunner().invoke(main, [*command.split(), "--config", str(config_file)])
+    assert (found.exit_code, found.stdout) == (ExitCode.USAGE, "")
+    said = f"the state of prod in {state_dir} is of cluster theirs, not ours: correct `id`, or"
+    assert said in found.stderr
+
+
+def test_a_source_that_rejected_another_cluster_does_not_count(
+    config_file: Path, store: FakeStore
+) -> None:
+    """The addresses may have been corrected since, and `kraftgate run` reports that soon."""
+    del store
+    config_file.write_text(config_file.read_text().replace("name: prod", "name: prod, id: ours"))
+    rejected = replace(says("theirs"), error="c1:9093 belongs to cluster theirs, not to ours")
+    write_status(config_file.parent / "state", "prod", rejected)
+    (one,) = Reader(load_config(config_file), newest=1).read(NOW_MS)
+    assert one.status == rejected
