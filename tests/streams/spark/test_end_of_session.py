@@ -75,6 +75,7 @@ def _no_session_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the session of other tests in this process alone."""
     for name in ("_active_spark_context", "_gateway", "_jvm"):
         monkeypatch.setattr(SparkContext, name, None)
+    monkeypatch.setattr(session, "_templates", [])
 
 
 def test_the_sources_are_waited_for_before_the_jvm_is_ended(
