@@ -42,7 +42,7 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
       kraftgate replay /var/lib/kafka/__cluster_metadata-0 --json | jq .phase
     """
     with _ended_in_order():
-        outcome = replayed(path, state_dir, CLUSTER, _IN_JSON if as_json else _ON_A_TERMINAL)
+        outcome = replayed(path, state_dir, CLUSTER, _SLOW_IN_JSON if as_json else _SLOW_AS_TEXT)
     (_print_json if as_json else _print)(outcome)
     if outcome.damage is not None:
         raise KraftgateError(outcome.damage)
@@ -53,18 +53,9 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
         )
 
 
-_ON_A_TERMINAL: Final = (
-    "migration.assessment.waits",
-    "orchestrator.output.printing",
-    "orchestrator.output.rich_console",
-    "orchestrator.views.terminal.closing",
-)
-_IN_JSON: Final = (
-    "migration.assessment.waits",
-    "orchestrator.api.status",
-    "orchestrator.output.printing",
-)
-"""What the functions below import: it takes half a second, in which the JVM starts."""
+_SLOW_IN_JSON: Final = ("orchestrator.api.status",)
+_SLOW_AS_TEXT: Final = ("orchestrator.output.rich_console", "orchestrator.views.terminal.closing")
+"""What takes long to import, up to half a second, of the functions below; the JVM starts then."""
 
 
 def _print(outcome: "ReplayOutcome") -> None:

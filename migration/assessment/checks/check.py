@@ -116,7 +116,6 @@ REACH_ZOOKEEPER: Final = (
     " and read from here"
 )
 SEE_ZOOKEEPER: Final = "see zookeeper-reachable: this check needs the same data"
-
 SEE_QUORUM: Final = "see quorum-reachable: this check needs the same data"
 
 
