@@ -14,6 +14,7 @@ directory, of removed sources), `waits` ("true": `latestOffset` waits briefly fo
 
 import json
 import logging
+import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial
@@ -83,6 +84,11 @@ class KraftgateDataSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "JobReader":  # noqa: ARG002, N802
+        """Return the reader, in a process of Spark's that ends with its input, in good order.
+
+        SIGTERM, which Spark sends at the same time, would end the sources in the middle of that.
+        """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         return JobReader(self._options)
 
 

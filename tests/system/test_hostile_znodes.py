@@ -57,4 +57,8 @@ def test_run_survives_hostile_znodes_and_its_own_journal_of_them(tmp_path: Path)
             assert now.zookeeper is not None
             assert now.zookeeper.unreadable.keys() == HOSTILE.keys() - {CONTROLLER_EPOCH}
             assert run.interrupt() == 0
+            # The next start has no other reason for its gap.
+            journal = Journal(folder / "zookeeper.db")
+            assert getattr(journal.kept()[-1], "why", None) == "Kraftgate was stopped"
+            journal.close()
         kafka.close()
