@@ -235,8 +235,8 @@ def follow_and_show(
                 console.tick(now)
             return now
 
-        with held_back() if as_table else nullcontext():
-            drive(_view(as_table=as_table), tick, stop, gate.is_met)
+        with held_back() if as_table else nullcontext(lambda: None) as warning:
+            drive(_view(warning, as_table=as_table), tick, stop, gate.is_met)
         if last is not None:
             print_active_alerts(last)
         if metrics is not None and not stop.is_set():
@@ -323,5 +323,5 @@ def _console(config: Config) -> "AbstractContextManager[serving.Console | None]"
     return console_served(config, config.console)
 
 
-def _view(*, as_table: bool) -> View:
-    return TableView(console()) if as_table else LineView(sys.stdout)
+def _view(warning: Callable[[], str | None], *, as_table: bool) -> View:
+    return TableView(console(), warning) if as_table else LineView(sys.stdout)

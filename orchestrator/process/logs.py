@@ -2,11 +2,12 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from logging.handlers import MemoryHandler
 from typing import Final
 
+from orchestrator.output.formatting import local_time
 from orchestrator.output.printing import JsonFormatter, VisibleFormatter
 
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -40,17 +41,29 @@ def log_to_stderr(verbosity: int, *, quiet: bool = False, as_json: bool = False)
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Buffer log lines until the end of the block, so that they do not corrupt a table."""
+def held_back() -> Iterator[Callable[[], str | None]]:
+    """Buffer log lines until the end of the block, so that they do not corrupt a table.
+
+    Yields a function that returns the last warning or error, on one line; None: there is none.
+    """
     root = logging.getLogger()
     handlers = list(root.handlers)
     keepers = [
         MemoryHandler(_KEPT_MAX, flushLevel=logging.CRITICAL + 1, target=handler)
         for handler in handlers
     ]
+    shown = VisibleFormatter("%(message)s", tracebacks=False)
+
+    def latest() -> str | None:
+        lines = keepers[0].buffer if keepers else []
+        last = next((each for each in lines[::-1] if each.levelno >= logging.WARNING), None)
+        if last is None:
+            return None
+        return " ".join([local_time(int(last.created * 1000)), *shown.format(last).split()])
+
     root.handlers[:] = keepers
     try:
-        yield
+        yield latest
     finally:
         root.handlers[:] = handlers
         for keeper in keepers:

@@ -18,7 +18,7 @@ from rich.text import Text
 from orchestrator.output.printing import write_line
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.views.terminal.blocks import share
+from orchestrator.views.terminal.blocks import cut, share, text
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.table import Picture
 
@@ -93,9 +93,13 @@ class View(Protocol):
 
 
 class TableView:
-    """Redraws the terminal on a change, on a new size, and once a second for the ages."""
+    """Redraws the terminal on a change, on a new size, and once a second for the ages.
 
-    def __init__(self, console: Console) -> None:
+    `warning`: returns the last warning of the log, which the last line shows.
+    """
+
+    def __init__(self, console: Console, warning: Callable[[], str | None]) -> None:
+        self._warning = warning
         self._console = console
         self._live = Live(
             console=console,
@@ -111,12 +115,17 @@ class TableView:
     def show(self, tick: Tick) -> None:
         """Redraw if the data, the second or the size of the terminal changed."""
         size = self._console.size
-        key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size)
+        warning = self._warning()
+        key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size, warning)
         self._last = tick
         if key == self._shown:
             return
         self._shown = key
-        self._live.update(_screen(tick.clusters, size.width, size.height), refresh=True)
+        height = size.height - (1 if warning else 0)
+        screen = _screen(tick.clusters, size.width, height)
+        if warning:
+            screen = Group(screen, cut(text(f"LOG {warning}", "yellow"), size.width))
+        self._live.update(screen, refresh=True)
 
     def close(self) -> None:
         """Leave the alternate screen and print the last state on the normal screen."""

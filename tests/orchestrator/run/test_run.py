@@ -1,7 +1,9 @@
 """Following: views are driven, gates open only on what is observed, all ends in good order."""
 
 import io
+import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, ExitCode, FollowingError, GateNotMetError
+from orchestrator.process.logs import held_back
 from orchestrator.run import job
 from orchestrator.run.assessed import Tick
 from orchestrator.run.conditions import Gate
@@ -365,7 +368,7 @@ def test_the_view_is_closed_whatever_happens() -> None:
 def test_the_table_is_redrawn_only_when_something_shows() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=30)
-    view = TableView(console)
+    view = TableView(console, lambda: None)
     view.show(tick([HYBRID], NOW_MS))
     drawn = len(out.getvalue())
     view.show(tick([HYBRID], NOW_MS + 1))
@@ -375,6 +378,19 @@ def test_the_table_is_redrawn_only_when_something_shows() -> None:
     view.close()
     assert out.getvalue().rstrip().endswith("nothing is pending for broker 3\x1b[0m")
     assert threading.active_count() >= 1
+
+
+def test_the_table_ends_with_the_last_warning_of_the_log() -> None:
+    out = io.StringIO()
+    with held_back() as warning:
+        view = TableView(Console(file=out, force_terminal=True, width=80, height=30), warning)
+        view.show(tick([HYBRID], NOW_MS))
+        assert "LOG" not in out.getvalue()
+        logging.getLogger("orchestrator").warning("not published:\nno such topic")
+        logging.getLogger("orchestrator").info("nothing else")
+        view.show(tick([HYBRID], NOW_MS))
+        assert re.search(r"LOG \d\d:\d\d:\d\d not published: no such topic\W", out.getvalue())
+        view.close()
 
 
 def test_a_cluster_without_controllers_is_a_phase(tmp_path: Path) -> None:

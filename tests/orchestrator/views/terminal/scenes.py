@@ -124,7 +124,7 @@ def main(name: str) -> None:
     """Show a scene as `kraftgate run` does."""
     view: View = LineView(sys.stdout)
     if is_terminal():
-        view = TableView(Console())
+        view = TableView(Console(), lambda: None)
     with Stop() as stop:
         drive(
             view,
