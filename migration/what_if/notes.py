@@ -115,13 +115,8 @@ def _around(now: Situation) -> Iterator[str]:
 
 
 def _others(now: Situation) -> Iterator[str]:
-    if now.doubtful:
-        named = ", ".join(map(str, sorted(now.doubtful)))
-        yield f"broker {named} is listed alive, but does not answer: not counted on"
-    for id_ in sorted(now.alive - now.doubtful):
-        log_dirs: object = now.brokers[id_].log_dirs
-        if isinstance(log_dirs, Unknown):
-            yield f"the directories of broker {id_} are not known, taken for good: {log_dirs.why}"
+    for id_, why in now.doubtful.items():
+        yield f"the directories of broker {id_} are unknown, it is not counted on: {why}"
     broken = sorted({at for _, at in now.broken})
     if broken:
         yield f"replicas elsewhere that lie in a directory that is offline: {_some(broken)}"

@@ -100,12 +100,11 @@ class Situation:
         return self.topics.broker_ids - {self.broker}
 
     @cached_property
-    def doubtful(self) -> frozenset[int]:
-        """Those of them that did not answer: they are frozen, or not reachable from here."""
-        known = self.brokers
-        return frozenset(
-            id_ for id_ in self.alive if id_ not in known or isinstance(known[id_].release, Unknown)
-        )
+    def doubtful(self) -> Mapping[int, str]:
+        """Those of them whose directories are unknown, such as a frozen broker's, and why."""
+        asked = {id_: self.brokers.get(id_) for id_ in sorted(self.alive)}
+        found = {id_: NOT_ASKED if one is None else one.log_dirs for id_, one in asked.items()}
+        return {id_: each.why for id_, each in found.items() if isinstance(each, Unknown)}
 
     @cached_property
     def broken(self) -> frozenset[tuple[int, TopicPartition]]:

@@ -40,12 +40,12 @@ def without_broker(now: Situation, part: Partition, *, data_gone: bool) -> After
             return After(Fate.LOST, None, (), "the only replica")
         why = "the only replica; its log is intact, but nobody serves it"
         return After(Fate.UNAVAILABLE, None, (), why)
-    doubtful = now.doubtful.intersection(part.isr)
+    doubtful = now.doubtful.keys() & set(part.isr)
     best = _elected(now, part, now.alive)
     if not doubtful:
         return best
     named = ", ".join(map(str, sorted(doubtful)))
-    doubt = f"broker {named} is listed alive, but does not answer"
+    doubt = f"the directories of broker {named} are unknown"
     worst = _elected(now, part, now.alive - doubtful)
     return settled([best, worst], [doubt]) or best
 

@@ -43,13 +43,17 @@ def part(
 
 
 def broker(id_: int, **places: Any) -> Broker:
-    """A broker with D0 and D1; `d0`, `d1`: their contents; `bad`: the offline paths."""
+    """A broker with D0 and D1; `d0`, `d1`: their contents; `bad`: the offline paths.
+
+    `unknown`: why it does not describe them.
+    """
     bad = places.get("bad", ())
     return Broker(
         id=id_,
         endpoint=f"b{id_}:9092",
-        release=places.get("release", (3, 9)),
-        log_dirs=tuple(
+        release=(3, 9),
+        log_dirs=places.get("unknown")
+        or tuple(
             LogDir(
                 path=path,
                 error=56 if path in bad else 0,

@@ -33,7 +33,7 @@ from tests.migration.what_if.situations import (
 
 AWAY = frozenset({1, 3})
 """Broker 2 is down."""
-SILENT = {2: broker(2, release=WHY)}
+SILENT = {2: broker(2, unknown=WHY)}
 BROKEN = {2: broker(2, bad=[D0])}
 IN_ZOOKEEPER = {"mode": Mode.ZOOKEEPER}
 LAST = {1: broker(1, d0=[T], bad=[D1])}
@@ -289,6 +289,13 @@ def test_the_metadata_log_is_in_its_own_or_the_first_directory(
     """KIP-858, "Motivation": a node cannot run without its metadata log directory."""
     found = metadata_dir(settings)
     assert found == path if path else isinstance(found, Unknown)
+
+
+def test_a_note_names_the_broker_whose_directories_are_unknown() -> None:
+    told = if_broker_fails(situation(part((1, 2)), brokers=SILENT))
+    assert told.lines[0].why.endswith("at best: the directories of broker 2 are unknown")
+    (note,) = told.notes
+    assert note == f"the directories of broker 2 are unknown, it is not counted on: {WHY.why}"
 
 
 def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:

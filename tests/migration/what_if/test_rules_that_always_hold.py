@@ -79,7 +79,7 @@ def situations(draw: st.DrawFn) -> Situation:
 
 def _others(id_: int, made: tuple[Partition, ...]) -> st.SearchStrategy[Broker]:
     ours = [each.at for each in made if id_ in each.replicas]
-    return st.sampled_from([broker(id_, d0=ours), broker(id_, bad=[D0]), broker(id_, release=WHY)])
+    return st.sampled_from([broker(id_, d0=ours), broker(id_, bad=[D0]), broker(id_, unknown=WHY)])
 
 
 def fates(told: Prediction) -> dict[TopicPartition, Fate]:
