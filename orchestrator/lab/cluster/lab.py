@@ -229,15 +229,15 @@ class Lab(LabData):
         The migration is finalized once such a controller leads.
         """
         self._require_zookeeper()
+        member = self.controller(controller)
         behind = [n.name for n in self.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
             raise WrongStateError(
                 f"not in KRaft mode yet: {', '.join(behind)}",
                 where="lab",
-                fix="Move them first, or pass --early to see what Kafka does.",
+                fix="Move them first, or see what Kafka does: kraftgate lab finalize --early",
             )
         self._require_copied()
-        member = self.controller(controller)
         self._stop_if_alive(member.name)
         self._start_controller(member, Mode.KRAFT)
         self.wait_quorum_caught_up()

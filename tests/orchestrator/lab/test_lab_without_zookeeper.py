@@ -6,6 +6,7 @@ The members are stand-ins: a step that begins to start, stop or format one fails
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -13,7 +14,7 @@ from migration.image.summary import Mode
 from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.cluster.layout import Layout
 from orchestrator.lab.cluster.spec import LabSpec
-from orchestrator.lab.errors import WrongStateError
+from orchestrator.lab.errors import NoSuchIdError, WrongStateError
 from orchestrator.lab.machine.ports import Ports
 
 _STEPS: Final[dict[str, Callable[[Lab], object]]] = {
@@ -72,3 +73,16 @@ def test_a_step_of_a_migration_changes_nothing_without_zookeeper(
     with pytest.raises(WrongStateError, match="no ZooKeeper: there is nothing to migrate") as found:
         _STEPS[step](lab)
     assert "kraftgate lab start" in found.value.fix
+
+
+def test_a_finalized_controller_has_a_known_id_and_no_broker_needs_zookeeper(
+    ports: Ports, tmp_path: Path
+) -> None:
+    lab = _KraftLab(tmp_path, ports, 1)
+    lab._zookeeper = MagicMock()
+    lab._modes["broker-1"] = Mode.MIGRATING
+    with pytest.raises(NoSuchIdError, match="no controller 1"):
+        lab.finalize_controller(1)
+    with pytest.raises(WrongStateError, match="not in KRaft mode yet: broker-1") as found:
+        lab.finalize_controller(3000)
+    assert found.value.fix.endswith("kraftgate lab finalize --early")
