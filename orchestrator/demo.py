@@ -151,7 +151,6 @@ class Follower:
         """
         if self._picture is None:
             raise DemoFailed("there is nothing to make a picture of")
-        path.parent.mkdir(parents=True, exist_ok=True)
         drawn = picture(self._picture, _WIDTH)
         save_svg(drawn, path, width=_WIDTH)
         path.write_text(self_contained(path.read_text("utf-8")), "utf-8")
@@ -215,6 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="let kraftgate be scraped here")
     asked = parser.parse_args(arguments)
     try:
+        if asked.picture is not None:
+            _require_writable(asked.picture)
         with _home(asked.home) as home:
             return run(home, asked.picture, asked.metrics)
     except KeyboardInterrupt:
@@ -362,6 +363,15 @@ def _creating(lab: Lab, name: str, partitions: int, factor: int) -> Step:
 def _waiting(follower: Follower, what: str, holds: Callable[[ClusterSummary], bool]) -> Step:
     wait = partial(follower.wait_until, what, holds, _SEEN_S_MAX)
     return f"waiting until kraftgate shows that {what}", wait
+
+
+def _require_writable(picture: Path) -> None:
+    """Raise DemoFailed if the file cannot be written; make its directory."""
+    try:
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.open("a").close()
+    except OSError as error:
+        raise DemoFailed(f"--picture {picture}: {error.strerror}: name another file") from error
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import MagicMock, call
 
 import pytest
@@ -111,6 +112,16 @@ def test_a_leader_that_lets_nobody_into_its_isrs_is_restarted_once() -> None:
     lab = MagicMock(**{"wait_in_sync.side_effect": [late, late], "out_of_sync.return_value": {}})
     with pytest.raises(WaitTimedOutError):
         demo.wait_in_sync(lab)
+
+
+def test_a_picture_that_cannot_be_written_fails_before_the_cluster_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "run", lambda *_: pytest.fail("the cluster starts"))
+    (tmp_path / "file").touch()
+    for picture in (tmp_path, tmp_path / "file" / "x.svg"):
+        assert demo.main(["--picture", str(picture)]) == 1
+        assert f"demo: failed: --picture {picture}: " in capsys.readouterr().out
 
 
 def _noting_lab(did: list[str]) -> Lab:
