@@ -27,11 +27,13 @@ _BROKER: Final = click.argument("broker", type=click.IntRange(1), metavar="ID")
 _CONTROLLER: Final = click.argument("controller", type=click.IntRange(1), metavar="ID")
 _NAME: Final = click.argument("name")
 _INDEX: Final = click.argument("index", type=click.IntRange(0))
+_PARTITIONS: Final = click.IntRange(1, 10000)
+_FACTOR: Final = click.IntRange(1, 50)
 _TIMEOUT: Final = click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0),
-    default=120.0,
+    type=click.IntRange(0, 86_400),
+    default=120,
     show_default=True,
     help="Seconds.",
 )
@@ -93,10 +95,8 @@ def lab() -> None:
     help="ZooKeeper servers.",
 )
 @click.option("--topics", type=click.IntRange(0, 1000), default=4, show_default=True)
-@click.option("--partitions", type=click.IntRange(1, 10000), default=8, show_default=True)
-@click.option(
-    "--replication-factor", type=click.IntRange(1, 50), help="[default: 3, or all brokers]"
-)
+@click.option("--partitions", type=_PARTITIONS, default=8, show_default=True)
+@click.option("--replication-factor", type=_FACTOR, help="[default: 3, or all brokers]")
 @click.option("--kraft", is_flag=True, help="A cluster that never had a ZooKeeper.")
 @click.option("--jmx", is_flag=True, help="With jmx_exporter's agent in brokers and controllers.")
 @click.option("--fresh", is_flag=True, help="Remove an ended lab from the home first.")
@@ -170,8 +170,8 @@ def status(home: Path, as_json: bool) -> None:
 )
 @_HOME
 @_NAME
-@click.option("--partitions", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--replication-factor", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--partitions", type=_PARTITIONS, default=1, show_default=True)
+@click.option("--replication-factor", type=_FACTOR, default=1, show_default=True)
 @click.option("--config", "configs", multiple=True, metavar="KEY=VALUE")
 @click.option("--assign", metavar="1:2,2:3", help="The brokers of each partition.")
 def create_topic(

@@ -93,6 +93,22 @@ def test_a_used_home_is_an_error_before_anything_starts(
     assert (tmp_path / "thesis.tex").exists()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "create-topic t --partitions 99999999999",
+        "create-topic t --replication-factor 99999999999",
+        "wait-copied --timeout nan",
+        "wait-copied --timeout inf",
+    ],
+)
+def test_a_number_that_kafka_cannot_have_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr("orchestrator.cli.lab.ask", lambda *_: pytest.fail("it was sent"))
+    assert CliRunner().invoke(lab, line.split()).exit_code == 2
+
+
 def test_the_error_tree_is_the_documented_one() -> None:
     tree = errors.__doc__ or ""
     raised = {name for name, value in vars(errors).items() if isinstance(value, type)}
