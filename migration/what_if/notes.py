@@ -115,6 +115,8 @@ def _around(now: Situation) -> Iterator[str]:
 
 
 def _others(now: Situation) -> Iterator[str]:
+    if now.no_election is not None:
+        yield f"no controller is known to elect leaders: {now.no_election}"
     for id_, why in now.doubtful.items():
         yield f"the directories of broker {id_} are unknown, it is not counted on: {why}"
     broken = sorted({at for _, at in now.broken})

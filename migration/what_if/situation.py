@@ -62,6 +62,7 @@ class Situation:
         mode: of the broker; None: not known.
         metadata_dir: where the broker keeps its metadata log.
         assignments: of the broker's replicas; those that the metadata log does not list are absent.
+        no_election: why no controller is known to elect leaders; None: one does.
     """
 
     broker: int
@@ -70,6 +71,7 @@ class Situation:
     mode: Mode | None
     metadata_dir: Maybe[str] = NOT_ASKED
     assignments: Maybe[Mapping[TopicPartition, Assignment]] = NOT_ASKED
+    no_election: str | None = NOT_ASKED.why
 
     @cached_property
     def log_dirs(self) -> Maybe[tuple[LogDir, ...]]:

@@ -3,8 +3,9 @@
 Kafka's rules, the same in ZooKeeper and KRaft mode (PartitionLeaderElectionAlgorithms.
 offlinePartitionLeaderElection, PartitionChangeBuilder.electAnyLeader): a leader that is in sync and
 alive stays; else the first replica, in order of preference, that is both leads next. The failed one
-leaves the ISR unless it is the last in it. A leader takes acks=all while its ISR has at least
-min.insync.replicas; more than there are replicas counts as all of them (Partition.effectiveMinIsr).
+leaves the ISR unless it is the last in it. Only a controller changes leader and ISR. A leader takes
+acks=all while its ISR has at least min.insync.replicas; more than there are replicas counts as all
+of them (Partition.effectiveMinIsr).
 """
 
 from collections.abc import Collection, Iterable
@@ -95,6 +96,8 @@ def _elected(now: Situation, part: Partition, alive: frozenset[int]) -> After:
     if leader not in able:
         why = f"broker {leader} leads, but its directory with this replica is offline"
         return After(Fate.UNAVAILABLE, leader, able, why)
+    if now.no_election is not None and (leader != part.leader or now.broker in part.isr):
+        return After(Fate.UNKNOWN, None, None, "no controller is known to change leader and ISR")
     return _serving(now, part, leader, able)
 
 

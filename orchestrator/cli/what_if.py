@@ -8,7 +8,7 @@ import click
 
 from migration.image.known_ids import no_such
 from migration.image.summary import ClusterSummary, Mode
-from migration.observed.probed import Unknown
+from migration.observed.probed import Broker, Maybe, Unknown
 from migration.what_if import (
     SERIOUS,
     Line,
@@ -31,13 +31,16 @@ from orchestrator.cli.framework import (
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import endpoints, security_of
+from orchestrator.config.targets import endpoints, security_of, target_of
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import followed
 from orchestrator.views.terminal.what_if import picture
 from streams.probe.brokers import ask_brokers, broker_settings
+from streams.probe.conditions import ask_quorum
+from streams.process.clocks import wall_clock_ms
+from streams.zookeeper.probe import ask_addresses
 
 _MODES_WITHOUT_METADATA: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
 _NOT_NEEDED: Final = "in this mode the effect does not depend on it"
@@ -56,9 +59,10 @@ def what_if(
 ) -> None:
     """Print the partitions that a failure of a broker or directory affects.
 
-    Asks the brokers; only reads. While `kraftgate run` runs, the prediction also uses the replicas'
-    directories in the metadata log. Exits with 5 if a partition would be lost, unavailable or
-    leaderless, or if that is unknown; with 4 if the brokers cannot be reached.
+    Asks the brokers, ZooKeeper and the controllers; only reads. While `kraftgate run` runs, the
+    prediction also uses the replicas' directories in the metadata log. Exits with 5 if a partition
+    would be lost, unavailable or leaderless, or if that is unknown, such as without a controller
+    that leads; with 4 if the brokers cannot be reached.
 
     \b
     Examples:
@@ -87,9 +91,9 @@ def what_if(
 
 
 def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situation, list[str]]:
-    """Return the situation by the brokers and the metadata log, and notes about it.
+    """Return the situation by all nodes and the metadata log, and notes about it.
 
-    Takes at most about 45 s.
+    Takes at most about a minute.
 
     Raises:
         NoDataError: no broker answers.
@@ -128,8 +132,40 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
         mode=mode,
         metadata_dir=settings if isinstance(settings, Unknown) else metadata_dir(settings),
         assignments=assigned,
+        no_election=_no_election(entry, answers.brokers, topics.reassignments),
     )
     return now, notes
+
+
+def _no_election(
+    entry: ClusterEntry, brokers: Sequence[Broker], reassignments: Maybe[tuple[str, ...]]
+) -> str | None:
+    """Return why no controller is known to elect leaders; None: one does.
+
+    Only the controller that leads answers for the reassignments; brokers in KRaft mode forward the
+    request to it, those in migration mode reject it. A broker needs ZooKeeper to be the controller.
+    """
+    target = target_of(entry)
+    answered = [each.settings for each in brokers if not isinstance(each.settings, Unknown)]
+    in_kraft = Mode.KRAFT in map(mode_of, answered)
+    if target.zookeeper is not None and not in_kraft:
+        znodes = ask_addresses(target.zookeeper)
+        if isinstance(znodes, Unknown):
+            return znodes.why
+        if znodes.controller is None:
+            return "there is no /controller in ZooKeeper"
+        if not znodes.controller.is_kraft:
+            return None
+    elif not isinstance(reassignments, Unknown):
+        return None
+    elif not in_kraft:
+        return f"{reassignments.why}; the configuration has no `zookeeper`"
+    if not target.controllers:
+        return "no broker reaches one, and the configuration has no `controllers.bootstrap`"
+    quorum = ask_quorum(target, wall_clock_ms)
+    if isinstance(quorum, Unknown):
+        return quorum.why
+    return "no controller leads the quorum" if quorum.leader is None else None
 
 
 def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:

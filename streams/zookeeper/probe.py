@@ -18,8 +18,10 @@ from kazoo.hosts import collect_hosts
 from migration.observed import znodes
 from migration.observed.probed import Maybe, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import (
+    ZkController,
     broker_id_of,
     cluster_id_of,
+    controller_of,
     endpoints_of,
     fields_of,
     replicas_of,
@@ -71,10 +73,11 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAddresses:
-    """Where a cluster's brokers listen, as `/brokers/ids` has it.
+    """Where a cluster's brokers listen, as `/brokers/ids` has it, and its controller.
 
     Attributes:
         cluster_id: None: ZooKeeper has none.
+        controller: the holder of `/controller`; None: there is none.
         listeners: security protocol -> host:port of each broker, in order of broker id.
         hosts: broker id -> host of its first listener, in order of id.
     """
@@ -82,6 +85,7 @@ class BrokerAddresses:
     cluster_id: str | None
     listeners: Mapping[str, tuple[str, ...]]
     hosts: Mapping[int, str] = field(default_factory=dict)
+    controller: ZkController | None = None
 
 
 def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
@@ -95,10 +99,12 @@ def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
             for protocol, address in endpoints_of(reader.data(f"{znodes.BROKER_IDS}/{id_}")):
                 found.setdefault(protocol, []).append(address)
                 hosts.setdefault(broker_id_of(id_), address.rpartition(":")[0].strip("[]"))
+        controller = reader.data(znodes.CONTROLLER)
         return BrokerAddresses(
             cluster_id=cluster_id_of(reader.data(znodes.CLUSTER_ID)),
             listeners={protocol: tuple(each) for protocol, each in found.items()},
             hosts=hosts,
+            controller=None if controller is None else controller_of(controller, 0),
         )
     except (ZooKeeperError, Unreadable) as error:
         return Unknown(str(error))

@@ -16,9 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from migration.observed.probed import Facts
+from migration.observed.znode_codec import ZkController
 from orchestrator.cli import preflight, what_if
 from orchestrator.cli.program import main
 from streams.probe.brokers import BrokerAnswers
+from streams.zookeeper.probe import BrokerAddresses
 from tests.golden.drive import WIDTH, in_zone
 from tests.golden.test_people import FORBIDDEN, ISO, UTC_ALONE
 from tests.migration.assessment.checks.cases import CASES, KRAFT, OFFLINE
@@ -79,6 +81,12 @@ def _printed(name: str, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[str
         found = BrokerAnswers(topics=now.topics, brokers=tuple(now.brokers.values()))
         patch.setattr(what_if, "ask_brokers", lambda *_: found)
         patch.setattr(what_if, "broker_settings", lambda *_: settings)
+        led = BrokerAddresses(
+            cluster_id="c",
+            listeners={},
+            controller=ZkController(id=2, kraft_epoch=-1, claimed_ms=0),
+        )
+        patch.setattr(what_if, "ask_addresses", lambda _: led)
         only = ("--log-dir", D0_OF_WHAT_IF) if in_kraft else ()
         yield _said("what-if", "--broker", "1", *only)
     elif name == "log_dirs":

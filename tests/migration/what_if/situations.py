@@ -87,9 +87,11 @@ def situation(*parts: Partition, **given: Any) -> Situation:
             broker_ids=given.get("alive", frozenset({1, 2, 3})),
             partitions=parts,
             min_isr=min_isr if isinstance(min_isr, Unknown) else topics,
+            reassignments=given.get("reassignments", ()),
         ),
         brokers=brokers,
         mode=given.get("mode", Mode.KRAFT),
         metadata_dir=given.get("metadata_dir", D1),
         assignments=given.get("assignments", {each.at: assigned() for each in parts}),
+        no_election=given.get("no_election"),
     )

@@ -88,6 +88,22 @@ def test_nothing_serious_ends_with_0(file: Path, gives: Gives) -> None:
     assert "/d1: concerns no partition" in said
 
 
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [("zookeeper", "has no `zookeeper`"), ("kraft", "has no `controllers.bootstrap`")],
+)
+def test_without_a_controller_that_answers_no_leader_moves(
+    file: Path, gives: Gives, mode: str, why: str
+) -> None:
+    answering = replace(broker(2, d0=[T]), settings=KRAFT if mode == "kraft" else ZOOKEEPER)
+    gives(situation(part((1, 2)), brokers={2: answering}, reassignments=WHY))
+    result = invoke(file, "--broker", "1", "--json")
+    assert result.exit_code == ExitCode.HAZARD, result.output
+    (note,) = json.loads(result.stdout)["notes"]
+    assert note.startswith("no controller is known to elect leaders")
+    assert note.endswith(why)
+
+
 def test_a_loss_ends_with_5_and_names_it(file: Path, gives: Gives) -> None:
     gives(ALONE)
     result = invoke(file, "--broker", "1", "--log-dir", "/d0/")

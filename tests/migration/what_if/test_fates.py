@@ -1,5 +1,6 @@
 """The fate of one partition, rule by rule."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from migration.observed.probed import Partition, TopicPartition, Unknown
 from migration.what_if import (
     Basis,
     Fate,
-    Situation,
     if_broker_fails,
     if_directory_fails,
     metadata_dir,
@@ -36,6 +36,7 @@ AWAY = frozenset({1, 3})
 SILENT = {2: broker(2, unknown=WHY)}
 BROKEN = {2: broker(2, bad=[D0])}
 IN_ZOOKEEPER = {"mode": Mode.ZOOKEEPER}
+NO_ELECTION = {"no_election": WHY.why}
 LAST = {1: broker(1, d0=[T], bad=[D1])}
 
 
@@ -61,6 +62,11 @@ LAST = {1: broker(1, d0=[T], bad=[D1])}
         (part((2, 1, 3), leader=2), {"min_isr": 2}, Fate.UNDER_REPLICATED, 2),
         (part((2, 1), leader=2), {"min_isr": 9}, Fate.UNDER_MIN_ISR, 2),
         (part((3, 2, 1), leader=2), {}, Fate.UNDER_REPLICATED, 2),
+        (part((1, 2)), NO_ELECTION, Fate.UNKNOWN, None),
+        (part((1, 2)), NO_ELECTION | {"min_isr": 2}, Fate.UNKNOWN, None),
+        (part((2, 1), leader=2), NO_ELECTION, Fate.UNKNOWN, None),
+        (part((2, 1), isr=(2,), leader=2), NO_ELECTION, Fate.UNDER_REPLICATED, 2),
+        (part((1, 2), isr=(1,)), NO_ELECTION, Fate.UNAVAILABLE, None),
     ],
 )
 def test_the_broker_fails(
@@ -298,6 +304,12 @@ def test_a_note_names_the_broker_whose_directories_are_unknown() -> None:
     assert note == f"the directories of broker 2 are unknown, it is not counted on: {WHY.why}"
 
 
+def test_a_note_says_why_no_controller_is_known_to_elect_leaders() -> None:
+    now = situation(part((1, 2)), **NO_ELECTION)
+    for told in (if_broker_fails(now), if_directory_fails(now, D0)):
+        assert f"no controller is known to elect leaders: {WHY.why}" in told.notes
+
+
 def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
     now = situation(part((1, 2), isr=(2,), leader=2), alive=frozenset({2, 3}), mode=None)
     told = if_broker_fails(now)
@@ -307,7 +319,7 @@ def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
 
 def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
     whole = situation(part((1, 2)))
-    now = Situation(broker=1, topics=whole.topics, brokers={2: whole.brokers[2]}, mode=None)
+    now = replace(whole, brokers={2: whole.brokers[2]}, mode=None)
     told = if_broker_fails(now)
     assert [(each.fate, each.path) for each in told.lines] == [(Fate.LEADER_MOVES, None)]
     assert any("where its logs lie is not known" in each for each in told.notes)

@@ -206,6 +206,17 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     assert "not among those alive" in down.answer["notes"][0]
     refused = ["what-if", "--config", str(zookeeper.file), "--broker", "2", "--log-dir", str(d0)]
     assert CliRunner().invoke(main, refused).exit_code == ExitCode.NO_DATA
+    asked = Real(lab, checked)
+    assert "unknown" not in asked.what_if(3).fates("three")
+    lab.kill("zookeeper")
+    _no_election(asked.what_if(3), "three", "refused")
+
+
+def _no_election(told: Predicted, topic: str, why: str) -> None:
+    assert told.exit_code == ExitCode.HAZARD
+    assert "unknown" in told.fates(topic), told
+    notes = [each for each in told.answer["notes"] if "no controller is known" in each]
+    assert why in notes[0]
 
 
 def sole(lab: Lab, broker: int) -> int:
@@ -354,7 +365,7 @@ def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         lab.start_kraft()
         lab.create_topic("one", 9, 1)
         lab.create_topic("two", assignments=[[1, 2], [1, 3]] * 3)
-        lab.create_topic("followed", assignments=[[2, 1]] * 3)
+        lab.create_topic("followed", assignments=[[2, 1, 3]] * 3)
         lab.wait_in_sync()
         yield Real(lab, write_config(tmp_path_factory.mktemp("blind"), lab))
 
@@ -403,6 +414,11 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     lab.fail_directory(1, 0)
     assert not wait_directory_noticed(lab, 1, 0)
     kraft.wait_as_told(halted, before, 1)
+    lab.kill("controller-3000")
+    _no_election(kraft.what_if(2), "followed", "has no `controllers.bootstrap`")
+    with kraft.file.open("a") as config:
+        config.write(f"controllers: {{bootstrap: {json.dumps(lab.controller_bootstrap)}}}\n")
+    _no_election(kraft.what_if(2), "followed", "no controller leads the quorum")
 
 
 def _moves_in_kraft_mode(kraft: Real, followed: Real, plan: Path) -> None:

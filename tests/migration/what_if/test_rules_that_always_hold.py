@@ -74,6 +74,7 @@ def situations(draw: st.DrawFn) -> Situation:
         min_isr=draw(st.sampled_from([1, 2, 3, WHY])),
         alive=draw(st.sampled_from([{1, 2, 3}, {1, 2, 3}, {1, 2}, {2, 3}])),
         assignments=log,
+        no_election=draw(st.sampled_from([None, None, WHY.why])),
     )
 
 
@@ -98,7 +99,9 @@ def test_no_fate_improves_when_a_sound_replica_leaves_the_isr(
     removable = [
         each
         for each in one.isr
-        if each != one.leader and (each, one.at) not in now.broken and each not in now.doubtful
+        if each not in (1, one.leader)
+        and (each, one.at) not in now.broken
+        and each not in now.doubtful
     ]
     if not removable:
         return
