@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from migration.assessment.checks.check import Result
-from migration.assessment.checks.phase import OVER, phase_of
+from migration.assessment.checks.phase import UNDER_WAY, phase_of
 from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
@@ -102,8 +102,7 @@ def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None
     for position, one in enumerate(checked):
         if position:
             out.print()
-        over = None if one.phase is None else OVER.get(one.phase)
-        out.print(picture(one.facts.cluster, one.worst, one.results, over))
+        out.print(picture(one.facts.cluster, one.worst, one.results, one.phase))
 
 
 def _as_json(one: _Checked) -> dict[str, object]:
@@ -134,7 +133,8 @@ def _blocked(one: _Checked) -> str:
     ids = ", ".join(result.check.id for result in blocking if not result.is_consequence)
     more = sum(result.is_consequence for result in blocking)
     checks = f"{ids}, and {more} checks that depend on these" if more else ids
-    return f"{one.facts.cluster}: do not begin the migration: {checks}"
+    step = "continue" if one.phase in UNDER_WAY else "begin"
+    return f"{one.facts.cluster}: do not {step} the migration: {checks}"
 
 
 def _why_unreachable(facts: Facts) -> str:

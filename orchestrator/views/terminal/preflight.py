@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from migration.assessment.checks.check import Result
+from migration.assessment.checks.phase import OVER, UNDER_WAY
 from migration.assessment.finding import Finding, Verdict
+from migration.image.summary import Phase
 from migration.values.severity import Severity
 from orchestrator.views.terminal.blocks import bare_table
 
@@ -55,15 +57,12 @@ def worst_outcome(worst: Severity | None) -> str:
 
 
 def picture(
-    cluster: str, worst: Severity | None, results: Sequence[Result], over: str | None = None
+    cluster: str, worst: Severity | None, results: Sequence[Result], phase: Phase | None
 ) -> RenderableType:
-    """Return one cluster's checks.
-
-    `over`: why there is nothing to migrate, or None.
-    """
-    if over is not None:
-        return Text(f"{cluster}  preflight: {over}", style=_STYLE[_PASS], overflow="fold")
-    parts: list[RenderableType] = [_head(cluster, worst_outcome(worst), results)]
+    """Return one cluster's checks; `phase` None: unknown."""
+    if phase is not None and phase in OVER:
+        return Text(f"{cluster}  preflight: {OVER[phase]}", style=_STYLE[_PASS], overflow="fold")
+    parts: list[RenderableType] = [_head(cluster, worst_outcome(worst), results, phase)]
     depend = [one for one in results if one.is_consequence]
     results = [one for one in results if not one.is_consequence]
     blocking = [one for one in results if one.is_blocking]
@@ -90,14 +89,15 @@ def picture(
     return Group(*parts)
 
 
-def _head(cluster: str, overall: str, results: Sequence[Result]) -> Text:
+def _head(cluster: str, overall: str, results: Sequence[Result], phase: Phase | None) -> Text:
     head = Text(overflow="fold")
     head.append(cluster, style="bold")
-    conclusions = {
-        _FAIL: "  preflight: the window must not open",
-        _WARN: "  preflight: the window may open; check the warnings",
-    }
-    head.append(conclusions.get(overall, "  preflight: the window may open"), style=_STYLE[overall])
+    good, bad = "the window may open", "the window must not open"
+    if phase in UNDER_WAY:
+        good = f"the migration is in progress ({phase})"
+        bad = f"{good}; fix what blocks it"
+    conclusion = {_FAIL: bad, _WARN: f"{good}; check the warnings"}.get(overall, good)
+    head.append(f"  preflight: {conclusion}", style=_STYLE[overall])
     outcomes = [outcome_of(one.finding) for one in results]
     counts = {each: outcomes.count(each) for each in _STYLE}
     counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)

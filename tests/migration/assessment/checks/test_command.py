@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
 from orchestrator.cli import preflight as command
 from orchestrator.cli.program import main
@@ -20,7 +21,15 @@ from orchestrator.views.terminal.preflight import picture
 from streams.net.endpoint import Endpoint
 from streams.probe.gather import Target, gather
 from streams.zookeeper.ensemble import Ensemble
-from tests.migration.assessment.checks.clusters import EARLY, WELL, broker1, controllers, log_dir
+from tests.migration.assessment.checks.cases import KRAFT, migration
+from tests.migration.assessment.checks.clusters import (
+    EARLY,
+    WELL,
+    broker1,
+    controllers,
+    log_dir,
+    zookeeper,
+)
 from tests.streams.kafka.test_connection import listening
 
 CONFIG = """
@@ -84,6 +93,20 @@ def test_what_blocks_ends_with_5_and_comes_first(file: Path, gathered: Gathered)
     assert "what to do: restart no broker that is named here" in said
 
 
+def test_once_the_migration_is_in_progress_no_window_may_open(
+    file: Path, gathered: Gathered
+) -> None:
+    begun = zookeeper(migration=migration(283), controller=KRAFT)
+    gathered(begun)
+    result = invoke(file)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert "the migration is in progress (hybrid); check the warnings" in result.stdout
+    gathered(replace(OFFLINE, zookeeper=begun.zookeeper))
+    result = invoke(file)
+    assert "the migration is in progress (hybrid); fix what blocks it" in result.stdout
+    assert result.stderr.startswith("kraftgate: prod: do not continue the migration: ")
+
+
 def test_json_is_one_object_with_every_check(file: Path, gathered: Gathered) -> None:
     gathered(OFFLINE)
     result = invoke(file, "--json")
@@ -138,7 +161,7 @@ def test_the_help_has_an_example() -> None:
 def test_the_table_keeps_to_the_terminal(width: int) -> None:
     console = Console(width=width, record=True, file=(sink := io.StringIO()))
     results = judge(controllers(metadata_version=16))
-    console.print(picture("prod", overall(results), results))
+    console.print(picture("prod", overall(results), results, Phase.DUAL_WRITE))
     assert max(map(len, sink.getvalue().splitlines())) <= width
 
 
