@@ -129,7 +129,10 @@ def init(
     if isinstance(found, Unknown):
         raise NoDataError(f"nothing was written: {found.why}")
     if not found.listeners:
-        raise NoDataError(f"nothing was written: no broker is registered in {connect}/brokers/ids")
+        fix = _begun(found) or "start the brokers"
+        raise NoDataError(
+            f"nothing was written: no broker is registered in {connect}/brokers/ids: {fix}"
+        )
     named = name or _asked("A name for the cluster", "--name")
     planned = controllers or ",".join(_controllers(found))
     if not planned and controllers is None and sys.stdin.isatty():
@@ -146,11 +149,23 @@ def init(
     echo(f"{hooks}: a line for each step, all commented out")
     if planned and not controllers:
         echo(f"controllers: {planned}")
+    if begun := _begun(found):
+        echo(begun)
     if not planned:
         echo(f"Add `controllers` to {config_path} once you know their addresses")
     named_file = "" if config_path == CONFIG_FILE else f" --config {shlex.quote(str(config_path))}"
     echo(f"Next: kraftgate run{named_file}")
     context.invoke(preflight, config_path=config_path, as_json=False)
+
+
+def _begun(found: BrokerAddresses) -> str | None:
+    """Return what the addresses lack once a KRaft controller leads; None: a broker does."""
+    if found.controller is None or not found.controller.is_kraft:
+        return None
+    return (
+        f"KRaft controller {found.controller.id} leads, and brokers in KRaft mode are not in"
+        " ZooKeeper: add them to `brokers` yourself (kraftgate help configuration)"
+    )
 
 
 def _asked(question: str, option: str) -> str:

@@ -95,7 +95,7 @@ def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
         reader = _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX)
         found: dict[str, list[str]] = {}
         hosts: dict[int, str] = {}
-        for id_ in sorted(reader.children(znodes.BROKER_IDS), key=broker_id_of):
+        for id_ in sorted(reader.broker_ids(), key=broker_id_of):
             for protocol, address in endpoints_of(reader.data(f"{znodes.BROKER_IDS}/{id_}")):
                 found.setdefault(protocol, []).append(address)
                 hosts.setdefault(broker_id_of(id_), address.rpartition(":")[0].strip("[]"))
@@ -157,6 +157,18 @@ class _ZnodeReader:
     def children(self, path: str) -> Sequence[str]:
         """Return the names below a znode; none when the znode does not exist."""
         return self._one(path, self.calls.begin_children) or ()
+
+    def broker_ids(self) -> Sequence[str]:
+        """Return the children of /brokers/ids, which Kafka makes at its first start.
+
+        Raises:
+            ZooKeeperError: there is no such znode.
+        """
+        found = self._one(znodes.BROKER_IDS, self.calls.begin_children)
+        if found is None:
+            why = f"there is no {znodes.BROKER_IDS}: check the chroot"
+            raise NoNode(f"{self.calls.place}: {why}")
+        return found
 
     def _one(self, path: str, begin: Callable[[str], Pending[T]]) -> T | None:
         ((_, found),) = self._results([path], begin)

@@ -88,22 +88,24 @@ class Migrated:
     trees: list[Tree] = field(default_factory=list)
     quorum: QuorumSeen | Unknown | None = None
     hybrid: Listed | None = None
-    initialized: Result | None = None
+    initialized: dict[str, Result] = field(default_factory=dict)
     hooks: Done | None = None
 
-    def _init(self, folder: str) -> Result:
+    def _init(self, folder: str, below: str = "") -> None:
         """Write a configuration as a newcomer does, with nothing but ZooKeeper's address."""
-        words = ["--zookeeper", self.lab.zookeeper_connect, "--name", "lab"]
+        words = ["--zookeeper", self.lab.zookeeper_connect + below, "--name", "lab"]
         file = self.config.parent / folder / "kraftgate.yaml"
         file.parent.mkdir()
-        return CliRunner().invoke(main, ["init", *words, "--config", str(file)])
+        done = CliRunner().invoke(main, ["init", *words, "--config", str(file)])
+        self.initialized[folder] = done
 
     def look_before(self) -> None:
         client = KazooClient(hosts=self.lab.zookeeper_connect)
         client.start(timeout=60)
         try:
             self.trees.append(_tree(client, "/"))
-            self.initialized = self._init("newcomer")
+            self._init("newcomer")
+            self._init("mistyped", below="/other")
             self.told["clean"] = preflight(self.config)
             self.trees.append(_tree(client, "/"))
             for name, znodes in ZNODES.items():
@@ -125,6 +127,8 @@ class Migrated:
             self._init("latecomer")
             self.hooks = self.check_hooks()
             self.list_hybrid()
+        if step.startswith("finalizing"):
+            self._init("last")
 
     def check_hooks(self) -> Done:
         """Check the written hooks; one asks for the host, and nothing else."""
@@ -217,8 +221,7 @@ def _what_conditions_ask_for(made: Migrated) -> None:
 
 
 def test_init_writes_a_configuration_that_preflight_can_use(migrated: Migrated) -> None:
-    done, folder = migrated.initialized, migrated.config.parent / "newcomer"
-    assert done is not None
+    done, folder = migrated.initialized["newcomer"], migrated.config.parent / "newcomer"
     assert done.exit_code == migrated.told["clean"].exit_code, done.output
     config = load_config(folder / "kraftgate.yaml")
     (entry,) = config.clusters
@@ -249,6 +252,18 @@ def test_init_finds_the_controllers_that_a_broker_in_migration_mode_names(
     assert ",".join(map(str, entry.controllers.bootstrap)) == migrated.lab.controller_bootstrap
     text = (folder / "hooks.yaml").read_text("utf-8")
     assert f"# {{controllers}} is {migrated.lab.controller_bootstrap}\n" in text
+
+
+def test_init_names_the_brokers_that_zookeeper_does_not_have(migrated: Migrated) -> None:
+    """Those in KRaft mode: broker 1 first, at the end all of them."""
+    late, last, mistyped = (
+        migrated.initialized[each] for each in ("latecomer", "last", "mistyped")
+    )
+    for done in (last, mistyped):
+        assert (done.exit_code, "nothing was written: " in done.output) == (ExitCode.NO_DATA, True)
+    for done in (late, last):
+        assert "brokers in KRaft mode are not in ZooKeeper: add them to `brokers`" in done.output
+    assert "/kafka/other: there is no /brokers/ids: check the chroot" in mistyped.output
 
 
 def test_the_hooks_are_checked_for_each_broker_and_controller(migrated: Migrated) -> None:
