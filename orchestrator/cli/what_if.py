@@ -60,9 +60,10 @@ def what_if(
     """Print the partitions that a failure of a broker or directory affects.
 
     Asks the brokers, ZooKeeper and the controllers; only reads. While `kraftgate run` runs, the
-    prediction also uses the replicas' directories in the metadata log. Exits with 5 if a partition
-    would be lost, unavailable or leaderless, or if that is unknown, such as without a controller
-    that leads; with 4 if the brokers cannot be reached.
+    prediction also uses the replicas' directories in the metadata log. Exits with 5 if that
+    failure would leave a partition lost, unavailable or leaderless, or if that is unknown, such as
+    without a controller that leads; with 4 if the brokers cannot be reached. Without --log-dir, the
+    broker fails as a whole; what a failure of only one directory would do is listed, not counted.
 
     \b
     Examples:

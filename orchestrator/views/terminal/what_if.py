@@ -45,7 +45,8 @@ def picture(
     parts += _groups(minded[:SHOWN_MAX])
     parts += left_out(minded)
     if directories:
-        parts += [Text(""), Text("if only one of its directories failed:", style="bold")]
+        title = "not counted above, if only one of its directories failed (why: --log-dir):"
+        parts += [Text(""), Text(title, style="bold")]
         parts += [_directory(each) for each in directories]
     return Group(*parts, *notes_of([*notes, *asked.notes]))
 
