@@ -316,7 +316,8 @@ def _currency_of(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
     if source is DataSource.METADATA_LOG:
         return log_currency(snapshot.summary, status, now_ms, unread, configured=configured)
     state, why = reported(status, now_ms, _KEYS[source], configured=configured)
-    if state is SourceState.CURRENT and (unread := unread or _unprocessed(snapshot, source)):
+    unread = unread or unread_facts(snapshot.journals.get(source), now_ms)
+    if state is SourceState.CURRENT and unread:
         state, why = SourceState.BEHIND, unread
     if state is SourceState.CURRENT and source is DataSource.ZOOKEEPER:
         why = _not_seen(snapshot.summary, status)
@@ -331,13 +332,12 @@ _KEYS: Final = {
 }
 
 
-def _unprocessed(snapshot: Snapshot, source: DataSource) -> str | None:
-    """Return that the store is behind the source's facts; None: it is not, or only for a moment."""
-    journal = snapshot.journals.get(source)
+def unread_facts(journal: Journal | None, now_ms: int) -> str | None:
+    """Return that the store is behind the journal; None: it is not, or only for a moment."""
     if journal is None:
         return None
     unread_ms = journal.unread_ms
-    late = unread_ms is not None and abs(snapshot.now_ms - unread_ms) > STALE_AFTER_MS
+    late = unread_ms is not None and abs(now_ms - unread_ms) > STALE_AFTER_MS
     return UNREAD_FACTS if late or journal.last is None else None
 
 

@@ -53,8 +53,9 @@ def report(
     """Write a report of the window: one HTML page, JSON or Markdown.
 
     Reads only the state directory: no cluster, no network, no other process. During the window the
-    report says that it has not ended. Exits with 4 if the store has nothing about a cluster, with 1
-    if the audit trail is damaged; it still writes the report, which says so.
+    report says that it has not ended. Exits with 4 if the store has nothing about a cluster, or
+    lacks data that a source reported, with 1 if the audit trail is damaged; it still writes the
+    report, which says so.
 
     \b
     Examples:

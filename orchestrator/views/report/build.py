@@ -165,7 +165,7 @@ def _unfollowed(facts: ClusterFacts) -> str | None:
     """Return why no loss can be known; None: a broker has described its log directories."""
     disks = facts.snapshot.summary.disks
     if disks is not None and any(each.answered_ms for each in disks.brokers.values()):
-        return None
+        return facts.unread
     return facts.unread or "the log directories were not followed"
 
 

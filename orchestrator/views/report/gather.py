@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from migration.assessment.assess import unread_facts
+from migration.assessment.currency import unread_records
+from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.values.evidence import capitalized
 from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
 from orchestrator.audit.execution.entries import RUNBOOKS
@@ -12,6 +15,7 @@ from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError, FollowingError, NoDataError, RunbookError
+from orchestrator.run.assessed import configured_sources
 from orchestrator.run.execution_status import read_for
 from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster
 from orchestrator.runbook.load import load_kept
@@ -28,7 +32,7 @@ READ_AGAIN: Final = (
     "start `kraftgate run`, or restore store.db* from a backup, as `kraftgate help"
     " state-and-backup` describes"
 )
-"""What to do if the store has nothing about a cluster."""
+"""What to do if the store lacks data about a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +43,7 @@ class ClusterFacts:
         entry: its configuration.
         snapshot: its summary, every event, and the last state of its sources.
         entries: its entries in the audit trail, up to the last intact one.
-        unread: why the store has nothing about it; None: it has.
+        unread: why the store has nothing about it, or not all; None: it has.
         transitions: None: they cannot be read.
         unreadable: why some facts could not be read, in sentences.
         runbooks: the executed runbooks by hash, if their text is stored.
@@ -110,11 +114,13 @@ def _gathered(
     name, state_dir = entry.name, config.state_dir
     one = read_cluster(store, state_dir, name, execution=read_for(state_dir, name))
     transitions, why = _transitions(state_dir, store, name)
-    unread = _unread(state_dir / STORE_FILE, store, one)
+    unread, known = _unread(state_dir / STORE_FILE, store, one), "unknown"
+    if unread is None:
+        unread, known = _behind(state_dir / STORE_FILE, entry, one), "of an earlier time"
     unreadable = [] if why is None else [why]
     if unread is not None:
         unreadable.append(
-            f"Phase, brokers, events and replicas are unknown: {unread}. {capitalized(READ_AGAIN)}."
+            f"Phase, brokers, events and replicas are {known}: {unread}. {capitalized(READ_AGAIN)}."
         )
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
     return ClusterFacts(
@@ -137,6 +143,21 @@ def _unread(path: Path, store: Store | None, one: ClusterRead) -> str | None:
     if seen.known_phase or seen.disks or one.events:
         return None
     return f"{path} has no data of {seen.cluster}"
+
+
+def _behind(path: Path, entry: ClusterEntry, one: ClusterRead) -> str | None:
+    """Return which data the store lacked when its source last reported; None: it had all."""
+    found = []
+    for source in sorted(configured_sources(entry)):
+        if source is not DataSource.METADATA_LOG:
+            why = unread_facts(one.journals.get(source), one.sources[source].observed_ms)
+        elif one.position(source)[0] is None:
+            continue  # no controller ever reported the end of the log
+        else:
+            why = unread_records(one.summary, one.status)
+        if why is not None:
+            found.append(f"{SOURCE_WORDS[source]}: {why}")
+    return f"{path} lacks data of {entry.name}: {'; '.join(found)}" if found else None
 
 
 def _transitions(

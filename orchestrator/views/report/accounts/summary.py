@@ -37,7 +37,7 @@ _END_UNKNOWN: Final = "It is unknown which were active at the end."
 def sentences(
     report: ClusterReport, audit: AuditAccount | None, unread: str | None
 ) -> Iterator[str]:
-    """Yield the summary of a report; `unread`: why the store has nothing about the cluster."""
+    """Yield the summary of a report; `unread`: why the store lacks data about the cluster."""
     is_cut = audit is not None and not audit.intact
     yield _outcome(report, unread)
     yield from _of_attempts(report.attempts)
@@ -253,7 +253,7 @@ def unrecorded(
 ) -> str | None:
     """Return why trail and store cannot show that nothing happened; None: they can.
 
-    `sources`: the configured ones; `unread`: why the store has nothing about the cluster.
+    `sources`: the configured ones; `unread`: why the store lacks data about the cluster.
     """
     if audit is None:
         return "there is no audit trail"

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from migration.observed.facts import ZooKeeperBlind
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import ExitCode
 from orchestrator.views.report.gather import READ_AGAIN
+from streams.state.journal import Journal
 from streams.state.recovery import NEW_STORE
 from tests.orchestrator.audit.tampering import rewritten, sealed, tamper
-from tests.orchestrator.views.report.making import CONFIG, Made, finalized
+from tests.orchestrator.views.report.making import CONFIG, Made, T, finalized
 from tests.orchestrator.views.report.night import follow, night
 from tests.orchestrator.views.report.reporting import run
 from tests.scenes.night import kraft
@@ -390,6 +392,28 @@ def test_of_a_cluster_of_which_nothing_was_seen_it_ends_with_4(tmp_path: Path) -
     assert done.exit_code == ExitCode.NO_DATA
     assert "has no data of other: start" in done.stderr
     assert len(json.loads(done.stdout)["clusters"]) == 2
+
+
+@pytest.mark.parametrize("source", ["the metadata log", "ZooKeeper"])
+def test_a_store_that_is_older_than_its_sources_ends_with_4(made: Made, source: str) -> None:
+    if source == "ZooKeeper":
+        with closing(Journal(made.state / "clusters" / "prod" / "zookeeper.db")) as journal:
+            journal.append([ZooKeeperBlind(T, "x")])
+        made.status("zookeeper.json", 900_000)
+    else:
+        made.status("source.json", 900_000, high_watermark=1500, due_offset=1441)
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.NO_DATA
+    store = f"{made.state / 'store.db'} lacks data of prod: {source}: "
+    assert store in done.stderr
+    (cluster,) = json.loads(done.stdout)["clusters"]
+    assert f"replicas are of an earlier time: {store}" in cluster["attention"][-1]
+    assert store in cluster["absences"]["losses"]
+
+
+def test_a_store_with_all_that_is_due_is_not_older(made: Made) -> None:
+    made.status("source.json", 900_000, high_watermark=1500, due_offset=1440)
+    assert run(made, "--format", "json").exit_code == ExitCode.DONE
 
 
 def test_while_somebody_writes_it_reads_what_was_committed(made: Made) -> None:
