@@ -18,11 +18,12 @@ from orchestrator.cli.framework import (
     require_cluster_id,
 )
 from orchestrator.config.load import Config, load_config
+from orchestrator.config.models import ClusterEntry
 from orchestrator.config.targets import target_of
 from orchestrator.errors import FollowingError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.reader import open_store
+from orchestrator.run.reader import open_store, read_sources, require_id
 from orchestrator.views.terminal.log_dirs import picture
 from streams.kafka.broker_values import ClusterView
 from streams.probe.brokers import first_view
@@ -86,7 +87,7 @@ def log_dirs(
     wanted = _wanted(entry.name, view, brokers)
     answers = ask_log_dirs(view, target.brokers_security, wanted)
     _require_topics(entry.name, view, answers, topics)
-    stored, notes = _stored(config, entry.name)
+    stored, notes = _stored(config, entry)
     row = log_dirs_row(entry.name, view.cluster_id, answers, stored, topics, notes)
     if as_json:
         echo_json(row.public())
@@ -129,13 +130,18 @@ def _require_topics(
             )
 
 
-def _stored(config: Config, cluster: str) -> tuple[ClusterSummary | None, tuple[str, ...]]:
-    """Return the stored state, None if there is none, and a note if it cannot be read."""
+def _stored(config: Config, entry: ClusterEntry) -> tuple[ClusterSummary | None, tuple[str, ...]]:
+    """Return the stored state, None if there is none, and a note if it cannot be read.
+
+    Raises:
+        ConfigError: it is of another cluster than the configured one.
+    """
+    require_id(config, entry, read_sources(config.state_dir, entry.name))
     try:
         store = open_store(config.state_dir)
         if store is None:
             return None, ()
         with store:
-            return store.summary(cluster), ()
+            return store.summary(entry.name), ()
     except (FollowingError, StoreError) as error:
         return None, (f"the stored state is not used: {error}",)

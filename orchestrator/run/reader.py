@@ -253,12 +253,14 @@ def open_store(state_dir: Path) -> "Store | None":
         raise FollowingError(str(error)) from error
 
 
-def _require_id(config: Config, entry: ClusterEntry, one: ClusterRead) -> None:
+def require_id(
+    config: Config, entry: ClusterEntry, sources: Mapping[DataSource, SourceStatus]
+) -> None:
     """Raise ConfigError if the stored state is of another cluster than the configured one.
 
     A source with an error may have rejected the cluster that it reports.
     """
-    stored = {each.cluster_id for each in one.sources.values() if each.error is None}
+    stored = {each.cluster_id for each in sources.values() if each.error is None}
     if entry.id is not None and (others := stored - {None, entry.id}):
         found = ", ".join(sorted(map(str, others)))
         what = f"the state of {entry.name} in {config.state_dir} is of cluster {found}"
@@ -342,7 +344,7 @@ class Reader:
             known=self._journals,
         )
         if name not in self._reported_before:
-            _require_id(self._config, entry, one)
+            require_id(self._config, entry, one.sources)
         if one.events:
             self._behind[name] = one.events[-1][0]
         if store is not None:

@@ -17,7 +17,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import AuditError, FollowingError, NoDataError, RunbookError
 from orchestrator.run.assessed import configured_sources
 from orchestrator.run.execution_status import read_for
-from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster
+from orchestrator.run.reader import STORE_FILE, ClusterRead, open_store, read_cluster, require_id
 from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
 from streams.spark.transition_files import (
@@ -75,6 +75,7 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
     Raises:
         NoDataError: there is neither a store nor an audit trail.
         FollowingError: the store cannot be read.
+        ConfigError: the state is of another cluster than the configured one.
     """
     path = config.state_dir / AUDIT_FILE
     store = open_store(config.state_dir)
@@ -113,6 +114,7 @@ def _gathered(
 ) -> ClusterFacts:
     name, state_dir = entry.name, config.state_dir
     one = read_cluster(store, state_dir, name, execution=read_for(state_dir, name))
+    require_id(config, entry, one.sources)
     transitions, why = _transitions(state_dir, store, name)
     unread, known = _unread(state_dir / STORE_FILE, store, one), "unknown"
     if unread is None:

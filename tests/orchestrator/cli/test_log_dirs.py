@@ -17,6 +17,7 @@ from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.directory_ids import to_text
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import SourceStatus
 from orchestrator.api.log_dirs import log_dirs_row
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
@@ -33,6 +34,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.probe.log_dirs import BrokerLogDirs
 from streams.state.store import BatchResult, Store
+from tests.support.fake_store import write_status
 
 ID0, ID1, ID2 = (to_text(bytes([n]) * 16) for n in (1, 2, 3))
 GIB = 2**30
@@ -428,6 +430,19 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
     down = found[3, "/d0"]
     assert (down["state"], down["error"], down["partitions"]) == ("unknown", None, None)
     assert result.exit_code == ExitCode.NO_DATA, "broker 3 is down"
+
+
+def test_the_stored_state_of_another_cluster_is_rejected(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    config = tmp_path / "kraftgate.yaml"
+    config.write_text(config.read_text().replace("name: prod", f"name: prod, id: {CLUSTER}"))
+    assert run().exit_code == ExitCode.DONE
+    state = tmp_path / "kraftgate-state"
+    write_status(state, "prod", SourceStatus(observed_ms=1, cluster_id="theirs"))
+    result = run()
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert f"the state of prod in {state} is of cluster theirs, not {CLUSTER}" in result.stderr
 
 
 def test_a_state_that_cannot_be_read_is_a_note(run: Callable[..., Result], tmp_path: Path) -> None:

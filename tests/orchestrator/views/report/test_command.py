@@ -394,6 +394,13 @@ def test_of_a_cluster_of_which_nothing_was_seen_it_ends_with_4(tmp_path: Path) -
     assert len(json.loads(done.stdout)["clusters"]) == 2
 
 
+def test_the_state_of_another_cluster_ends_with_2(made: Made) -> None:
+    made.config.write_text(CONFIG.replace("name: prod", "name: prod, id: ours"))
+    done = run(made)
+    assert (done.exit_code, done.stdout) == (ExitCode.USAGE, "")
+    assert "is of cluster uSLaubyUxZGsRKrz8FtoCw, not ours: correct `id`, or use" in done.stderr
+
+
 @pytest.mark.parametrize("source", ["the metadata log", "ZooKeeper"])
 def test_a_store_that_is_older_than_its_sources_ends_with_4(made: Made, source: str) -> None:
     if source == "ZooKeeper":
