@@ -1,7 +1,7 @@
 """Events from all sources, and their order."""
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -44,19 +44,22 @@ class Event:
 
 
 def in_time_order(events: Iterable[Event]) -> list[Event]:
-    """Return the events in the order of their cluster time.
+    """Return the events in the order of their cluster time, as `timed` has it."""
+    return [event for _, event in sorted(timed(events), key=itemgetter(0))]
 
-    Events of the metadata log keep the log's order even if the clock of a new leader is behind; an
-    event without a time follows the event before it.
+
+def timed(events: Iterable[Event]) -> Iterator[tuple[int, Event]]:
+    """Yield each event with the time (ms) by which it is sorted.
+
+    Each source's events keep their order: the clock of a new leader may be behind, and ZooKeeper
+    has a time for a write, but none for a deletion. An event without a time follows the event
+    before it.
     """
-    keyed: list[tuple[int, Event]] = []
-    log_ms = at_ms = 0
+    at_ms, last_ms = 0, dict.fromkeys(Source, 0)
     for event in events:
         at_ms = at_ms if event.moment_ms is None else event.moment_ms
-        if event.source is Source.KRAFT_METADATA:
-            at_ms = log_ms = max(log_ms, at_ms)
-        keyed.append((at_ms, event))
-    return [event for _, event in sorted(keyed, key=itemgetter(0))]
+        at_ms = last_ms[event.source] = max(last_ms[event.source], at_ms)
+        yield at_ms, event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """One timeline of the events, the operators' decisions and Kraftgate's own entries."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Final
 
-from migration.metadata.events import Source
+from migration.metadata.events import Source, timed
 from orchestrator.api.report.execution import Decision
 from orchestrator.api.report.report import Happening, Lane
 from orchestrator.audit import Entry, move_entries, run_entries
@@ -26,10 +27,9 @@ _LANES: Final[Mapping[Source, Lane]] = {
 def happened(
     one: ClusterRead, found: Iterable[Entry], executions: Iterable[RecordedExecution]
 ) -> list[Happening]:
-    """Return all of it by time of occurrence; an item without a time comes first."""
+    """Return all of it by time of occurrence; the events as `timed` orders them."""
     found = tuple(found)
-    happenings = [
-        *_events(one),
+    own = [
         *_executed(executions),
         *(_entry(entry, "kraftgate", body) for entry, body in run_entries.Body.read(found)),
         *(
@@ -37,7 +37,8 @@ def happened(
             for entry, body in move_entries.Body.read(found)
         ),
     ]
-    return sorted(happenings, key=lambda each: each.at or 0)
+    keyed = [*_events(one), *((each.at or 0, each) for each in own)]
+    return [each for _, each in sorted(keyed, key=itemgetter(0))]
 
 
 def decisions(executions: Iterable[RecordedExecution]) -> Iterator[Decision]:
@@ -74,9 +75,9 @@ def _reason(body: Body) -> str:
     return str(getattr(body, "reason", ""))
 
 
-def _events(one: ClusterRead) -> Iterator[Happening]:
-    for _, event in one.events:
-        yield Happening(
+def _events(one: ClusterRead) -> Iterator[tuple[int, Happening]]:
+    for at_ms, event in timed(event for _, event in one.events):
+        happening = Happening(
             at=event.moment_ms,
             lane=_LANES[event.source],
             kind=event.kind,
@@ -86,6 +87,7 @@ def _events(one: ClusterRead) -> Iterator[Happening]:
             entry=None,
             weight=weight_of(event.kind),
         )
+        yield at_ms, happening
 
 
 def _executed(executions: Iterable[RecordedExecution]) -> Iterator[Happening]:

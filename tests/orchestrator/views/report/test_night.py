@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.api.report.report import ClusterReport
-from tests.orchestrator.views.report.making import T
+from tests.orchestrator.views.report.making import Made, T
 from tests.orchestrator.views.report.night import SHA256, night
 from tests.orchestrator.views.report.reporting import report_of, run
 
@@ -177,6 +177,15 @@ def test_what_nobody_saw_is_told_of_each_source(told: ClusterReport) -> None:
         ("log_dirs", 2, 398_000, 404_000),
     ]
     assert told.unseen[1].why == "Kraftgate did not run"
+
+
+def test_the_timeline_keeps_the_order_of_a_source(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.tell("zk_controller_gone", 155, was=2)
+    made.tell("zk_controller_changed", 0)
+    made.store()
+    happened = report_of(made).clusters[0].happened
+    assert [each.kind for each in happened] == ["zk_controller_gone", "zk_controller_changed"]
 
 
 def test_everything_stands_on_one_axis(told: ClusterReport) -> None:

@@ -325,6 +325,15 @@ def test_the_log_s_own_order_stays_where_a_leader_s_clock_is_behind() -> None:
     assert in_time_order(events) == events
 
 
+def test_the_deletion_of_a_znode_stays_before_its_next_write() -> None:
+    """Kraftgate's clock has the time of a deletion, ZooKeeper's that of a write."""
+    events = [
+        Event(offset=None, timestamp_ms=at_ms, kind=kind, source=Source.ZOOKEEPER, seen_ms=NOW_MS)
+        for kind, at_ms in (("zk_controller_gone", None), ("zk_controller_changed", NOW_MS - 155))
+    ]
+    assert in_time_order(events) == events
+
+
 def test_no_change_makes_no_line() -> None:
     assert told(HYBRID, HYBRID) == []
 
