@@ -1,6 +1,8 @@
 """The click group `audit`: verify, export and show the audit trail. Nothing here writes."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,6 +13,7 @@ from orchestrator.audit.entry import Entry, parse_hash
 from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.sentences import sentence
+from orchestrator.audit.verify import VerifyResult
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import AuditError, NoDataError
@@ -68,8 +71,7 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
             "why": found.why,
         }
         echo_json(result)
-    if not found.ok:
-        raise AuditError(f"{path} is not intact: {found.why} (intact up to entry {found.count})")
+    _require_intact(path, found)
     if found.count == 0 and head is None:
         raise NoDataError(f"{path}: the audit trail has no entry yet")
     if not as_json:
@@ -89,6 +91,7 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
 def export(config_path: Path, cluster: str | None, after: int) -> None:
     """Print the entries as lines of JSON, each with its hash.
 
+    Exits with 1 if the trail is damaged, as `audit verify` does; it still prints the entries.
     An entry's hash is the SHA-256 of its line without `hash`. With --cluster the entries of other
     clusters are omitted, so `previous` may name an omitted entry.
 
@@ -118,6 +121,7 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
 def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: bool) -> None:
     """Print time, person and content of each entry, one line each, the newest last.
 
+    Exits with 1 if the trail is damaged, as `audit verify` does; it still prints the entries.
     Consecutive evaluations of one checkpoint's guards, or of its gate, are one line, with their
     number; the JSON has all entries, with all fields.
 
@@ -127,22 +131,34 @@ def show(config_path: Path, cluster: str | None, last: int | None, *, as_json: b
     """
     with _opened(config_path, cluster) as log:
         found = log.entries(cluster) if last is None else log.last(cluster, last)
-    if as_json:
-        echo_json({"entries": [json.loads(each.line()) for each in found]})
-        return
-    for each, times in folded(found):
-        echo(_shown(each, times))
+        if as_json:
+            echo_json({"entries": [json.loads(each.line()) for each in found]})
+            return
+        for each, times in folded(found):
+            echo(_shown(each, times))
 
 
-def _opened(config_path: Path, cluster: str | None) -> AuditLog:
+@contextmanager
+def _opened(config_path: Path, cluster: str | None) -> Iterator[AuditLog]:
+    """Open the trail; after its entries are printed, verify it.
+
+    Raises:
+        AuditError: it is not intact.
+    """
     config = load_config(config_path)
-    log = AuditLog.open_readonly(config.state_dir / AUDIT_FILE)
+    path = config.state_dir / AUDIT_FILE
     configured = [each.name for each in config.clusters]
-    if cluster is not None and cluster not in configured and not _is_recorded(log, cluster):
-        log.close()
-        names = ", ".join(configured)
-        raise click.UsageError(f"unknown cluster {cluster!r}. Configured clusters: {names}")
-    return log
+    with AuditLog.open_readonly(path) as log:
+        if cluster is not None and cluster not in configured and not _is_recorded(log, cluster):
+            names = ", ".join(configured)
+            raise click.UsageError(f"unknown cluster {cluster!r}. Configured clusters: {names}")
+        yield log
+        _require_intact(path, log.verify())
+
+
+def _require_intact(path: Path, found: VerifyResult) -> None:
+    if not found.ok:
+        raise AuditError(f"{path} is not intact: {found.why} (intact up to entry {found.count})")
 
 
 def _is_recorded(log: AuditLog, cluster: str) -> bool:

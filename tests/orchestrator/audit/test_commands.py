@@ -80,6 +80,25 @@ def test_an_intact_log_ends_with_0_and_a_broken_one_with_1(config: Path, path: P
     assert (told["ok"], told["entries"], told["first_bad"]) == (False, 3, 4)
 
 
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("UPDATE entries SET at_ms = 1 WHERE sequence = 4", "entry 4 was changed"),
+        ("DELETE FROM entries WHERE sequence > 5", "its end is missing"),
+    ],
+)
+@pytest.mark.parametrize("command", ["show --last 1", "show --json", "export --after 4"])
+def test_a_damaged_log_is_printed_and_ends_with_1(
+    config: Path, path: Path, change: str, why: str, command: str
+) -> None:
+    tamper(path, (change, ()))
+    result = audit(config, *command.split())
+    assert result.exit_code == ExitCode.FAILED
+    assert result.stdout
+    assert f"{path} is not intact: " in result.stderr
+    assert why in result.stderr
+
+
 @pytest.mark.usefixtures("path")
 def test_a_head_may_be_written_in_any_way(config: Path) -> None:
     head = audit(config, "verify").stdout.split()[-1]
