@@ -12,7 +12,7 @@ from pathlib import Path
 from migration.values.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
-from streams.state.files import replace_file
+from streams.state.files import read_file, replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Anchor:
             AuditError: it cannot be read, or does not contain what `write` writes.
         """
         try:
-            found = load_object(self.path.read_bytes())
+            found = load_object(read_file(self.path))
             sequence, hash_ = found["sequence"], found["hash"]
         except FileNotFoundError:
             return None

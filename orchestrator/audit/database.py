@@ -48,7 +48,7 @@ def connect_readonly(path: Path) -> Connection:
         AuditLost: the file does not exist, and its head says that it had entries.
         AuditError: it cannot be read, or is not an audit trail of this format.
     """
-    if not path.is_file():
+    if not path.exists():
         anchor = Anchor(path)
         kept = anchor.read() or ChainHead()
         if kept.sequence > 0:

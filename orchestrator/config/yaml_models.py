@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from migration.values.nearest import did_you_mean
 from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath, read_yaml
 from orchestrator.errors import ProblemsError
+from streams.process.pipes import without_waiting
 
 M = TypeVar("M", bound=BaseModel)
 _BYTES_MAX: Final = 4 * 2**20
@@ -28,8 +29,10 @@ def read_text(path: Path, error: type[ProblemsError], fix: str = "") -> tuple[by
         ProblemsError: it cannot be read; of the type `error`.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             raw = file.read(_BYTES_MAX + 1)
+        if not raw and path.is_fifo():
+            raise error([f"{path}: no process writes to this pipe{fix}"])
         if len(raw) > _BYTES_MAX:
             raise error([f"{path}: has more than {_BYTES_MAX} bytes: name another file"])
         return raw, raw.decode("utf-8")

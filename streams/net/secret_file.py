@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from streams.process.pipes import without_waiting
+
 _BYTES_MAX: Final = 64 * 1024
 
 
@@ -32,7 +34,7 @@ def content(path: Path) -> bytes:
         SecretFileRefused: the file cannot be read, or is not private.
     """
     try:
-        with open(path, "rb", opener=_opened) as file:
+        with open(path, "rb", opener=without_waiting) as file:
             _check(path, os.fstat(file.fileno()))
             return file.read(_BYTES_MAX)
     except OSError as error:
@@ -64,11 +66,6 @@ def stamp(path: Path) -> Stamp:
         return (0,)
     whose = found.st_mode, found.st_uid, found.st_gid
     return found.st_mtime_ns, found.st_ino, found.st_size, *whose
-
-
-def _opened(path: str, flags: int) -> int:
-    """Open a file without waiting for the writer of a pipe, which `_check` refuses."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _check(path: Path, found: os.stat_result) -> None:

@@ -1,5 +1,6 @@
 """Locks on files, and writes that survive a crash and a power cut."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -8,6 +9,8 @@ import time
 from io import FileIO
 from pathlib import Path
 from typing import Final
+
+from streams.process.pipes import without_waiting
 
 _LOCK_AGAIN_S: Final = 0.02
 
@@ -81,6 +84,18 @@ def replace_file(
         sync_directory(path.parent)
 
 
+def read_file(path: Path) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        OSError: it cannot be read, or is not a file.
+    """
+    with open(path, "rb", opener=without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
+        return file.read()
+
+
 def write_to(path: Path, content: str, *, durable: bool = True) -> None:
     """Write to the path that an operator named: a file atomically, a device or pipe in place.
 
@@ -100,7 +115,18 @@ def write_to(path: Path, content: str, *, durable: bool = True) -> None:
     elif is_file:
         replace_file(path.resolve(), content, durable=durable)
     else:
-        path.write_text(content, "utf-8")
+        _write_in_place(path, content)
+
+
+def _write_in_place(path: Path, content: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", opener=without_waiting) as out:
+            out.write(content)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        why = "no process reads this pipe: start its reader first, or name a file"
+        raise OSError(errno.ENXIO, why, str(path)) from error
 
 
 def _descriptor(path: Path) -> int | None:

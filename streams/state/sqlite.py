@@ -36,6 +36,7 @@ def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
         OSError: the directory cannot be created.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _require_file(path)
     db = sqlite3.connect(path, timeout=busy_s_max, isolation_level=None, check_same_thread=False)
     try:
         _write_ahead(db, time.monotonic() + busy_s_max)
@@ -53,6 +54,7 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     Raises:
         sqlite3.Error: there is no such file. A file that is not a database fails the first query.
     """
+    _require_file(path)
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro",
         uri=True,
@@ -62,6 +64,12 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     )
     db.execute("PRAGMA query_only=1")
     return db
+
+
+def _require_file(path: Path) -> None:
+    """Reject a directory, which SQLite does not name, and a pipe, whose writer it waits for."""
+    if path.exists() and not path.is_file():
+        raise sqlite3.OperationalError("it is not a file")
 
 
 def close(db: Connection) -> None:

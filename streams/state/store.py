@@ -292,7 +292,7 @@ def open_to_read(path: Path) -> Connection:
         StoreError: there is no store at `path`, or it has another format.
         StoreNotMade: another process is creating the store.
     """
-    if not path.is_file():
+    if not path.exists():
         raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
     with errors_as(StoreError, f"{path} cannot be read as the store", if_damaged=NEW_STORE):
         db = connect_readonly(path)

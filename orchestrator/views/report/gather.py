@@ -79,7 +79,7 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
     """
     path = config.state_dir / AUDIT_FILE
     store = open_store(config.state_dir)
-    if store is None and not path.is_file():
+    if store is None and not path.exists():
         raise NoDataError(
             f"{config.state_dir} has neither {STORE_FILE} nor {AUDIT_FILE}: nothing was followed"
             f" with {config.path} yet. Start `kraftgate run` with it, or name the configuration"

@@ -1,6 +1,7 @@
 """`kraftgate audit`: what it prints, and the exit code it ends with."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,15 @@ def test_a_log_that_was_deleted_ends_with_1(config: Path, path: Path, command: l
     assert result.exit_code == ExitCode.FAILED
     assert f"audit.head says that it had {ENTRIES} entries" in result.stderr
     assert "no entry yet" not in result.stderr
+
+
+def test_a_pipe_for_a_head_is_not_waited_for(config: Path, path: Path) -> None:
+    head = path.with_suffix(".head")
+    head.unlink()
+    os.mkfifo(head)
+    result = audit(config, "verify")
+    assert result.exit_code == ExitCode.FAILED
+    assert f"{head} cannot be read: it is not a file" in result.stderr
 
 
 def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path) -> None:

@@ -64,6 +64,10 @@ def junk(name: str) -> Callable[[Path], None]:
     return prepare
 
 
+def config_pipe(folder: Path) -> None:
+    os.mkfifo(folder / "kraftgate.yaml")
+
+
 def config_directory(folder: Path) -> None:
     (folder / "kraftgate.yaml").mkdir()
 
@@ -76,6 +80,7 @@ def state_is_a_file(folder: Path) -> None:
 FAILURES = (
     Failure("no configuration", lambda _: None, "No such file or directory"),
     Failure("a directory", config_directory, "Is a directory"),
+    Failure("a pipe", config_pipe, "kraftgate.yaml: no process writes to this pipe: give the file"),
     Failure("too large", write(b"# " * 2**22), "has more than 4194304 bytes: name another file"),
     Failure("not UTF-8", write(b"cluster: \xff\n"), "byte 9 is not UTF-8"),
     Failure("no YAML", write("cluster: [\n"), "kraftgate.yaml:"),

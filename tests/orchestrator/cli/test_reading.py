@@ -36,3 +36,9 @@ def test_another_database_is_not_taken_for_one(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(FollowingError, match="has format 0"):
         open_store(tmp_path)
+
+
+def test_a_directory_is_not_taken_for_an_absent_store(tmp_path: Path) -> None:
+    (tmp_path / STORE_FILE).mkdir()
+    with pytest.raises(FollowingError, match=r"store\.db cannot be read as the store: it is not a"):
+        open_store(tmp_path)

@@ -69,8 +69,16 @@ def test_a_pipe_stays_and_gets_the_report(made: Made) -> None:
     """Or a device: `--out /dev/stdout`, as root, must not replace it."""
     pipe = made.config.with_name("pipe")
     os.mkfifo(pipe)
-    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+    alone = run(made, "--format", "json", "--out", str(pipe))
+    assert alone.exit_code == ExitCode.FAILED
+    assert f"{pipe} cannot be written: no process reads this pipe" in alone.stderr
+    opened = os.open(pipe, os.O_RDWR)
+    with (
+        pipe.open("rb") as end,
+        subprocess.Popen(["cat"], stdin=end, stdout=subprocess.PIPE) as reader,
+    ):
         assert run(made, "--format", "json", "--out", str(pipe)).exit_code == ExitCode.DONE
+        os.close(opened)
         assert reader.stdout is not None
         assert json.loads(reader.stdout.read())
     assert pipe.is_fifo()
@@ -251,6 +259,16 @@ def test_a_trail_that_is_gone_is_said_too(made: Made) -> None:
     done = run(made, "--format", "json")
     assert done.exit_code == ExitCode.FAILED
     assert "is gone" in json.loads(done.stdout)["audit"]["why"]
+
+
+def test_a_trail_that_is_no_file_is_said_too(made: Made) -> None:
+    for each in made.state.glob("audit.db*"):
+        each.unlink()
+    os.mkfifo(made.state / AUDIT_FILE)
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.FAILED
+    why = "audit.db cannot be read as the audit trail: it is not a file"
+    assert why in json.loads(done.stdout)["audit"]["why"]
 
 
 def test_a_trail_that_is_no_database_is_said_too(made: Made) -> None:
