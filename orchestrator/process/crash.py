@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.output.printing import echo_message, echo_text, flush, forget_output
 
@@ -65,6 +65,22 @@ def quiet() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif mode == "w":
             stream.reconfigure(errors="backslashreplace")
+    _name_errors(sys.stdout.buffer)
+
+
+def _name_errors(buffer: Any) -> None:  # noqa: ANN401  # without a buffer it is the raw file
+    """Let the errors of writes to standard output name it; the system names no file."""
+    raw = getattr(buffer, "raw", buffer)
+    write: Callable[[bytes], int | None] = raw.write
+
+    def written(data: bytes) -> int | None:
+        try:
+            return write(data)
+        except OSError as error:
+            why = f"{error.strerror}: redirect it to another file"
+            raise OSError(error.errno, why, "standard output") from error
+
+    raw.write = written
 
 
 def guarded(function: Callable[[], int | None]) -> int:

@@ -149,12 +149,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [("runbook", "schema"), ("--help",), ("--version",)])
+@pytest.mark.parametrize(
+    "words", [("runbook", "schema"), ("--help",), ("--version",), ("help", "commands")]
+)
 def test_a_full_disk_behind_the_output_is_one_line(folder: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
         ended = kraftgate(folder, *words, stdout=full.fileno())
     assert ended.returncode == ExitCode.FAILED
-    assert ended.stderr == "kraftgate: No space left on device\n"
+    said = "standard output: No space left on device: redirect it to another file"
+    assert ended.stderr == f"kraftgate: {said}\n"
 
 
 def test_a_reader_that_is_gone_ends_it_quietly(folder: Path) -> None:
