@@ -266,11 +266,15 @@ class AuditLog:
 
     def _check_file(self) -> None:
         """Check that the open file is the one at the path: an entry of a deleted one is lost."""
-        if _file_at(self._path) != self._file:
-            raise AuditError(
-                f"{self._path} was deleted or replaced while this process used it: end `kraftgate"
-                " run`, restore audit.db and audit.head from the same backup, and start it again"
-            )
+        if _file_at(self._path) == self._file:
+            return
+        gone, fix = self._path, "restore audit.db and audit.head from the same backup"
+        if not self._path.parent.is_dir():
+            gone, fix = self._path.parent, "put the directory back, or restore it from a backup"
+        raise AuditError(
+            f"{gone} was deleted or replaced while this process used it: end `kraftgate run` if it"
+            f" still runs, {fix}, and start `kraftgate run` again"
+        )
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

@@ -37,7 +37,7 @@ from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
 from streams.process.clocks import wall_clock_ms
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 
 _WRITE_EVERY_MS: Final = 2_000
 
@@ -229,7 +229,7 @@ class _ClusterExecution:
 def _keep(file: Path, loaded: Loaded) -> None:
     """Store a copy of the executed runbook: the audit trail names it by its hash."""
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(file, 1)
         replace_file(file, loaded.path.read_bytes())
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.config.alerts import Receiver
 from orchestrator.notify.delivery import Delivery
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 
 FOLDER: Final = "alerts"
 _ADDRESS_KEYS: Final = ("url", "url_file", "routing_key_file")
@@ -69,7 +69,7 @@ class DeliveryFile:
         Raises:
             OSError: the file cannot be written.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(self.path, 1)
         replace_file(self.path, state.model_dump_json())
 
 

@@ -16,7 +16,7 @@ from migration.assessment.alerts import Alert, AlertState, AlertStates
 from orchestrator.audit import Entry
 from orchestrator.audit.run_spans import AlertSpan, periods
 from orchestrator.config.load import Config
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 
 ALERTS_FILE: Final = "alerts.json"
 WRITE_EVERY_MS: Final = 10_000
@@ -88,7 +88,7 @@ class AlertFile:
             if age_ms < WRITE_EVERY_MS:
                 return
         whole = _Stored(standings=_StoredStates.model_validate(now))
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(self._path, 2)
         replace_file(self._path, whole.model_dump_json(by_alias=True))
         self._last = now
 

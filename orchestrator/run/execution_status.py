@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import STAGE_WORDS, CheckpointState, ExecutionState, Stage
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 
 EXECUTION_FILE: Final = "walk.json"
 
@@ -172,7 +172,7 @@ def _asks(execution: ExecutionState, place: CheckpointState | None) -> str | Non
 
 def write(file: Path, status: ExecutionStatus) -> None:
     """Replace the file with this status, atomically."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_parents(file, 2)
     replace_file(file, status.model_dump_json(), durable=False)
 
 

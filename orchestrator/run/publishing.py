@@ -29,7 +29,7 @@ from orchestrator.run.reader import STORE_FILE
 from streams.kafka.topic_writer import TopicWriter, WriterFenced
 from streams.net.errors import LiveError
 from streams.process.background import BackgroundThread
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 from streams.state.store import Store, StoreError, StoreNotMade
 
 RECORDS_MAX: Final = 10_000
@@ -131,7 +131,7 @@ class PublishedFile:
             OSError: the file cannot be written.
         """
         stored = _Stored(cluster_id=self._cluster_id, topic=self._topic, position=position)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(self._path, 2)
         replace_file(self._path, stored.model_dump_json())
 
 

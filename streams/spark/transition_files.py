@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from migration.metadata.directory_ids import DirectoryId, to_text
 from migration.shard.transitions import ABSENT, STATES, Numbers, directory_of, state_of
 from migration.values.timestamps import EARLIEST_MS, LATEST_MS
+from streams.state.files import make_parents
 
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -132,8 +133,8 @@ def write_transitions(
     """
     log, offset = until
     folder = directory / f"cluster={cluster}"
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{log:03d}-{offset:020d}-{shard:03d}.parquet"
+    make_parents(path, 2)
     # Readers of the data set ignore a name that begins with a dot: one may be left after a kill.
     fresh = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
     try:

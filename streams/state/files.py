@@ -53,6 +53,15 @@ def try_lock(descriptor: int, *, shared: bool = False, wait_s_max: float = 0.0) 
             return True
 
 
+def make_parents(path: Path, count: int) -> None:
+    """Create the lowest `count` directories of a file's path: those below the state directory.
+
+    That one is not created again: it may have been moved, and then could not be put back.
+    """
+    for each in reversed(path.parents[:count]):
+        each.mkdir(exist_ok=True)
+
+
 def replace_file(
     path: Path, content: str | bytes, *, durable: bool = True, fresh: Path | None = None
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from migration.observed.source_status import SourceStatus
 from streams.process.background import BackgroundThread
 from streams.process.clocks import wall_clock_ms
-from streams.state.files import replace_file
+from streams.state.files import make_parents, replace_file
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -29,7 +29,7 @@ def write_status(file: Path, status: SourceStatus) -> None:
     Half of a surrogate pair, which a file name can contain, has no UTF-8 form: `?` replaces it.
     """
     text = json.dumps(asdict(status), ensure_ascii=False)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_parents(file, 2)
     replace_file(file, text.encode("utf-8", "replace"), durable=False)
 
 

@@ -96,4 +96,5 @@ class FakeFollowing:
 
 def write_status(state_dir: Path, cluster: str, status: SourceStatus) -> None:
     """What a source would have written."""
+    state_dir.mkdir(exist_ok=True)
     source_status.write_status(state_dir / "clusters" / cluster / "source.json", status)

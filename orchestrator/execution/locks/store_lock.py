@@ -86,7 +86,6 @@ class StoreLock:
 
     def _taken(self) -> FileIO | None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             file = FileIO(str(self._path), "a+")
             if not try_lock(file.fileno()):
                 file.close()

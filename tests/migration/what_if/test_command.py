@@ -28,9 +28,9 @@ from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.what_if import picture
 from streams.probe.brokers import BrokerAnswers
 from streams.spark.transition_files import write_transitions
-from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store, TransitionFile
 from tests.migration.what_if.situations import D0, WHY, T, broker, part, situation
+from tests.support.fake_store import write_status
 
 ZOOKEEPER = {"zookeeper.connect": "zk1:2181", "log.dirs": "/d0,/d1"}
 KRAFT = {"process.roles": "broker", "log.dirs": "/m,/d0,/d1", "metadata.log.dir": "/m"}
@@ -224,7 +224,7 @@ def test_only_what_is_followed_up_to_now_is_taken_from_the_metadata_log(
     state = file.parent / "kraftgate-state"
     now_ms = time.time_ns() // 1_000_000 - age_ms
     status = SourceStatus(observed_ms=now_ms, last_reply_ms=now_ms, high_watermark=11)
-    write_status(state / "clusters" / "prod" / "source.json", status)
+    write_status(state, "prod", status)
     rows = np.array([[5, 0, 0, 0, 1, ABSENT, place(0, MIGRATING_STATE)]])
     topics, ids = [(b"topic-id-of-t---", "t")], [MIGRATING]
     commit(

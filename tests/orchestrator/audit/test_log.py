@@ -179,3 +179,11 @@ def test_what_was_deleted_meanwhile_takes_no_entry(
         log.append("prod", "tick", {}, 2)
     with pytest.raises(AuditError, match="deleted or replaced"):
         log.entries()
+
+
+def test_a_directory_that_was_moved_is_named(log: AuditLog, path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+    with pytest.raises(
+        AuditError, match=f"{path.parent} was deleted or replaced.*put the directory back"
+    ):
+        log.append("prod", "tick", {}, 1)

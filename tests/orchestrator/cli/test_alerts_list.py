@@ -97,6 +97,7 @@ def test_a_pending_alert_is_listed_with_when_it_becomes_active(
 
 
 def test_a_store_that_cannot_be_read_hides_no_alert(config_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
     AlertFiles(load_config(config_file)).keep({"prod": AlertStates(at_ms=NOW_MS)})
     (tmp_path / "state" / "store.db").write_bytes(b"junk" * 1000)
     said = list_(config_file)

@@ -57,6 +57,7 @@ def test_run_is_to_be_started_only_if_it_does_not_run(
             stack.enter_context(claimed(state_dir))
         if is_running is False:
             monkeypatch.setattr("streams.state.claim.Holder.is_running", lambda _: False)
+        state_dir.mkdir(exist_ok=True)
         if status != NO_STATUS:
             write_status(state_dir / "clusters" / "prod" / "log_dirs.json", status)
         said = CliRunner().invoke(main, ["hazards", "--config", str(config_file)])

@@ -43,6 +43,7 @@ class Desk:
     def sender(self, line: str) -> Sender:
         config = receivers.config(self.folder, line)
         (channel,) = channels(config.alerts)
+        config.state_dir.mkdir(exist_ok=True)
         found = Sender(
             channel,
             config.state_dir,

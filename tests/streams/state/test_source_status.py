@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from migration.observed.source_status import SourceStatus
-from streams.state.source_status import read_status
+from migration.observed.source_status import NO_STATUS, SourceStatus
+from streams.state.source_status import read_status, write_status
 
 
 def test_keys_of_a_later_version_are_ignored(tmp_path: Path) -> None:
     (file := tmp_path / "source.json").write_text('{"observed_ms": 1, "limits": ["a"], "new": {}}')
     assert read_status(file) == SourceStatus(observed_ms=1, limits=("a",))
+
+
+def test_a_state_directory_that_was_moved_is_not_created_again(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_status(tmp_path / "state" / "clusters" / "prod" / "source.json", NO_STATUS)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
