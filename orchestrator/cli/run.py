@@ -157,7 +157,7 @@ def run(
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
     with Stop(hang_up=True) as stop, ExitStack() as stack:
-        stack.enter_context(claiming(config.state_dir, key(config)))
+        check_claim = stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
             each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
             for each in config.clusters
@@ -178,6 +178,7 @@ def run(
                 followed,
                 execute=execute,
                 polled=lambda name: pollers[name].latest(),
+                check_claim=check_claim,
             )
         gate.require_met()
 
@@ -190,10 +191,12 @@ def follow_and_show(
     *,
     execute: bool = False,
     polled: Callable[[str], Polled] = lambda _: NOT_POLLED,
+    check_claim: Callable[[], None] = lambda: None,
 ) -> None:
     """Start the query and drive a view from its store until `stop`, or until the gate is met.
 
     `polled` returns the latest answers of the sources that the gate needs, by cluster.
+    `check_claim` raises an error if another process may use the state directory.
     """
     as_table = is_terminal()
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
@@ -219,6 +222,7 @@ def follow_and_show(
 
         def tick() -> Tick:
             nonlocal last
+            check_claim()
             check(job)
             if publisher is not None:
                 publisher.check()

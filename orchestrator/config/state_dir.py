@@ -1,7 +1,7 @@
 """Prepares the state directory that the configuration names."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -35,8 +35,11 @@ _OF_THE_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 @contextmanager
-def claiming(state_dir: Path, named: str) -> Iterator[None]:
+def claiming(state_dir: Path, named: str) -> Iterator[Callable[[], None]]:
     """Claim the state directory, so that no other process follows with it until the block ends.
+
+    The block gets a function that raises LockHeld if another process may, because the lock file was
+    deleted or replaced.
 
     `named` is the origin of the path, for messages.
 
@@ -46,13 +49,24 @@ def claiming(state_dir: Path, named: str) -> Iterator[None]:
         LockHeld: another process follows with it; the message names the process.
     """
     with ExitStack() as stack:
-        try:
-            stack.enter_context(claimed(state_dir))
-        except StateDirInUse as error:
-            raise LockHeld(f"{named}: {error}") from error
-        except OSError as error:
-            raise _refused(state_dir, named, error) from error
+        with _refusing(state_dir, named):
+            check = stack.enter_context(claimed(state_dir))
+
+        def check_named() -> None:
+            with _refusing(state_dir, named):
+                check()
+
+        yield check_named
+
+
+@contextmanager
+def _refusing(state_dir: Path, named: str) -> Iterator[None]:
+    try:
         yield
+    except StateDirInUse as error:
+        raise LockHeld(f"{named}: {error}") from error
+    except OSError as error:
+        raise _refused(state_dir, named, error) from error
 
 
 def not_followed(state_dir: Path) -> str | None:

@@ -42,7 +42,7 @@ def replayed(
         raise KraftgateError(str(error)) from error
 
 
-def _claimed(state_dir: Path | None) -> AbstractContextManager[None]:
+def _claimed(state_dir: Path | None) -> AbstractContextManager[object]:
     if state_dir is None:
         return nullcontext()
     from orchestrator.config.state_dir import claiming

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -67,8 +67,11 @@ class StateDirInUse(Exception):
 
 
 @contextmanager
-def claimed(state_dir: Path) -> Iterator[None]:
+def claimed(state_dir: Path) -> Iterator[Callable[[], None]]:
     """Create the directory if it is missing, and lock it until the block ends.
+
+    The block gets a function that raises StateDirInUse if another process may use the directory,
+    because the lock file was deleted or replaced.
 
     Raises:
         StateDirInUse: another process has claimed it.
@@ -77,14 +80,27 @@ def claimed(state_dir: Path) -> Iterator[None]:
         OSError: it cannot be created, written or locked (`streams.state.directory.why_unusable`).
     """
     prepare(state_dir)
-    with (state_dir / LOCK_FILE).open("a+b", buffering=0) as file:
+    path = state_dir / LOCK_FILE
+    with path.open("a+b", buffering=0) as file:
         if not try_lock(file.fileno()):
             raise StateDirInUse(
                 f"{state_dir} is in use by {_who(file)}: end that process, or set another"
                 " state directory"
             )
         _sign(file)
-        yield
+
+        def check() -> None:
+            try:
+                is_ours = os.path.samestat(path.stat(), os.fstat(file.fileno()))
+            except FileNotFoundError:
+                is_ours = not state_dir.exists()  # nobody can use it; the audit trail names that
+            if not is_ours:
+                raise StateDirInUse(
+                    f"{path} was deleted or replaced while this process used it: end every"
+                    " `kraftgate run` that uses the directory, and start one again"
+                )
+
+        yield check
 
 
 def _who(file: FileIO) -> str:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from orchestrator.cli.program import main
 from orchestrator.config.state_dir import claiming, not_followed
-from orchestrator.errors import ExitCode, KraftgateError
+from orchestrator.errors import ExitCode, KraftgateError, LockHeld
 from streams.state.claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
 
@@ -84,6 +85,18 @@ def test_a_second_run_names_the_first_and_not_its_port(tmp_path: Path, port: int
         line = the_line(invoke("run", "--config", file), ExitCode.FAILED)
     assert f"{tmp_path / 'state'} is in use by process {os.getpid()} on " in line
     assert str(port) not in line
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_lock_file_that_was_deleted_is_named(tmp_path: Path, *, is_replaced: bool) -> None:
+    state_dir = tmp_path / "state"
+    with claiming(state_dir, "`state_dir`") as check, ExitStack() as stack:
+        check()
+        (state_dir / LOCK_FILE).unlink()
+        if is_replaced:
+            stack.enter_context(claimed(state_dir))
+        with pytest.raises(LockHeld, match=f"`state_dir`: {state_dir}/lock was deleted or repl"):
+            check()
 
 
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:

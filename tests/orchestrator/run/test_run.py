@@ -27,7 +27,15 @@ from orchestrator.cli import run as command
 from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
-from orchestrator.errors import AuditError, ConfigError, ExitCode, FollowingError, GateNotMetError
+from orchestrator.config.state_dir import claiming
+from orchestrator.errors import (
+    AuditError,
+    ConfigError,
+    ExitCode,
+    FollowingError,
+    GateNotMetError,
+    LockHeld,
+)
 from orchestrator.process.logs import held_back
 from orchestrator.run import job
 from orchestrator.run.assessed import Tick
@@ -36,6 +44,7 @@ from orchestrator.run.probes.poller import Poller
 from orchestrator.run.reader import ClusterRead, Reader
 from orchestrator.views.terminal.live import Stop, TableView, drive
 from streams.log_dirs import poll_requests
+from streams.state.claim import LOCK_FILE
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.scenes.night import (
     EVENTS,
@@ -291,6 +300,20 @@ def test_run_polls_the_disks_for_a_condition_on_them(
     words = ["run", "--until", text, "--config", str(config_file)]
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, asked.is_set()) == (ExitCode.DONE, polled), result.output
+
+
+def test_a_lock_file_that_was_deleted_ends_it(config_file: Path, store: FakeStore) -> None:
+    del store
+    config = load_config(config_file)
+    lock = config.state_dir / LOCK_FILE
+    query = FakeFollowing(lambda poll: lock.unlink() if poll == 2 else None)
+    with (
+        claiming(config.state_dir, "`state_dir`") as check,
+        Stop() as stop,
+        pytest.raises(LockHeld, match=f"{lock} was deleted"),
+    ):
+        follow_and_show(config, gate(None), stop, query.follow, check_claim=check)
+    assert (query.polls, query.stopped) == (2, True)
 
 
 def test_a_query_that_died_ends_it(config_file: Path, store: FakeStore) -> None:
