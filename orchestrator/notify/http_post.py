@@ -4,7 +4,6 @@ Redirects are not followed: only the configured address may receive the content.
 are not used: they sleep uninterruptibly, and they repeat content that is out of date.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import BadStatusLine
@@ -20,11 +19,13 @@ from urllib3.exceptions import (
     InvalidHeader,
     NameResolutionError,
     ProxyError,
+    ReadTimeoutError,
     SSLError,
 )
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
+from orchestrator.notify.bounded_response import POOLS
 from streams.net.secret_file import SecretFileRefused, first_line
 
 CONNECT_S: Final = 5.0
@@ -96,6 +97,7 @@ class Poster:
             self._pool = urllib3.PoolManager(retries=False, maxsize=1, ca_certs=ca_certs)
         else:
             self._pool = urllib3.ProxyManager(proxy, retries=False, maxsize=1, ca_certs=ca_certs)
+        self._pool.pool_classes_by_scheme = POOLS
 
     def post(self, request: Request) -> Response:
         """Send a request and return the response.
@@ -105,7 +107,6 @@ class Poster:
         """
         origin = origin_of(request.url)
         self._check_ca()
-        deadline_s = time.monotonic() + CONNECT_S + RESPONSE_S
         try:
             response = self._pool.request(
                 "POST",
@@ -117,7 +118,7 @@ class Poster:
                 redirect=False,
             )
             try:
-                return _checked(origin, response, deadline_s)
+                return _checked(origin, response)
             finally:
                 response.close()
         except (HTTPError, OSError, ValueError) as error:
@@ -157,9 +158,9 @@ def secret_in(path: Path) -> str:
     return secret
 
 
-def _checked(origin: str, response: BaseHTTPResponse, deadline_s: float) -> Response:
+def _checked(origin: str, response: BaseHTTPResponse) -> Response:
     status = response.status
-    body = _body(response, deadline_s)
+    body = _body(response)
     if 200 <= status < 300:
         return Response(status=status, body=body)
     why = f"{origin} answers {status}"
@@ -178,9 +179,9 @@ def _checked(origin: str, response: BaseHTTPResponse, deadline_s: float) -> Resp
     raise Undelivered(why, permanent=True)
 
 
-def _body(response: BaseHTTPResponse, deadline_s: float) -> str:
+def _body(response: BaseHTTPResponse) -> str:
     body = b""
-    while len(body) < _BODY_BYTES_MAX and time.monotonic() < deadline_s:
+    while len(body) < _BODY_BYTES_MAX:
         chunk = response.read1(_CHUNK_BYTES)
         if not chunk:
             break
@@ -212,6 +213,9 @@ def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undeli
         return Undelivered(f"{origin}: TLS failed: {error}", permanent=False)
     if isinstance(error, NameResolutionError):
         return Undelivered(f"{origin}: the host name cannot be resolved", permanent=False)
+    if isinstance(error, ReadTimeoutError):
+        why = f"{origin}: no complete response within {RESPONSE_S:g} s"
+        return Undelivered(why, permanent=False, delivered=None)
     early = isinstance(error, ConnectTimeoutError)  # also a refused connection
     cause = _cause(error)
     why = "the connection timed out" if early else "no response"

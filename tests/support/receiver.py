@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
 
 from tests.streams.zookeeper.certificates import Certificate
@@ -27,12 +28,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer; `raw`: these bytes instead of HTTP."""
+    """The answer; `raw`: these bytes instead of HTTP; `drips`: bytes follow slowly, without end."""
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     raw: bytes | None = None
+    drips: bool = False
 
 
 OK = Reply(200, b"ok")
@@ -78,6 +80,11 @@ class Receiver:
         self._released.wait()
         return None
 
+    def drip(self, out: BufferedIOBase) -> None:
+        """Write a byte from time to time until `let_go`, or until the sender disconnects."""
+        while not self._released.wait(0.05):
+            out.write(b"x")
+
     def let_go(self) -> None:
         self._released.set()
 
@@ -98,6 +105,8 @@ def receiving(answer: Answer = lambda _: OK, tls: Certificate | None = None) -> 
                 return
             if reply.raw is not None:
                 self.wfile.write(reply.raw)
+                if reply.drips:
+                    receiver.drip(self.wfile)
                 return
             self.send_response(reply.status)
             for name, value in reply.headers.items():

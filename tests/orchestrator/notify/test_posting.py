@@ -80,7 +80,23 @@ def test_an_answer_that_does_not_come_is_waited_for_with_a_bound(
     with receiving() as receiver:
         receiver.answer = receiver.hang
         error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url)))
-    assert str(error) == f"{receiver.url}: no response"
+    assert str(error) == f"{receiver.url}: no complete response within 0.3 s"
+    assert (error.permanent, error.delivered) == (False, None)
+
+
+@pytest.mark.parametrize("start", [b"X: ", b"Content-Length: 4000\r\n\r\n"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_an_answer_that_drips_is_waited_for_with_a_bound(
+    start: bytes, tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte arrives in time; neither the headers nor the body ever end."""
+    monkeypatch.setattr(http_post, "RESPONSE_S", 0.3)
+    authority = Authority(tmp_path)
+    drips = Reply(raw=b"HTTP/1.1 200 OK\r\n" + start, drips=True)
+    with receiving(lambda _: drips, authority.issue("hooks") if tls else None) as receiver:
+        line = receivers.slack(tmp_path, receiver.url, f", ca_file: {authority.file}")
+        error = failure(receivers.channel(tmp_path, line))
+    assert str(error) == f"{receiver.url}: no complete response within 0.3 s"
     assert (error.permanent, error.delivered) == (False, None)
 
 
