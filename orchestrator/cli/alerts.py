@@ -207,7 +207,10 @@ def _print_alerts(found: Sequence[AlertState], unknown: Mapping[str, str]) -> No
 
 def _print_receivers(config: Config, states: Mapping[str, ReceiverState]) -> None:
     for name, state in states.items():
-        words = f"notified of {count(len(_unresolved(state)), 'active alert')}"
+        accepted, unconfirmed = _unresolved(state)
+        words = f"notified of {count(len(accepted), 'active alert')}"
+        if unconfirmed:
+            words += f", {len(unconfirmed)} with unknown result"
         if state.success_ms is not None:
             words += f", last at {moment_text(state.success_ms)}"
         if state.error is not None and state.failure_ms is not None:
@@ -240,15 +243,21 @@ def _since(one: AlertState) -> str:
     return f"{pending}, active from {utc_text(one.found_ms + alert.for_ms)} if it lasts"
 
 
-def _unresolved(state: ReceiverState) -> list[str]:
-    """Fingerprints of the alerts whose resolution was not delivered."""
-    return [key for key, each in state.deliveries.items() if each.resolution_sent_ms is None]
+def _unresolved(state: ReceiverState) -> tuple[list[str], list[str]]:
+    """Fingerprints of the alerts whose resolution was not delivered: accepted, and unconfirmed."""
+    unresolved = {
+        k: each for k, each in state.deliveries.items() if each.resolution_sent_ms is None
+    }
+    accepted = [key for key, each in unresolved.items() if each.count]
+    return accepted, [key for key in unresolved if key not in accepted]
 
 
 def _receiver_json(name: str, state: ReceiverState) -> dict[str, object]:
+    accepted, unconfirmed = _unresolved(state)
     return {
         "name": name,
-        "told": _unresolved(state),
+        "told": accepted,
+        "unconfirmed": unconfirmed,
         "last_success_at": None if state.success_ms is None else iso(state.success_ms),
         "last_failure_at": None if state.failure_ms is None else iso(state.failure_ms),
         "why": state.error,

@@ -128,6 +128,20 @@ def test_who_was_told_of_what_is_listed(
     assert found["alerts"][0]["runbook_url"] == f"{receivers.PAGES}/{NAME}.md"
 
 
+def test_an_alert_that_no_receiver_accepted_has_an_unknown_result(
+    config_file: Path, store: FakeStore, receiver: Receiver
+) -> None:
+    store.summaries["prod"] = STALLED
+    receiver.answer = lambda _: Reply(500)
+    with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
+    run_until(config_file, 2, lambda poll: receiver.wait(1) if poll == 2 else None)
+    delivered = alerts("list", config_file).stdout.splitlines()[-1]
+    assert delivered.startswith("webhook: notified of 0 active alerts, 1 with unknown result; ")
+    found = json.loads(alerts("list", config_file, "--json").stdout)
+    (to,) = found["receivers"]
+    assert (to["told"], to["unconfirmed"]) == ([], [found["alerts"][0]["fingerprint"]])
+
+
 @pytest.mark.parametrize("later_ms", [60_000, -3_600_000])
 def test_what_nobody_judges_now_is_listed_and_ends_with_4(
     config_file: Path, store: FakeStore, monkeypatch: pytest.MonkeyPatch, later_ms: int
