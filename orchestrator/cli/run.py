@@ -170,12 +170,17 @@ def run(
             if until and DataSource.LOG_DIRS in until.needs and each.brokers is not None
         }
         gate = Gate(until, timeout, disks)
+
+        def check_start() -> None:
+            stop.check()
+            gate.check_start()
+
         with suppress(KeyboardInterrupt):
             follow_and_show(
                 config,
                 gate,
                 stop,
-                followed,
+                lambda config: followed(config, check_start),
                 execute=execute,
                 polled=lambda name: pollers[name].latest(),
                 check_claim=check_claim,

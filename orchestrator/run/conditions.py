@@ -102,7 +102,7 @@ class Gate:
         else:
             unmet = self._not_polled()
             self._is_polled = not unmet  # the next tick is read after the answers
-        if unmet and self._deadline_s is not None and self._clock_s() >= self._deadline_s:
+        if unmet and self._is_over():
             why = "; ".join(
                 f"{one.name}: {unmet[one.name]} ({one.assessment.next.headline})"
                 for one in tick.clusters
@@ -111,10 +111,20 @@ class Gate:
             raise GateNotMetError(f"{self._condition.text} did not hold in time: {why}")
         return False
 
+    def check_start(self) -> None:
+        """Raise GateNotMetError if the timeout is over, and no tick has been possible yet."""
+        if self._condition is not None and self._is_over():
+            raise GateNotMetError(
+                f"{self._condition.text} did not hold in time: Spark has not started yet"
+            )
+
     def require_met(self) -> None:
         """Raise GateNotMetError if there is a condition, and the run ended before it held."""
         if self._condition is not None and not self._is_open:
             raise GateNotMetError(f"ended before {self._condition.text} held")
+
+    def _is_over(self) -> bool:
+        return self._deadline_s is not None and self._clock_s() >= self._deadline_s
 
     def _not_polled(self) -> dict[str, str]:
         """Return the clusters whose disks were not polled since it holds, with the reason.

@@ -28,8 +28,10 @@ Follow = Callable[[Config], AbstractContextManager[Following | None]]
 
 
 @contextmanager
-def followed(config: Config) -> Iterator[Following | None]:
+def followed(config: Config, check_start: Callable[[], None]) -> Iterator[Following | None]:
     """Follow every cluster that has a source to follow; yield None when there is none.
+
+    `check_start` is called while executors are waited for; its error ends the wait.
 
     Raises:
         FollowingError: the query could not start.
@@ -41,7 +43,7 @@ def followed(config: Config) -> Iterator[Following | None]:
     from streams.spark.session import end_session
 
     try:
-        job = _start(config)
+        job = _start(config, check_start)
         try:
             yield job
         finally:
@@ -50,7 +52,7 @@ def followed(config: Config) -> Iterator[Following | None]:
         end_session()
 
 
-def _start(config: Config) -> Following:
+def _start(config: Config, check_start: Callable[[], None]) -> Following:
     from streams.spark.query import JobFailed, follow
     from streams.spark.settings import Deployment
 
@@ -59,7 +61,7 @@ def _start(config: Config) -> Following:
         master=spark.master, settings=spark.settings or {}, secret_file=spark.secret_file
     )
     try:
-        return follow(job_sources(config), config.state_dir, deployment)
+        return follow(job_sources(config), config.state_dir, deployment, check_start)
     except (JobFailed, OSError) as error:
         raise FollowingError(str(error)) from error
 

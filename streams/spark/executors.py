@@ -8,15 +8,19 @@ write transitions and the shards' states.
 import os
 import re
 import secrets
+import shutil
 import socket
 import tarfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from streams.state.files import replace_file, try_lock
@@ -29,12 +33,14 @@ _OF_SPARK: Final = frozenset({"pyspark", "py4j"})
 """Executors have these from their own Spark, which must be of the same release."""
 _UNUSED: Final = frozenset({"tests", "include", "__pycache__"})
 _CHECKS_PER_CORE: Final = 4
+START_S_MAX: Final = 60.0
+_POLL_S: Final = 0.25
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _OF_AN_EXTRA: Final = re.compile(r"\bextra\s*==")
 
 
 class NotShared(Exception):
-    """An executor cannot use the state directory; the message has the reason and the fix."""
+    """There is no executor, or it cannot use the state directory; the message has the fix."""
 
 
 def write_archive(path: Path) -> None:
@@ -80,8 +86,10 @@ class _Seen(NamedTuple):
     problem: str | None
 
 
-def check_shared(spark: SparkSession, state_dir: Path) -> None:
+def check_shared(spark: SparkSession, state_dir: Path, check_start: Callable[[], None]) -> None:
     """Check in the executors that they share the state directory, its locks and its renames.
+
+    `check_start` is called while they are waited for; its error ends the wait.
 
     Raises:
         NotShared: one of them does not; other hosts may be missing, if they have no executor yet.
@@ -89,6 +97,15 @@ def check_shared(spark: SparkSession, state_dir: Path) -> None:
     """
     folder = state_dir.absolute() / _CHECK
     folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        _check(spark, state_dir, folder, check_start)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # after an error, a task may still write there
+
+
+def _check(
+    spark: SparkSession, state_dir: Path, folder: Path, check_start: Callable[[], None]
+) -> None:
     word = secrets.token_hex(8)
     replace_file(folder / "driver", word)
     context = spark.sparkContext
@@ -96,7 +113,7 @@ def check_shared(spark: SparkSession, state_dir: Path) -> None:
     with (folder / "driver").open("rb") as held:
         try_lock(held.fileno())
         found = context.parallelize(range(tasks), tasks).map(partial(_see, str(folder), word))
-        seen: list[_Seen] = found.collect()
+        seen = _collected(found, check_start)
     written = {task for task in range(tasks) if _written(folder, task, word)}
     for task, each in enumerate(seen):
         problem = each.problem
@@ -107,9 +124,28 @@ def check_shared(spark: SparkSession, state_dir: Path) -> None:
                 f"`state_dir` {state_dir} cannot be used by the executor on {each.host}: {problem}."
                 " Set a directory of a file system that all hosts share, with locks across hosts"
             )
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()
+
+
+def _collected(found: RDD[_Seen], check_start: Callable[[], None]) -> list[_Seen]:
+    """Collect in a thread, since nothing interrupts the call; it ends at the session's end."""
+    context = found.context
+    pool = ThreadPoolExecutor(1)
+    answer = pool.submit(found.collect)
+    pool.shutdown(wait=False)
+    jvm: Any = context._jsc.sc()  # noqa: SLF001  # PySpark has no public way to the executors
+    deadline_s: float | None = time.monotonic() + START_S_MAX
+    while not answer.done():
+        wait([answer], _POLL_S)
+        check_start()
+        if deadline_s is None or jvm.getExecutorMemoryStatus().size() > 1:  # the driver is one
+            deadline_s = None
+        elif time.monotonic() >= deadline_s:
+            raise NotShared(
+                f"no executor of {context.master} has started within {START_S_MAX:.0f} s: check"
+                " that workers are registered there, with free cores and memory"
+                " (`spark.executor.memory`)"
+            )
+    return answer.result()
 
 
 def _see(folder: str, word: str, task: int) -> _Seen:

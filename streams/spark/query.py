@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -138,9 +138,14 @@ class Job:
 
 
 def follow(
-    clusters: Sequence[ClusterSources], state_dir: Path, deployment: Deployment = LOCAL
+    clusters: Sequence[ClusterSources],
+    state_dir: Path,
+    deployment: Deployment = LOCAL,
+    check_start: Callable[[], None] = lambda: None,
 ) -> Job:
     """Follow clusters until stopped; the caller has claimed the state directory.
+
+    `check_start` is called while executors are waited for; its error ends the wait.
 
     Raises:
         JobFailed: the query could not be started, or the state directory is damaged or of another
@@ -150,7 +155,7 @@ def follow(
     try:
         spark = _session(state_dir, deployment)
         if is_remote(spark):
-            check_shared(spark, state_dir)
+            check_shared(spark, state_dir, check_start)
         sources = [each for cluster in clusters for each in cluster.options(state_dir)]
         stream = _stream(spark, sources, state_dir, waits=True)
         request_poll = _poll_requests(clusters, state_dir, held)

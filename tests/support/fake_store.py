@@ -81,7 +81,7 @@ class FakeFollowing:
     def stop(self) -> None:
         self.stopped = True
 
-    def follow(self, config: Config) -> AbstractContextManager[Following | None]:
+    def follow(self, config: Config, *_: object) -> AbstractContextManager[Following | None]:
         self._state_dir = config.state_dir
 
         @contextmanager

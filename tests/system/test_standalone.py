@@ -19,11 +19,13 @@ import pytest
 import orchestrator.__main__ as program
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event, Source
+from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK
 from streams.spark.executors import PACKAGES
 from streams.spark.feeds import CLUSTERS_HERE_MAX
 from streams.state.store import Store
+from tests.support.polling import until
 from tests.support.standalone import BARE_PYTHON, QUICK_JVM, StandaloneCluster
 from tests.support.written import picture, written
 from tests.system.killing import CLUSTER, Killed
@@ -41,6 +43,13 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": QUICK_JVM,
     "spark.executor.extraJavaOptions": QUICK_JVM,
 }
+
+SHORT = """
+from orchestrator.cli.program import main
+from streams.spark import executors
+executors.START_S_MAX = 0
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +125,32 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
         assert any(each.is_dir() for each in unpacked), number
     assert len(NAMES) > CLUSTERS_HERE_MAX
     _is_what_one_machine_writes(run, tmp_path)
+
+
+def test_without_a_worker_it_ends_by_itself_and_at_the_first_signal(tmp_path: Path) -> None:
+    with StandaloneCluster(tmp_path, workers=0) as cluster, _alone(tmp_path, cluster) as run:
+        run.start("--until", "finalized", "--timeout", "1s")
+        code, errors = run.ended()
+        assert code == ExitCode.GATE_NOT_MET
+        assert "phase(finalized) did not hold in time: Spark has not started yet" in errors
+
+        run.start()
+        until((run.state / "executors" / "driver").exists)
+        assert run.interrupt() == ExitCode.DONE
+
+        run.program = (sys.executable, "-c", SHORT)
+        run.start()
+        code, errors = run.ended()
+        assert code == ExitCode.FAILED
+        assert f"no executor of {cluster.master} has started within 0 s: check that" in errors
+        assert not (run.state / "executors").exists()
+
+
+def _alone(folder: Path, cluster: StandaloneCluster, **settings: str) -> Killed:
+    """A run whose Kafka does not answer."""
+    spark = {"master": cluster.master, "secret_file": str(cluster.secret_file)}
+    more = json.dumps({"spark": {**spark, "settings": SETTINGS | settings}})
+    return Killed(folder, f"{LOOPBACK}:1", "AAAAAAAAAAAAAAAAAAAAAA", f"run: {more}")
 
 
 def _wait_for_topics(run: Killed, topics: int) -> None:

@@ -67,6 +67,11 @@ class Stop:
         self._is_set = True
         self._bell.put(None)
 
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if it is set: there is no view yet that could end."""
+        if self._is_set:
+            raise KeyboardInterrupt
+
     def wait(self, seconds: float) -> bool:
         """Sleep until the time is over or the view must end; return whether it must."""
         if not self._is_set:

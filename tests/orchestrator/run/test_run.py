@@ -420,7 +420,7 @@ def test_a_cluster_without_controllers_is_a_phase(tmp_path: Path) -> None:
     file = tmp_path / "kraftgate.yaml"
     file.write_text("cluster: {name: prod}\n")
     config = load_config(file)
-    with job.followed(config) as following:
+    with job.followed(config, lambda: None) as following:
         assert following is None
         job.check(following)
     (one,) = Reader(config, newest=10, opener=lambda _: None).read(NOW_MS)
