@@ -11,6 +11,7 @@ therefore imported in functions, or by `session` while the JVM starts.
 import logging
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -155,12 +156,12 @@ def follow(
     try:
         spark = _session(state_dir, deployment)
         if is_remote(spark):
-            check_shared(spark, state_dir, check_start)
+            _check_executors(spark, state_dir, check_start)
         sources = [each for cluster in clusters for each in cluster.options(state_dir)]
         stream = _stream(spark, sources, state_dir, waits=True)
         request_poll = _poll_requests(clusters, state_dir, held)
         return _start(stream, state_dir, held, request_poll, available_now=False)
-    except (PySparkException, Py4JError, NotShared) as error:
+    except (PySparkException, Py4JError) as error:
         held.close()
         raise JobFailed(_cause(error)) from error
     except BaseException:
@@ -255,6 +256,26 @@ def _session(state_dir: Path, deployment: Deployment = LOCAL) -> SparkSession:
         raise JobFailed(str(error)) from error
     except PySparkException as error:
         raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
+    except Py4JError as error:
+        if deployment.master is None or deployment.master.startswith("local"):
+            raise
+        raise JobFailed(
+            f"the Spark master {deployment.master} does not answer, or rejects `secret_file` or"
+            f" the settings ({_line(error)}): see {log}"
+        ) from error
+
+
+def _check_executors(spark: SparkSession, state_dir: Path, check_start: Callable[[], None]) -> None:
+    try:
+        check_shared(spark, state_dir, check_start)
+    except NotShared as error:
+        raise JobFailed(str(error)) from error
+    except (PySparkException, Py4JError) as error:
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise JobFailed(
+            f"the executors cannot run the job: {_line(error)}. Check `spark.pyspark.python` (it"
+            f" must be Python {python}), `secret_file`, and the log of the workers"
+        ) from error
 
 
 def _stream(
@@ -371,16 +392,25 @@ def check_store(store: "Store", checkpoint: Path) -> None:
 
 
 def _cause(error: Exception) -> str:
+    """Return the line of an error, with the fix if a Python process ended."""
+    line = _line(error)
+    return f"{line}: {_PYTHON_ENDED}" if any(each in _text(error) for each in _OF_ENDED) else line
+
+
+def _line(error: Exception) -> str:
     """Return the Python error at the bottom of Spark's, in one line, or else Spark's own."""
-    text = str(error).replace("\n: ", "\n")  # Py4J's separator
+    text = _text(error)
     found = _PYTHON_ERROR.findall(text)
     if found:
         name, message = found[-1]
-        cause = f"{message.rstrip('.')} ({name.rsplit('.', 1)[-1]})"
-    else:
-        cause = text.strip().splitlines()[0] if text.strip() else type(error).__name__
-        of_query = _OF_QUERY.match(cause)
-        if of_query is not None:
-            cause = of_query[1] or "Spark names no cause"
-    has_ended = any(each in text for each in _OF_ENDED)
-    return f"{cause}: {_PYTHON_ENDED}" if has_ended else cause
+        return f"{message.rstrip('.')} ({name.rsplit('.', 1)[-1]})"
+    line = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    of_query = _OF_QUERY.match(line)
+    return line if of_query is None else of_query[1] or "Spark names no cause"
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error).replace("\n: ", "\n")  # Py4J's separator
+    except Py4JError:  # the text of a Java error is in the JVM
+        return "Spark's JVM ended"

@@ -146,6 +146,19 @@ def test_without_a_worker_it_ends_by_itself_and_at_the_first_signal(tmp_path: Pa
         assert not (run.state / "executors").exists()
 
 
+def test_a_program_that_the_executors_do_not_have_is_named_with_the_fix(
+    cluster: StandaloneCluster, tmp_path: Path
+) -> None:
+    with _alone(tmp_path, cluster, **{"spark.pyspark.python": "/no/such/python"}) as run:
+        run.start()
+        code, errors = run.ended()
+    assert code == ExitCode.FAILED
+    assert "the executors cannot run the job: " in errors
+    assert '"/no/such/python"' in errors
+    assert f"Check `spark.pyspark.python` (it must be Python {BARE_PYTHON.name[6:]}), " in errors
+    assert not (run.state / "executors").exists()
+
+
 def _alone(folder: Path, cluster: StandaloneCluster, **settings: str) -> Killed:
     """A run whose Kafka does not answer."""
     spark = {"master": cluster.master, "secret_file": str(cluster.secret_file)}

@@ -1,5 +1,9 @@
 """The line that an operator gets of an error of Spark's; the texts are those of Spark 4.2."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from streams.spark.query import _cause
@@ -35,3 +39,25 @@ FAILED = "[STREAM_FAILED] Query [id = 5e, runId = 7f] terminated with exception:
 )
 def test_a_line_is_the_cause_and_its_fix(text: str, line: str) -> None:
     assert _cause(Exception(text)) == line
+
+
+_OF_AN_ENDED_JVM = """
+import pathlib, sys
+from py4j.protocol import Py4JJavaError
+from streams.spark.query import _cause
+from streams.spark.session import session
+context = session(pathlib.Path(sys.argv[1])).sparkContext
+try:
+    context._jvm.java.util.ArrayDeque().pop()
+except Py4JJavaError as error:
+    context._gateway.proc.kill()
+    context._gateway.proc.wait()
+    print(_cause(error))
+"""
+
+
+@pytest.mark.spark
+def test_an_error_of_a_jvm_that_ended_has_a_line(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", _OF_AN_ENDED_JVM, str(tmp_path / "spark.log")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "Spark's JVM ended\n", done.stderr
