@@ -19,6 +19,7 @@ from orchestrator.config.values import (
     Listen,
     ShippedOrFile,
     Strict,
+    TopicName,
     Zookeeper,
 )
 from streams.net.endpoint import Endpoint
@@ -257,7 +258,7 @@ class Publish(Listener):
         topic: The topic; it must exist.
     """
 
-    topic: str = Field(min_length=1, max_length=249, pattern="^[A-Za-z0-9._-]+$")
+    topic: TopicName
 
 
 class Run(Strict):

@@ -18,6 +18,7 @@ from streams.net.endpoint import Endpoint
 _LABEL: Final = "[A-Za-z0-9_-]{1,63}"
 _HOST: Final = re.compile(rf"(?!-){_LABEL}(\.{_LABEL})*(?<!-)\.?")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _CHROOT: Final = re.compile(r"(/(?!\.{1,2}(/|\Z))[^/\s,]+)+")
 
 
@@ -201,12 +202,16 @@ _name: Final = text_matching(
     "cannot name a cluster: up to 64 letters, digits, '.', '_' and '-', beginning with a letter or"
     " digit",
 )
+_topic: Final = text_matching(
+    _TOPIC, "kraftgate", "cannot name a topic: up to 249 letters, digits, '.', '_' and '-'"
+)
 
 HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name), AfterValidator(str.lower)]
 Bootstrap: TypeAlias = Annotated[tuple[Endpoint, ...], BeforeValidator(_bootstrap)]
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
 Listen: TypeAlias = Annotated[Endpoint, BeforeValidator(_listen)]
 ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
+TopicName: TypeAlias = Annotated[str, BeforeValidator(_topic)]
 Directory: TypeAlias = Annotated[Path, BeforeValidator(_directory)]
 File: TypeAlias = Annotated[Path, BeforeValidator(_file)]
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration)]

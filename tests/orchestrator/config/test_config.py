@@ -313,6 +313,13 @@ metrics: 5
             ),
         ),
         (
+            "cluster: {name: a}\npublish: {bootstrap: 'k:1', topic: a b}",
+            (
+                "2: `publish.topic`: 'a b' cannot name a topic: up to 249 letters, digits, '.',"
+                " '_' and '-'"
+            ),
+        ),
+        (
             "cluster: {name: 2024}",
             '1: `cluster.name`: must be text like "prod", not int: put it in quotes',
         ),
