@@ -89,6 +89,8 @@ class _Stored(BaseModel):
     model_config = ConfigDict(extra="ignore")
     cluster_id: str
     topic: str
+    topic_id: str | None = None
+    """None: an earlier release wrote the file."""
     position: Position
 
 
@@ -99,15 +101,16 @@ class PublishedFile:
     it may be one transaction behind it.
     """
 
-    def __init__(self, path: Path, cluster_id: str, topic: str) -> None:
+    def __init__(self, path: Path, cluster_id: str, topic: str, topic_id: str) -> None:
         """Prepare it; `cluster_id` is of the topic's cluster."""
-        self._path, self._cluster_id, self._topic = path, cluster_id, topic
+        self._path, self._cluster_id = path, cluster_id
+        self._topic, self._topic_id = topic, topic_id
 
     def read(self, store: str) -> Position:
         """Return the position; the beginning if there is none of this topic and store.
 
         Raises:
-            StoreError: the file does not contain a position.
+            StoreError: the file does not contain a position, or the topic was created again.
             OSError: it cannot be read.
         """
         try:
@@ -122,6 +125,11 @@ class PublishedFile:
         place = (found.cluster_id, found.topic, found.position.store)
         if place != (self._cluster_id, self._topic, store):
             return Position(store=store)
+        if found.topic_id not in (None, self._topic_id):
+            raise StoreError(
+                f"the topic {self._topic} was deleted and created again: what was published before"
+                f" is not in it. Delete {self._path} to publish everything again"
+            )
         return found.position
 
     def write(self, position: Position) -> None:
@@ -130,7 +138,12 @@ class PublishedFile:
         Raises:
             OSError: the file cannot be written.
         """
-        stored = _Stored(cluster_id=self._cluster_id, topic=self._topic, position=position)
+        stored = _Stored(
+            cluster_id=self._cluster_id,
+            topic=self._topic,
+            topic_id=self._topic_id,
+            position=position,
+        )
         make_parents(self._path, 2)
         replace_file(self._path, stored.model_dump_json())
 
@@ -364,7 +377,8 @@ class Publisher(BackgroundThread):
         cluster_id = writer.cluster_id()
         self._targets.add(cluster_id)
         self._check_target()
-        file = PublishedFile(self._homes / cluster / PUBLISHED_FILE, cluster_id, self._topic)
+        path = self._homes / cluster / PUBLISHED_FILE
+        file = PublishedFile(path, cluster_id, self._topic, writer.topic_id())
         text = writer.connect()
         position = Position(store=store) if text is None else Position.of(text, store)
         if position == Position(store=store):  # Kafka has none of this store

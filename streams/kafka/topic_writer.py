@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
 
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.librdkafka import UNREACHABLE, Rejections, calling, made, words
@@ -50,6 +58,7 @@ class TopicWriter:
             RequestRefused: librdkafka does not support the security settings.
         """
         self._where = ",".join(map(str, bootstrap))
+        self._bootstrap, self._security = bootstrap, security
         self._topic, self._name = topic, name
         self._failed: str | None = None
         self._rejections = Rejections(security)
@@ -80,6 +89,17 @@ class TopicWriter:
         if error is not None:
             raise self._as_ours(KafkaException(error))
         return str(found.cluster_id)
+
+    def topic_id(self) -> str:
+        """Return the topic's id; a topic that is created again has another one.
+
+        Raises:
+            AuthenticationFailed: the listener rejects the credentials.
+            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
+        """
+        admin = made(AdminClient, self._bootstrap, self._security, on_error=self._rejections.note)
+        asked = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S_MAX)
+        return str(self._asked(asked[self._topic].result).topic_id)
 
     def connect(self) -> str | None:
         """Fence an earlier writer; return the position of its last transaction; None: none.

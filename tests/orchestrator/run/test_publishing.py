@@ -131,6 +131,9 @@ class _Writer:
     def cluster_id(self) -> str:
         return "other"
 
+    def topic_id(self) -> str:
+        return "topic id"
+
     def connect(self) -> str | None:
         return self.position
 
@@ -358,6 +361,30 @@ def test_the_file_of_another_topic_or_store_is_not_used(
     with _publisher(state, "second" if other == "topic" else "kraftgate"):
         pass
     assert len(_Writer.written) == 2 * (12 + 18)
+
+
+def test_a_topic_that_was_created_again_is_not_continued(
+    publisher: publishing.Publisher,
+    state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Kafka deletes the position with the topic; a file of an earlier release has no id."""
+    with publisher:
+        pass
+    _Writer.position = None
+    monkeypatch.setattr(_Writer, "topic_id", lambda _: "another")
+    with _publisher(state):
+        pass
+    assert "the topic kraftgate was deleted and created again" in caplog.text
+    assert len(_Writer.written) == 12 + 18
+    file = json.loads(_published(state).read_text())
+    assert file.pop("topic_id") == "topic id"
+    _published(state).write_text(json.dumps(file))
+    _commit(state, [Event(offset=None, timestamp_ms=None, kind="later", seen_ms=5)], [])
+    with _publisher(state):
+        pass
+    assert len(_Writer.written) == 12 + 18 + 1
 
 
 def test_an_older_file_counts_only_without_a_position_and_repeats_one_transaction(

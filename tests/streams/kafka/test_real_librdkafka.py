@@ -1,7 +1,7 @@
 """A real broker with SASL_SSL and ACLs: why it rejects a writer or an admin client is named."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # it exports it
 
 from orchestrator.lab import Lab, LabSpec
-from streams.kafka.errors import ConnectionFailed, NotAuthorized
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttles
 from streams.kafka.topic_writer import TopicWriter
 from streams.net.endpoint import Endpoint
@@ -18,7 +18,7 @@ from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant, withdraw
-from tests.support.polling import polls
+from tests.support.polling import polls, until
 from tests.support.secured_listener import of_broker
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=1.0)]
@@ -110,6 +110,22 @@ def test_a_missing_right_on_the_transactional_id_is_named_and_can_be_granted(
     with closing(secured.writer()) as writer:
         assert writer.connect() == "last"
     assert "FATAL" not in capfd.readouterr().err
+
+
+def test_a_topic_that_is_created_again_has_another_id(secured: Secured) -> None:
+    with closing(secured.writer()) as writer:
+        before = writer.topic_id()
+        secured.lab.delete_topic(TOPIC)
+        until(lambda: _topic_id(writer) is None)
+        secured.lab.create_topic(TOPIC, 1, 1)
+        until(lambda: _topic_id(writer) is not None)
+        assert writer.topic_id() != before
+
+
+def _topic_id(writer: TopicWriter) -> str | None:
+    with suppress(RequestRefused):  # there is no such topic
+        return writer.topic_id()
+    return None
 
 
 def _write_on(writer: TopicWriter) -> None:
