@@ -302,11 +302,13 @@ def _log_wait(
             return Wait(kind=WaitKind.NOT_RUNNING, text=text, action=action)
         case SourceState.SILENT:
             age = duration_text(now_ms - status.observed_ms)
-            text = f"kraftgate run: it last reported {age} ago"
+            last = f"it last reported {age} ago"
+            if status.observed_ms > now_ms:
+                last = "its last report is from before the clock was set back"
             return Wait(
                 kind=WaitKind.NOT_RUNNING,
-                text=text,
-                action=f"Start kraftgate run: it last reported {age} ago",
+                text=f"kraftgate run: {last}",
+                action=f"Start kraftgate run: {last}",
                 since_ms=status.observed_ms,
             )
         case SourceState.BEHIND:

@@ -153,7 +153,7 @@ class Executor:
         file = self._loaded.path
         if self._loaded.is_now(execution.sha256):
             text = "End `kraftgate run` and start it again"
-            why = f"it has the text of {file} from its start; this execution began with a later one"
+            why = f"it has the text of {file} from its start; this execution began with another"
             return self._status(None, (f"{text}: {why}",), turn=Turn(text=text, why=why))
         restore = restore_words(file, kept_runbook(self._state_dir, execution.sha256))
         changed_text = (

@@ -15,6 +15,7 @@ from orchestrator.execution.operator.request import (
 )
 from orchestrator.execution.route import checkpoint_of
 from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.loaded import Loaded
 
 
 def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> None:
@@ -28,12 +29,13 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
         execution, state = at.current(checkpoint)
         if decision not in _DECISIONS.get(state.stage, ()):
             raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
+        loaded = runbook_of(at, execution)
         if decision == "execute":
-            _must_have_hook(at, execution, state)
+            _must_have_hook(at, execution, state, loaded)
         if decision == "repeat":
             at.require_no_hook(state)
         if decision in ("execute", "repeat"):
-            _must_have_the_same_hooks(at, execution)
+            _must_have_the_same_hooks(at, execution, loaded)
         body = entries.StepDecided(
             checkpoint=state.id, decision=decision, by=at.by, reason=request.reason
         )
@@ -76,14 +78,15 @@ def _asks_for(state: CheckpointState) -> str:
     return f"of this kind: it is {state.stage}{others}"
 
 
-def _must_have_hook(at: RequestContext, execution: ExecutionState, state: CheckpointState) -> None:
+def _must_have_hook(
+    at: RequestContext, execution: ExecutionState, state: CheckpointState, loaded: Loaded
+) -> None:
     """Raise an error unless the orchestrator runs hooks and the step has one."""
     if not execution.execute:
         raise ExecutionError(
             "kraftgate run was started without --execute, so every step is done by hand: end it and"
             " start kraftgate run --execute first"
         )
-    loaded = runbook_of(at, execution)
     step = checkpoint_of(loaded.runbook, execution.path, state.id).step
     file = None if at.entry.runbook is None else at.entry.runbook.hooks
     if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
@@ -91,12 +94,13 @@ def _must_have_hook(at: RequestContext, execution: ExecutionState, state: Checkp
         raise ExecutionError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
 
 
-def _must_have_the_same_hooks(at: RequestContext, execution: ExecutionState) -> None:
+def _must_have_the_same_hooks(
+    at: RequestContext, execution: ExecutionState, loaded: Loaded
+) -> None:
     """Raise an error if the orchestrator would run the command of an older file of hooks."""
     if execution.hooks_sha256 is None or at.entry.runbook is None:
         return
     file = at.entry.runbook.hooks
-    loaded = runbook_of(at, execution)
     if file is None or load_hooks(file, loaded.runbook).sha256 != execution.hooks_sha256:
         raise ExecutionError(
             f"{file or '`runbook.hooks`'} was changed since kraftgate run started: end it and start"

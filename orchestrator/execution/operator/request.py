@@ -15,6 +15,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
+from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.kept_runbook import kept_runbook, restore_words
@@ -110,9 +111,8 @@ class RequestContext:
         execution = self.execution()
         state = execution.current
         if state is None:
-            raise ExecutionError(
-                f"the execution of {self.entry.name} is between two checkpoints: retry"
-            )
+            fix = not_followed(self.config.state_dir) or "retry"
+            raise ExecutionError(f"the execution of {self.entry.name} has no checkpoint now: {fix}")
         if checkpoint is not None and state.id != checkpoint:
             raise ExecutionError(
                 f"the current checkpoint of {self.entry.name} is {state.id}, not {checkpoint}"

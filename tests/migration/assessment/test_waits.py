@@ -248,6 +248,11 @@ def test_finalized_too_early_is_said() -> None:
             "kraftgate run: it last reported 42 s ago",
         ),
         (
+            replace(FRESH, observed_ms=NOW + 3_600_000),
+            WaitKind.NOT_RUNNING,
+            "kraftgate run: its last report is from before the clock was set back",
+        ),
+        (
             replace(FRESH, last_reply_ms=NOW - 42_000, endpoint="c1:9093", waiting="refused"),
             WaitKind.STALE_DATA,
             "a controller to answer: the last reply from c1:9093 is 42 s old (refused)",

@@ -25,6 +25,7 @@ from orchestrator.execution.operator.request import RequestContext
 from orchestrator.hooks.runs import HookRuns, Unknown
 from orchestrator.run import reader
 from orchestrator.runbook.load import load, parse
+from streams.state.claim import claimed
 from streams.state.source_status import write_status
 from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
 from tests.scenes.night import FRESH, NOW_MS, cluster, kraft, migrating
@@ -430,6 +431,12 @@ def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
     assert "has ended (aborted)" in desk.refused("pause", *WHY)
     assert desk.types("begin", *WHY).exit_code == ExitCode.DONE
     assert (desk.walk().outcome, desk.walk().checkpoints) == (None, {})
+    with claimed(desk.folder / "state"):
+        assert "has no checkpoint now: retry" in desk.refused("approve", "finalize", *WHY)
+    lock = desk.folder / "state" / "lock"
+    lock.write_text(lock.read_text().replace('"after_boot_s": ', '"after_boot_s": -'))
+    refused = desk.refused("approve", "finalize", *WHY)
+    assert "has no checkpoint now: no `kraftgate run` is running" in refused
 
 
 def test_an_execution_that_begins_within_a_migration_says_what_to_skip(desk: Desk) -> None:
@@ -454,6 +461,8 @@ def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
     kept.parent.mkdir()
     kept.write_text(RUNBOOK)
     assert f"set `runbook.file` to {kept}" in desk.refused("approve", "finalize", *WHY)
+    desk.tell(_shown())
+    assert f"set `runbook.file` to {kept}" in desk.refused("decide", "finalize", "--done", *WHY)
 
 
 def test_waiting_for_a_checkpoint(desk: Desk) -> None:
