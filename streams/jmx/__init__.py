@@ -1,4 +1,4 @@
-"""Polls the JMX numbers that operators collect already.
+"""Polls the JMX numbers that operators already collect.
 
     poller -> exporters: each node's jmx_exporter      -> http -> exposition -> beans
            `> prometheus: the server that scrapes them -> http ----------------> beans

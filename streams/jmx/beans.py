@@ -77,7 +77,7 @@ _KNOWN: Final = {form: name for bean in _BEANS for form, name in _forms(bean).it
 _ANY_NAME: Final = "|".join(_WORDS.sub("_?", each) for each in JmxName)
 """A regular expression for the names, also in snake case."""
 MAY_BE_KNOWN: Final = re.compile(_ANY_NAME.encode(), re.IGNORECASE)
-"""Matches every line that may be a metric of a bean, which are few of a broker's 100,000 lines."""
+"""Matches each line that may hold a bean's metric: a few of a broker's 100,000 lines."""
 METRIC_PATTERN: Final = f"(?i).*({_ANY_NAME}).*"
 """The same for the names of metrics, in the syntax of PromQL: RE2, anchored."""
 NAME_PATTERN: Final = f"(?i)({_ANY_NAME})"

@@ -19,7 +19,7 @@ class Unreachable(JmxError):
 
 
 class NotMetrics(JmxError):
-    """The answer is not one of an exporter, or of Prometheus."""
+    """The answer does not come from an exporter or from Prometheus."""
 
 
 class AccessRefused(JmxError):

@@ -11,7 +11,7 @@ from streams.jmx.errors import NotMetrics
 
 
 class Reading(NamedTuple):
-    """A node's numbers, as far as they are known.
+    """The known numbers of a node.
 
     Attributes:
         endpoint: the source of the numbers.
@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
 
 def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
-    """Return the numbers of the beans that Kraftgate knows, as far as they exist.
+    """Return the numbers of those beans in the lines that Kraftgate knows.
 
     Raises:
         NotMetrics: a line that names a bean is not in the text format, or no line names one. Its
@@ -41,7 +41,7 @@ def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
             if (found := recognise(sample.name, sample.labels)) is not None
         ]
     except ValueError as error:
-        raise NotMetrics(f"{where} serves what is not Prometheus' text format: {error}") from error
+        raise NotMetrics(f"{where} does not serve Prometheus' text format: {error}") from error
     if not samples:
         raise NotMetrics(
             f"{where} serves no bean that Kraftgate knows, such as {JmxName.ZK_MIGRATION_STATE}:"

@@ -89,7 +89,7 @@ class Http:
                         raise NotMetrics(f"{url} serves more than {bytes_max} bytes")
                     if time.monotonic() > deadline_s:
                         raise Unreachable(
-                            f"{url} did not serve all within {self._deadline_s:g} s: {size} bytes"
+                            f"{url} sent only {size} bytes within {self._deadline_s:g} s"
                         )
                     yield chunk
             finally:
@@ -116,7 +116,7 @@ def _check(url: str, response: BaseHTTPResponse) -> None:
     if status == 200 and response.headers.get("content-encoding", "identity") == "identity":
         return
     if status == 200:
-        raise NotMetrics(f"{url} serves in an encoding that it was not asked for")
+        raise NotMetrics(f"{url} answers in an encoding that was not requested")
     text = response.read1(_TEXT_MAX).decode("utf-8", "replace").split("\n")[0].strip()
     words = f"{url} answers {status} {response.reason or ''}".rstrip() + (text and f": {text}")
     if status in _REFUSED:
@@ -137,7 +137,7 @@ def _translated(url: str) -> Iterator[None]:
         text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
         raise Unreachable(f"{url} does not answer: {text}") from error
     except ValueError:
-        # Such as a UnicodeEncodeError, which has the whole header, and so the secret.
+        # Such as a UnicodeEncodeError, which contains the whole header and thus the secret.
         raise AccessRefused(
             f"{url}: the request cannot be sent. Remove characters that HTTP does not allow from"
             " the credentials and the address"

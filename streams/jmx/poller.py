@@ -169,8 +169,8 @@ class JmxPoller(BackgroundThread):
         before = self._status
         self._status = SourceStatus(
             observed_ms=now_ms,
-            # A node that hangs delays the end of the round. The other nodes' numbers are not older
-            # for that: each fact has the time of its own reading.
+            # A node that hangs delays the end of the round. This does not age the other nodes'
+            # numbers: each fact has the time of its own reading.
             last_reply_ms=now_ms if readings else before.last_reply_ms,
             endpoint=readings[0].endpoint if readings else before.endpoint,
             waiting=joined(waits) or None,
@@ -204,10 +204,10 @@ def is_news(last: NodeFact | None, now: NodeFact) -> bool:
 
 
 def _is_again(last_ms: int, now_ms: int) -> bool:
-    """Return whether a reading without a change is a fact: all nodes' are in the same round.
+    """Return whether to append an unchanged reading again; for all nodes in the same round.
 
-    By the time of the reading: the same scrape is not a new fact, whatever the jitter of its age. A
-    clock that was set back counts.
+    The time of the reading decides: the same scrape is not a new fact, whatever the jitter of its
+    age. A reading after the clock was set back is one.
     """
     is_another_slot = now_ms // AGAIN_MS != last_ms // AGAIN_MS
     return is_another_slot and abs(now_ms - last_ms) >= AGAIN_MS // 2

@@ -23,7 +23,7 @@ from streams.jmx.http import BODY_BYTES_MAX, Http
 LOOK_BACK_S: Final = 120
 """A node whose last scrape is older is unknown."""
 REQUESTS: Final = 3
-"""The requests of one reading; each is sent after the answer to the one before."""
+"""The requests of one reading; each is sent after the answer to the previous one."""
 _METRIC: Final = "__name__"
 
 
@@ -68,8 +68,8 @@ def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
     if not found:
         labels = ", ".join(f'{each}="{value}"' for each, value in server.labels.items())
         raise NotMetrics(
-            f"{server.url} has had no bean that Kraftgate knows for {LOOK_BACK_S} s, of a node that"
-            f" can be named, among the series with {{{labels}}}"
+            f"{server.url} has had no bean that Kraftgate knows, of a node that it can identify,"
+            f" for {LOOK_BACK_S} s among the series with {{{labels}}}"
         )
     return list(_readings(found, now_s))
 
@@ -120,7 +120,7 @@ def _matrix(server: PrometheusServer, http: Http, pattern: str, now_s: float) ->
         return _Matrix.model_validate(data).result
     except ValidationError as error:
         why = error.errors()[0]["msg"]
-        raise NotMetrics(f"{server.url} answers with what is no matrix: {why}") from error
+        raise NotMetrics(f"the answer of {server.url} is not a matrix: {why}") from error
 
 
 def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
@@ -133,12 +133,12 @@ def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
     try:
         found = load_object(body, bytes_max=BODY_BYTES_MAX)
     except Unreadable as error:
-        raise NotMetrics(f"{url} is no Prometheus: {error}") from error
+        raise NotMetrics(f"{url} is not a Prometheus server: {error}") from error
     if found.get("status") == "error":
         raise Unreachable(f"{url} refuses the query: {found.get('error')}")
     data = found.get("data")
     if not isinstance(data, dict):
-        raise NotMetrics(f"{url} is no Prometheus: its answer has no data")
+        raise NotMetrics(f"{url} is not a Prometheus server: its answer has no data")
     return data
 
 

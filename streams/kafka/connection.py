@@ -217,7 +217,7 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
         sock = _first_to_answer([address for *_, address in found], deadline)
     except (ValueError, OverflowError) as error:
         # A host name that no resolver accepts, or a port above 65535: a reply can have both.
-        raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
+        raise ConnectionFailed(f"{endpoint} is not an address: {error}") from error
     except OSError as error:
         kind = NotListening if _is_of_the_address(error) else ConnectionFailed
         raise kind(str(_typed(endpoint, error, None))) from error
@@ -228,7 +228,7 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
 
 
 def _is_of_the_address(error: OSError) -> bool:
-    """Whether the host or its network says so, and not this process, such as without sockets."""
+    """Whether the host or its network caused the error, not this process."""
     return isinstance(error, ConnectionRefusedError | socket.gaierror | TimeoutError) or (
         error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH)
     )
@@ -369,7 +369,7 @@ def _sasl_words(error: BaseException) -> str:
 
 
 def _closed(opening: Security | None) -> str:
-    """Return the probable cause: mostly, a listener that closes at once speaks another protocol."""
+    """Return the probable cause: a listener that closes at once usually speaks another protocol."""
     if opening is None:
         return "closed the connection"
     return f"closed the connection at once: {_is_spoken(opening)}"
@@ -382,7 +382,7 @@ def _is_spoken(security: Security) -> str:
 
 
 _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
-"""The reasons of OpenSSL 3.0 and 3.2 for bytes that are no TLS."""
+"""The reasons of OpenSSL 3.0 and 3.2 for bytes that are not TLS."""
 _TRUST: Final = "{why}: check `{key}.ca_file`"
 _NAME: Final = (
     "{why}: issue a certificate that names it, or, if that is not possible, set"

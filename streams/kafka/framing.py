@@ -187,9 +187,9 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
 def _class_of(header: Any) -> Any:  # noqa: ANN401 of kafka-python, or `_Header`
     """Return the class that decodes the reply, one thread at a time.
 
-    kafka-python makes the class of a version at its first use, and holds only a weak reference to
-    the one that it made last. If two threads make it, that one may be freed, and then no reply of
-    this kind is decoded any more in this process.
+    kafka-python creates the class of a version at its first use, and holds only a weak reference to
+    the last one that it created. If two threads create the class, that last one may be freed, and
+    this process then decodes no further reply of this kind.
     """
     with _MAKING:
         return header.get_response_class()
@@ -212,6 +212,6 @@ def body_of(frame: bytes, kind: Any, correlation_id: int) -> bytes:  # noqa: ANN
         raise DamagedValue(f"a reply of {len(frame)} bytes has no header")
     answered = int.from_bytes(frame[:_CORRELATION_BYTES], signed=True)
     if answered != correlation_id:
-        raise DamagedValue(f"it answers request {answered}, {correlation_id} was sent")
+        raise DamagedValue(f"it answers request {answered}, but {correlation_id} was sent")
     start = measure(kind.__header_schema__, frame, 0)
     return normalize(kind, frame, start)[start:]

@@ -251,7 +251,7 @@ def read_cluster(reply: Any) -> ClusterReply:  # noqa: ANN401
 
 def _only(parts: list[Any]) -> Any:  # noqa: ANN401
     if len(parts) != 1:
-        raise ReplyDamaged(f"a reply for {len(parts)} partitions, 1 was requested")
+        raise ReplyDamaged(f"a reply for {len(parts)} partitions, but 1 was requested")
     return parts[0]
 
 

@@ -27,7 +27,7 @@ from streams.net.security import Security
 
 _ANSWER_S_MAX: Final = 5.0
 _TRIES: Final = 3
-"""A broker that just restarted is missing from the metadata of one that has yet to read it."""
+"""A broker that has just restarted is missing from the metadata of brokers that lag behind."""
 _DENIED: Final = frozenset(
     {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 )
@@ -48,8 +48,8 @@ class Throttle(NamedTuple):
 class Throttles:
     """Reads and sets the throttles of brokers.
 
-    Each request is a new client's: one that saw the metadata without a broker (it restarts) knows
-    that broker no longer, and waits for it in vain (librdkafka 2.16, confirmed on 3.9.1).
+    Each request uses a new client: one that read the metadata while a broker was restarting no
+    longer knows that broker, and waits for it in vain (librdkafka 2.16, confirmed on 3.9.1).
     """
 
     def __init__(self, bootstrap: Sequence[Endpoint], security: Security) -> None:

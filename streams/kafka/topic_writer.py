@@ -29,7 +29,7 @@ from streams.net.security import Security
 _ANSWER_S_MAX: Final = 15.0
 _TRANSACTION_MS: Final = 60_000
 _DENIED: Final = {
-    # To commit the position needs READ (KafkaApis.handleTxnOffsetCommitRequest).
+    # Committing the position needs READ (KafkaApis.handleTxnOffsetCommitRequest).
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "READ, WRITE and DESCRIBE on the topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on the group",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "WRITE and DESCRIBE on the transactional id",
@@ -116,7 +116,7 @@ class TopicWriter:
     def write(self, records: Iterable[tuple[bytes, bytes]], position: str, number: int) -> None:
         """Write keys and values and the position in one transaction.
 
-        `number`: an offset for those who look at the group; never lower than the last one.
+        `number`: the offset that the group shows; never lower than the last one.
 
         Raises:
             WriterFenced: another writer has taken over.
@@ -145,7 +145,7 @@ class TopicWriter:
             raise RequestRefused(f"{self._topic} at {self._where}: {self._failed}")
 
     def close(self) -> None:
-        """Abort what is open, and close the connections."""
+        """Abort an open transaction, and close the connections."""
         with suppress(KafkaException), calling():  # there may be no transaction, or no connection
             self._producer.abort_transaction(_ANSWER_S_MAX)
         with suppress(KafkaException), calling(), warnings.catch_warnings():

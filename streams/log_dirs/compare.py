@@ -1,6 +1,6 @@
 """Compares a broker's answer with the stored state: the resulting facts, and the new state.
 
-Pure. A directory is **cut off** from when it is offline (error 56), disappears from the answer, or
+Pure. A directory is **cut off** once it is offline (error 56), disappears from the answer, or
 becomes unreadable on this host, until it answers without error and is not unreadable. While its
 broker is down, becoming readable ends this only if the directory was unreadable before, has its
 known id, and has a folder of each replica: the broker would create the others again, empty. Errors
@@ -149,7 +149,7 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
 
 
 def _is_whole(known: KnownBroker, path: str, local: LocalDir) -> bool:
-    """Return whether a path is the directory that was cut off, with its replicas, if one was."""
+    """Return whether no directory was cut off, or the path is that directory with its replicas."""
     cut = known.cut_off.get(path)
     if cut is None:
         return True
@@ -350,7 +350,7 @@ def _place(replica: ReplicaSeen) -> TopicPartition:
 def is_news(last: Disks | None, now: Disks) -> bool:
     """Return whether to append the answer at once, and not at the next report of all brokers.
 
-    Each poll of a move counts, also if nothing moved.
+    Each poll of a move counts, even if nothing moved.
     """
     match last, now:
         case DisksSeen(), DisksSeen():

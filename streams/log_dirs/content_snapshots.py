@@ -1,4 +1,4 @@
-"""When to make a snapshot of all disks' content, from which answers, and for which requests.
+"""Decides when to snapshot all disks' content, from which answers, and for which requests.
 
 A snapshot is due at each multiple of `report_s`, and immediately when polls answered a request for
 it (`CONTENT`): that request counts as answered once the snapshot is appended. No snapshot is made

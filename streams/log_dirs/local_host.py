@@ -39,7 +39,7 @@ def is_own_host(host: str) -> bool:
 
 
 def read_meta(path: Path) -> MetaProperties:
-    """Return a log directory's `meta.properties` and what else lies in it. Blocks.
+    """Return a log directory's `meta.properties` and its other content. Blocks.
 
     Raises:
         OSError: the directory or the file cannot be read.
@@ -82,7 +82,7 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
         return LocalDir(is_own=False, trouble=f"{path}: {META}: {found.error}")
     if (found.node_id, found.cluster_id) != (broker, cluster_id):
         whose = f"broker {found.node_id} of cluster {found.cluster_id}"
-        return LocalDir(is_own=False, trouble=f"{path}: {META} is of {whose}")
+        return LocalDir(is_own=False, trouble=f"{path}: {META} belongs to {whose}")
     trouble = "; ".join(f"{path}: {each.text}" for each in faults([found]))
     return LocalDir(True, found.directory_id, trouble or None, folders)
 

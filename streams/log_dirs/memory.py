@@ -122,7 +122,7 @@ class Memory:
             self._cluster_id = cluster_id
         elif self._cluster_id != cluster_id:
             raise WrongCluster(
-                f"the brokers are of cluster {cluster_id}, {self.path} is of {self._cluster_id}"
+                f"the brokers belong to cluster {cluster_id}, but {self.path} to {self._cluster_id}"
             )
 
     def keep_addresses(self, found: Mapping[int, Endpoint]) -> None:

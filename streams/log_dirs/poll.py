@@ -43,8 +43,8 @@ class LogDirsConfig:
         eager_for_s: How long a broker that has just started, or was requested, is polled that
             often.
         cluster: The cluster's name, which determines its shards; None: no snapshots are made.
-        report_s: At each multiple of it the content of all disks is reported, and each broker's
-            directories, also if nothing changed.
+        report_s: At each multiple of it the content of all disks and each broker's directories are
+            reported, even if nothing changed.
         parallel: The maximum number of brokers that are polled at the same time.
     """
 
@@ -231,5 +231,5 @@ def _check_address(view: ClusterView, broker: int, address: Endpoint) -> None:
 def _check(view: ClusterView, task: PollTask) -> None:
     if task.cluster_id and view.cluster_id and view.cluster_id != task.cluster_id:
         raise WrongCluster(
-            f"broker {task.broker} is of cluster {view.cluster_id}, {task.cluster_id} is followed"
+            f"broker {task.broker} belongs to cluster {view.cluster_id}, not {task.cluster_id}"
         )

@@ -57,7 +57,7 @@ class Views:
             return False
         if self._cluster_id not in (None, view.cluster_id):
             raise WrongCluster(
-                f"the brokers are of cluster {view.cluster_id}, not {self._cluster_id}"
+                f"the brokers belong to cluster {view.cluster_id}, not {self._cluster_id}"
             )
         self._memory.claim(view.cluster_id)
         self._memory.keep_addresses(view.brokers)

@@ -1,4 +1,4 @@
-"""What of the log is stored: the committed batches of a reply, without secrets; their marks.
+"""Selects the part of the log to store: a reply's committed batches, without secrets; their marks.
 
 In: bytes of the log, from a reply or a segment. Out: a `Cut`, the redacted bytes, or a `Survey` of
 the whole batches of a file. `streams.wire` reads and checks each batch.

@@ -328,7 +328,7 @@ class Cursor:
         """Follow the CurrentLeader of an error reply if its epoch is not stale."""
         if leader.epoch < self.epoch:
             text = (
-                f"answers {name(code)}, being at epoch {leader.epoch} where {self.epoch} was seen"
+                f"answers {name(code)} at epoch {leader.epoch}, although {self.epoch} was received"
             )
             self._reject(now, text, leader.epoch)
             return

@@ -175,8 +175,9 @@ class Follower(BackgroundThread):
     def _identify(self, connection: Connection) -> None:
         """Request the cluster id if it is unknown; this needs ALTER on CLUSTER, so it may fail.
 
-        Below metadata.version 3.7-IV0 a controller refuses it, also one that has just started and
-        has not read the version yet (ControllerRegistrationsPublisher): it is requested again.
+        A controller refuses the request below metadata.version 3.7-IV0, or if it has just started
+        and has not read the version yet (ControllerRegistrationsPublisher): the id is requested
+        again.
         """
         if self._cluster_id is not None:
             return  # every FETCH contains it, and the controller compares it with its own
@@ -355,7 +356,7 @@ def _described(connection: Connection) -> ClusterReply:
 
 
 def _why_unknown(error: int) -> str:
-    """Return what stands in place of a cluster id that was not reported, with the reason."""
+    """Return the text that replaces a cluster id that was not reported, with the reason."""
     match error:
         case ErrorCode.unsupported_version:
             why = "the controller has just started, or its metadata.version is below 3.7-IV0"

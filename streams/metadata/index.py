@@ -104,7 +104,7 @@ class LogIndex:
             except FileNotFoundError:
                 if part in list_log(self._path).segments:
                     raise
-                # The spool deleted it meanwhile; each attempt more needs another deletion.
+                # The spool deleted it meanwhile; each further attempt needs another deletion.
                 self.refresh(below)
                 return
 
@@ -134,7 +134,7 @@ class LogIndex:
             self._entries.append(entry)
 
     def _read(self, path: Path, below: int | None) -> None:
-        """Add the batches of a segment; what lies behind `below` may be half written."""
+        """Add the batches of a segment; the bytes after `below` may be half written."""
         if below is not None and self._end.offset >= below:
             return
         position = self._read_until.get(path, 0)
@@ -148,7 +148,7 @@ class LogIndex:
                 return
 
     def _is_covered(self, batch: Batch) -> bool:
-        """Return whether the checkpoint that fills the gap before the batch includes it, too.
+        """Return whether the checkpoint that fills the gap before the batch includes it.
 
         The segment may begin within a transaction, which only the checkpoint has as a whole.
         """
@@ -216,7 +216,7 @@ class LogIndex:
 
 
 def _decode(batch: Batch, known: set[bytes]) -> None:
-    """Decode the values of a batch; of those about partitions one for each frame in `known`.
+    """Decode the values of a batch; of partition records, one for each frame in `known`.
 
     Raises:
         WireError: one cannot be decoded.

@@ -123,7 +123,7 @@ def list_log(path: Path) -> Listing:
         )
         if found.segments or found.checkpoints:
             return found
-    raise NotAMetadataLog(f"{path} is no metadata log: {_WANTED}")
+    raise NotAMetadataLog(f"{path} is not a metadata log: {_WANTED}")
 
 
 def require_log(path: Path) -> None:
@@ -142,4 +142,4 @@ def require_log(path: Path) -> None:
         return
     below = path / "__cluster_metadata-0"
     wanted = f"did you mean {below}?" if below.is_dir() else _WANTED
-    raise NotAMetadataLog(f"{path} holds no metadata log: {wanted}")
+    raise NotAMetadataLog(f"{path} contains no metadata log: {wanted}")

@@ -96,7 +96,7 @@ class Planner:
             and not self._finite
             and self._index.checkpoint_for(entries[-1].next.offset)
         ):
-            return entries[-1].next  # a gap follows: these no-op records will not become more
+            return entries[-1].next  # a gap follows: no further no-op records will join these
         return end
 
     def slices(self, start: StreamOffset, end: StreamOffset) -> list[Slice]:
@@ -137,8 +137,8 @@ class Planner:
         later = [each for each in self._index.entries if each.base_offset > start.offset]
         if later:
             raise LogGap(
-                f"the metadata log continues at metadata offset {later[0].base_offset}, it was read"
-                f" up to {start.offset}, and no checkpoint fills the gap: {self._fix()}"
+                f"the metadata log continues at metadata offset {later[0].base_offset}, but it"
+                f" was read up to {start.offset}, and no checkpoint fills the gap: {self._fix()}"
             )
         return start
 

@@ -83,8 +83,8 @@ def load(directory: Path) -> SpoolInfo:
         stored = load_object(path.read_bytes())
         if stored["version"] != _VERSION:
             raise SpoolDamaged(
-                f"{path} has format {stored['version']}, this Kraftgate reads {_VERSION}: finish"
-                " with the version that began, or set an empty `state_dir` and start"
+                f"{path} has format {stored['version']}, but this Kraftgate reads {_VERSION}:"
+                " finish with the version that began, or set an empty `state_dir` and start"
                 " `kraftgate run`"
             )
         return SpoolInfo(cluster_id=_text(stored["cluster_id"]), heads=_heads(stored["logs"]))
@@ -122,7 +122,7 @@ def save(directory: Path, info: SpoolInfo) -> None:
 
 def _text(stored: object) -> str | None:
     if stored is not None and not isinstance(stored, str):
-        raise ValueError("the cluster id is no text")
+        raise ValueError("the cluster id is not text")
     return stored
 
 

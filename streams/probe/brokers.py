@@ -25,7 +25,7 @@ from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe, query_node
 
-ABSENT: Final = Unknown("no broker names it alive: it is down, or has no listener of this name")
+ABSENT: Final = Unknown("no broker lists it as alive: it is down, or has no listener of this name")
 _READ_S_MAX: Final = 3.0
 
 T = TypeVar("T")

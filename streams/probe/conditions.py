@@ -63,7 +63,7 @@ def _seen(result: Result) -> CheckSeen:
 def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:
     """Query the controller, whose view is ahead of all others', or any broker that answers.
 
-    Under a KRaft controller Kafka names any broker as the controller, so then it is any broker.
+    Under a KRaft controller, Kafka names an arbitrary broker as the controller.
     """
     at_ms = clock_ms()
     known = _cluster_view(target)
@@ -187,8 +187,8 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
     pairs = list(zip(map(str, target.controllers), answers, strict=True))
     if latest is not None and (apart := _apart(latest, pairs)):
         return Unknown(
-            f"{', '.join(apart)}: not of the quorum that {latest.leader} leads: is an address of"
-            " another cluster in `controllers`?"
+            f"{', '.join(apart)}: not part of the quorum that {latest.leader} leads: does"
+            " `controllers` have an address of another cluster?"
         )
     return QuorumSeen(
         at_ms=at_ms,

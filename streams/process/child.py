@@ -16,7 +16,7 @@ _telling: Final = threading.Lock()
 def tell_parent(line: str) -> None:
     """Write a line to the process that started this one as a `Child`. Thread-safe.
 
-    A parent that has ended does not get it: this process's input ends then, too.
+    A parent that has ended does not get the line; this process's input then ends, too.
     """
     with _telling:
         try:

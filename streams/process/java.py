@@ -1,4 +1,4 @@
-"""What is wrong with a Java runtime of this host."""
+"""Finds the problem with a Java runtime of this host."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Spark's checkpoint directory: which query it is of, and the form of earlier releases."""
+"""Spark's checkpoint directory: its query, and the form of earlier releases."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _SCHEMA_PATHS: Final = "stateSchemaFilePaths"
 
 
 class ForeignCheckpoint(Exception):
-    """The checkpoint is of an earlier release, and of other sources than the configured ones."""
+    """An earlier release wrote the checkpoint, for other sources than the configured ones."""
 
 
 class DamagedCheckpoint(Exception):
@@ -48,7 +48,7 @@ def query_id(checkpoint: Path) -> str | None:
 
 
 def remove_unfinished(checkpoint: Path) -> None:
-    """Remove what a full disk left of the first batch: with it, Spark refuses the checkpoint."""
+    """Remove a first batch that a full disk cut off: Spark rejects a checkpoint with one."""
     for pattern in (".*.tmp", ".*.tmp.crc"):
         for left in (checkpoint / "offsets").glob(pattern):
             left.unlink(missing_ok=True)

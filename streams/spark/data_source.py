@@ -45,7 +45,7 @@ SCHEMA: Final = (
 _WAIT_S: Final = 0.8
 """How long one call for the latest offset waits, instead of spinning."""
 _GATHER_S: Final = 1.0
-"""How long news that is not urgent waits for that of other sources, which poll at about the same
+"""How long data that is not urgent waits for that of other sources, which poll at about the same
 time: each batch takes 0.4 s of a core, with all that follows from it.
 """
 _TASK_BYTES: Final = 16 * 2**20
@@ -145,8 +145,8 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _latest(self, name: str, at: Offset, *, along: bool = False) -> Offset:
         """Return the end of a source's batch; `at` once it is damaged: other clusters do not wait.
 
-        The damage is in the source's status, which closes its cluster's gates. The error of an only
-        cluster ends the job, as in each other case: nothing else is to be observed.
+        The damage is in the source's status, which closes its cluster's gates. If the job has only
+        one cluster, the error ends the job: there is nothing else to observe.
         """
         if name in self._damaged:
             return at
@@ -157,7 +157,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return at
 
     def _note(self, name: str, error: Exception) -> None:
-        """Read the source no more; raise the error if its cluster is the only one."""
+        """Stop reading the source; raise the error if its cluster is the only one."""
         if len({of["cluster"] for _, of in self._configured.values()}) == 1:
             raise error
         self._damaged.add(name)
@@ -212,7 +212,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Release everything before `end`."""
         for name, source in self._open.items():
             until = end.get(name)
-            if name in self._damaged:  # it may be another journal, of which nothing was read
+            if name in self._damaged:  # it may be another journal, from which nothing was read
                 continue
             if until is not None and self._committed.get(name) != until:
                 try:

@@ -64,7 +64,7 @@ def _used(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def _required(root: str) -> Iterator[Distribution]:
-    """Yield what is installed of the distributions that one requires, without itself and Spark."""
+    """Yield the installed distributions that one requires, without that one and Spark."""
     seen, left = {root, *_OF_SPARK}, [distribution(root)]
     while left:
         for requirement in left.pop().requires or ():
@@ -80,7 +80,7 @@ def _required(root: str) -> Iterator[Distribution]:
 
 
 class _Seen(NamedTuple):
-    """What one task saw; `problem` is None if the executor can use the directory."""
+    """The result of one task; `problem` is None if the executor can use the directory."""
 
     host: str
     problem: str | None

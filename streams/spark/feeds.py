@@ -80,7 +80,7 @@ class _Process(BackgroundThread):
         try:
             for line in self._child:
                 self._take(*json.loads(line))
-        finally:  # also after a line that is not as it should be: nothing more is known
+        finally:  # also after a malformed line: nothing more is known
             self._child.close()
             code = self._child.wait()
             with self._changed:

@@ -4,8 +4,8 @@ The rows have the form of `streams.spark.rows`: cluster, the source's own negati
 of a shard, the first fact's sequence number, the packed facts. They pass the shards unchanged.
 
 Options: `cluster` (name), `state` (directory of the journal and of the file with the source's
-status), and the configuration of what is observed; empty: there is nothing to observe yet, but what
-an earlier run observed is still read.
+status), and the configuration of what is observed; empty: there is nothing to observe yet, but the
+facts of an earlier run are still read.
 """
 
 import time
@@ -44,7 +44,7 @@ class JournalOptions:
 
 
 class _JournalFeed(Feed):
-    """The journal of a source, and what observes the source."""
+    """The journal of a source, and the observer of that source."""
 
     def __init__(
         self, source: "type[JournalSource]", options: JournalOptions, ring: Callable[[], None]
@@ -79,7 +79,7 @@ class _JournalFeed(Feed):
 
 
 class JournalSource(Source):
-    """A source with a journal, which has the name of the source's format, as has the status file.
+    """A source with a journal. The journal and the status file are named after its format.
 
     Attributes:
         shard: the negative number of the source in place of a shard.
@@ -139,7 +139,7 @@ class JournalSource(Source):
 
         Raises:
             JournalError: a fact is missing or damaged, or the journal was replaced: Spark would
-                repeat a batch that cannot be read, or one back to the journal's end.
+                repeat a batch that cannot be read, or plan one back to the journal's end.
         """
         if self._feed is None:
             self._feed = self._open_feed()
@@ -149,7 +149,7 @@ class JournalSource(Source):
             from streams.state.recovery import NEW_STORE
 
             raise JournalError(
-                f"{self.file(self._options)} ends with fact {end['sequence']}, and the job has read"
+                f"{self.file(self._options)} ends with fact {end['sequence']}, but the job has read"
                 f" up to {start['sequence']}: it is not the journal that the job read: {NEW_STORE}"
             )
         until = min(end["sequence"], start["sequence"] + FACTS_A_BATCH)
@@ -277,7 +277,7 @@ class LogDirsSource(JournalSource):
 
 
 class JmxSource(JournalSource):
-    """The JMX numbers that operators collect already; `asked`: see `streams.jmx.config`."""
+    """The JMX numbers that operators already collect; `asked`: see `streams.jmx.config`."""
 
     format = "jmx"
     shard = JMX

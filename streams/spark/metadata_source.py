@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MAX_BATCH_BYTES: Final = 64 * 2**20
 """The maximum size of the log's part in one micro-batch."""
 _MAX_BATCH_BYTES_OF_FILES: Final = 256 * 2**20
-"""The same of a finished log, for which no one waits: each batch writes every shard's state."""
+"""The same for a finished log, which nobody waits for: each batch writes every shard's state."""
 
 
 class InvalidOption(ValueError):
@@ -203,11 +203,11 @@ class KraftMetadata(Source):
 
 
 def _require_copy(directory: Path, offset: int) -> None:
-    """Check that a log is there which the job has read up to `offset`; the newest part is kept.
+    """Check that the log that the job has read up to `offset` exists; its newest part is kept.
 
     Raises:
-        LogGap: it is gone, or was replaced by an empty one. Another cluster's would be read on
-            from there.
+        LogGap: it is gone, or was replaced by an empty one. Another cluster's log would otherwise
+            be read from that offset.
     """
     from streams.metadata.log_files import list_log
     from streams.metadata.plan import LogGap
@@ -216,7 +216,7 @@ def _require_copy(directory: Path, offset: int) -> None:
     files = list_log(directory) if directory.is_dir() else None
     if offset and not (files and (files.segments or files.idle or files.checkpoints)):
         raise LogGap(
-            f"{directory} has no metadata log, and the job has read it up to offset {offset}:"
+            f"{directory} has no metadata log, but the job has read one up to offset {offset}:"
             f" {NEW_STORE}"
         )
 

@@ -66,7 +66,7 @@ _OF_QUERY: Final = re.compile(
 )
 _OF_ENDED: Final = ("EOFException", "Python worker ")
 _PYTHON_ENDED: Final = (
-    "a Python process of Spark ended, perhaps killed for want of memory (dmesg). Start the command"
+    "a Python process of Spark ended, perhaps killed for lack of memory (dmesg). Start the command"
     " again"
 )
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)

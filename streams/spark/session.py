@@ -91,7 +91,7 @@ _CAUSES: Final = (
 )
 """A part of the line in which the JVM or the shell says why it ended, and the fix."""
 _UNKNOWN: Final = (
-    "If it printed nothing, a signal ended it, such as the kernel's for want of memory (dmesg);"
+    "If it printed nothing, a signal ended it, such as the kernel's for lack of memory (dmesg);"
     " its whole output is in {log}"
 )
 SETTINGS: Final = {
@@ -147,7 +147,7 @@ _MEANWHILE: Final = ["streams.spark.sink", "pandas", "pyarrow", "pyspark.sql.pan
 
 
 _templates: Final[list[worker_template.Template]] = []
-"""The one of the session; none: there is no session, or it has none."""
+"""The template of the session; empty: there is no session, or it has no template."""
 
 
 class CannotDeploy(Exception):
@@ -246,7 +246,7 @@ def _end_templates() -> None:
 
 
 def _forget_jvm() -> None:
-    """Let `end_session` ask nothing of a JVM that ended, and the next start launch another."""
+    """Let `end_session` skip a JVM that has ended, and let the next start launch another one."""
     SparkContext._active_spark_context = None  # noqa: SLF001  # PySpark has no public way
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
@@ -386,9 +386,9 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _in_advance() -> Iterator[None]:
-    """Log any error of what only saves time: the query has it, too, and reports it.
+    """Log any error of a step that only saves time: the query meets the same error and reports it.
 
-    Where the session ends meanwhile, PySpark's own attributes are None.
+    If the session ends meanwhile, PySpark's own attributes are None.
     """
     try:
         yield
@@ -462,7 +462,7 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Keep this process's way to end after Ctrl-C, which PySpark and Py4J change at their start.
+    """Keep this process's handling of Ctrl-C, which PySpark and Py4J change at their start.
 
     PySpark installs a handler for SIGINT. When a call is interrupted, Py4J logs that to the
     terminal and calls a method that its connections lack without pinned threads.

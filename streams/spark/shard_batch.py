@@ -30,7 +30,7 @@ from streams.state.recovery import NEW_STORE
 
 STATE_FORMAT: Final = 10
 _WITH_OBJECTS: Final = 9
-"""Its partitions are a list for each topic, not columns; else it is the same."""
+"""Its partitions are a list for each topic, not columns; otherwise it is the same."""
 _WITHOUT_LOST: Final = 8
 """As `_WITH_OBJECTS`, and `pending` leaves out the replicas whose id is LOST or reserved."""
 _COMPARISON: Final = TypeAdapter(ShardComparison)
@@ -238,8 +238,8 @@ def _table_of(topics: Any) -> PartitionTable:  # noqa: ANN401  # as msgpack give
 
 def _unknown(found: int, what: str) -> UnknownStateFormat:
     return UnknownStateFormat(
-        f"the checkpoint has state format {found}{what}, this Kraftgate reads {STATE_FORMAT}: "
-        f"finish with the version that began, or {NEW_STORE}"
+        f"the checkpoint has state format {found}{what}, but this Kraftgate reads "
+        f"{STATE_FORMAT}: finish with the version that began, or {NEW_STORE}"
     )
 
 

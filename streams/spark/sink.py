@@ -162,7 +162,7 @@ class StoreSink:
         )
 
     def _check_follows(self, cluster: str, collected: _Collected) -> None:
-        """Check that each source goes on where the store ends: a journal's numbers have no gaps."""
+        """Check that each source continues where the store ends: journals have no gaps."""
         for source, first in collected.begins.items():
             at = self._store.place(cluster, source)
             # 0: not read yet, or an earlier release deleted the last batch of a quiet source.

@@ -1,4 +1,4 @@
-"""What the job asks of one source of one cluster (`streams.spark.data_source`).
+"""One source of one cluster, as the job (`streams.spark.data_source`) uses it.
 
 One thread of one process calls all methods except `read`, which runs on an executor with another
 object.
@@ -35,7 +35,7 @@ class Source(ABC):
     @classmethod
     @abstractmethod
     def open_feed(cls, options: Mapping[str, str], ring: Callable[[], None]) -> Feed:
-        """Start observing what the options name.
+        """Start observing the source that the options describe.
 
         `ring`: the feed's threads call it when there is something new. It does not block.
         """
@@ -53,7 +53,7 @@ class Source(ABC):
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:
         """Return the end of the next batch, without waiting; `start`: there is nothing new.
 
-        `along`: another source has a batch, so data that is not worth one is taken along.
+        `along`: another source has a batch, which also takes data that does not justify its own.
         """
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Source(ABC):
 
     @abstractmethod
     def plan(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[Any]:
-        """Return picklable parts of what lies between two offsets; the same ones after a crash."""
+        """Return the data between two offsets as picklable parts; the same parts after a crash."""
 
     @abstractmethod
     def size(self, part: Any) -> int:  # noqa: ANN401
@@ -91,11 +91,11 @@ class Source(ABC):
 
 
 class FeedDamaged(Exception):
-    """What a feed in another process stored is damaged, which its status shows."""
+    """The stored data of a feed in another process is damaged, as the feed's status shows."""
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """Return the errors of what one source stored, which leave other sources readable."""
+    """Return the errors in one source's stored data, which leave other sources readable."""
     from streams.kafka.errors import WrongCluster
     from streams.metadata.errors import SpoolDamaged
     from streams.metadata.plan import LogGap

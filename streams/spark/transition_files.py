@@ -145,7 +145,7 @@ def write_transitions(
             write_statistics=_RANGES,
         )
         fresh.replace(path)
-    except OSError:  # of a full disk, which each further attempt would keep full
+    except OSError:  # on a full disk, each further attempt would keep it full
         fresh.unlink(missing_ok=True)
         raise
     return path

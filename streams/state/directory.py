@@ -54,12 +54,12 @@ def _umask() -> int:
 
 
 _RESTORED: Final = ("*", "alerts/*", "checkpoint/*", "clusters/*", "clusters/*/*", "hooks/*")
-"""What an administrator may put back as another user; the transitions are too many to look at."""
+"""What an administrator may restore as another user; there are too many transitions to check."""
 
 _OWN: Final = ("lock", "store.db", "audit.db", "checkpoint", "clusters")
 """Names that mark a state directory; `lock` is the first file of a new one."""
 _OF_ANY: Final = ("lost+found", "kraftgate-crash-*")
-"""What an otherwise empty directory may have: of its file system, of a command that failed."""
+"""What an otherwise empty directory may have: from its file system, or a command that failed."""
 
 GIVEN_UMASK: Final = _umask()
 """The umask at the start of this process: commands of the operator run with it."""
@@ -130,7 +130,7 @@ def _check_content(path: Path) -> None:
     # After the listing: another process may just have begun to use the directory.
     if others and not any((path / each).exists() for each in _OWN):
         raise UnsafeStateDir(
-            f"{path} is no state directory, but has other files:"
+            f"{path} is not a state directory, but has other files:"
             " set another directory, new or empty"
         )
 

@@ -1,4 +1,4 @@
-"""What an operator does if the job cannot continue with what the state directory has."""
+"""The instructions for an operator if the job cannot continue with the state directory."""
 
 from typing import Final
 

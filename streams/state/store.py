@@ -69,7 +69,7 @@ class BatchResult:
     Attributes:
         brokers: the broker summaries that changed.
         gone: ids of the brokers that no longer exist.
-        place: up to where each source was read, by the name of the source.
+        place: the position up to which each source was read, by the name of the source.
     """
 
     cluster: str
@@ -135,8 +135,8 @@ class Store:
                 self._db.execute("INSERT INTO meta VALUES ('query', ?)", (query_id,))
         elif found != query_id:
             raise StoreError(
-                "the store and the Spark checkpoint of this state directory are not of one run "
-                f"(query {found}, checkpoint {query_id}): {NEW_STORE}"
+                "the store and the Spark checkpoint of this state directory belong to different "
+                f"queries (store {found}, checkpoint {query_id}): {NEW_STORE}"
             )
 
     def query(self) -> str | None:
@@ -150,7 +150,7 @@ class Store:
         return {cluster: json.loads(place) for cluster, place in rows}
 
     def place(self, cluster: str, source: str) -> int:
-        """Return up to where a source was read; 0: it was not read yet."""
+        """Return the position up to which a source was read; 0: it was not read yet."""
         with self._failing("read"):  # row by row: almost always the first row has it
             rows = self._db.execute(
                 "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
@@ -297,7 +297,7 @@ def open_to_read(path: Path) -> Connection:
     with errors_as(StoreError, f"{path} cannot be read as the store", if_damaged=NEW_STORE):
         db = connect_readonly(path)
         if not schema(db):
-            raise StoreNotMade(f"{path} is just being made")
+            raise StoreNotMade(f"{path} is being created")
         db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
         _check_format(db, path)
     return db
@@ -320,8 +320,8 @@ def _check_format(db: Connection, path: Path) -> None:
     found = format_of(db)
     if schema(db) and found != FORMAT:
         raise StoreError(
-            f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
-            f"that began, or {NEW_STORE}"
+            f"{path} has format {found}, but this Kraftgate reads {FORMAT}: finish with the "
+            f"version that began, or {NEW_STORE}"
         )
 
 

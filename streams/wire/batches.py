@@ -311,7 +311,7 @@ def read_batches(
         stop = start + batch.size
         crc = crc32c(view[start + CRC_START : stop])
         if crc != header[4]:
-            flaw = f"CRC-32C is {crc:#010x}, the header says {header[4]:#010x}"
+            flaw = f"CRC-32C is {crc:#010x}, but the header says {header[4]:#010x}"
         else:
             flaw = _flaw(before, batch)
         if flaw is not None:
@@ -335,7 +335,7 @@ def _flaw_of_frame(head: bytes, left: int) -> str | None:
     length = int.from_bytes(head[8:LENGTH_END], signed=True)
     if left >= LENGTH_END and length < _LENGTH_MIN:
         size = LENGTH_END + length
-        return f"the batch's length makes it {size} bytes, its header alone has {HEADER.size}"
+        return f"the batch's length makes it {size} bytes, but its header alone has {HEADER.size}"
     return None
 
 

@@ -1,10 +1,10 @@
 """The client of ZooKeeper: kazoo's, with two features that kazoo lacks.
 
 They are a user whose password is read again at each connection, and a watch on a path and
-everything below it. ZooKeeper has such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
-PERSISTENT_RECURSIVE); kazoo 2.11 does not: python-zk/kazoo pull request 715 is open since 2023. The
-watches last until their connection is lost. Neither kazoo nor this client sets them again: the
-caller does, and reads everything.
+everything below it. ZooKeeper has had such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
+PERSISTENT_RECURSIVE); kazoo 2.11 does not: python-zk/kazoo pull request 715 has been open since
+2023. The watches last until their connection is lost. Neither kazoo nor this client sets them
+again: the caller does, and reads everything.
 
 kazoo reconnects by itself, with back-off, within one session and from an expired one to the next.
 It has one limit: it sends every server the last transaction that it received, and a ZooKeeper that

@@ -31,10 +31,10 @@ def _rate(value: object) -> float:
     try:
         return float(str(value))
     except ValueError:
-        raise Unreadable("a quota of it is no number") from None
+        raise Unreadable("a quota of it is not a number") from None
 
 
 def _digest_of(name: str, value: object) -> bytes:
     if not isinstance(value, str):
-        raise Unreadable("a value of its config is no text")
+        raise Unreadable("a value of its config is not text")
     return setting_digest(name, value)

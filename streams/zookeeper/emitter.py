@@ -20,8 +20,8 @@ from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
 
 COALESCE_MS: Final = 30_000
-"""A heartbeat is delayed to the next multiple of it: the facts of other sources come then, too
-(`streams.process.background.until_next`), and each batch of the job costs."""
+"""A heartbeat is delayed to the next multiple of this: the facts of other sources arrive then, too
+(`streams.process.background.until_next`), and each batch of the job has a cost."""
 
 _HEARTBEAT_FIELDS: Final = frozenset(
     {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}

@@ -75,7 +75,7 @@ def listed(config: Path, *arguments: str) -> Listed:
 
 def wait_absent(config: Path, broker: int) -> Listed:
     """Wait until no broker lists this one as alive; the command then ends with 4 and names it."""
-    why = f"broker {broker} does not describe its log directories: no broker names it alive"
+    why = f"broker {broker} does not describe its log directories: no broker lists it as alive"
     found: list[Listed] = []
 
     def absent() -> bool:

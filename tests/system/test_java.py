@@ -84,7 +84,7 @@ def test_a_java_that_is_of_no_use(tmp_path: Path, script: str, said: str) -> Non
         ("java.io.IOException: No space left on device", "No space left", "Free space on the disk"),
         ("java.io.IOException: Too many open files\n\tat java.a(b)", "Too many", "`ulimit -n`"),
         ("an unforeseen line\n\tat java.a(b)", "an unforeseen line", "a signal ended it"),
-        ("", "it printed nothing", "a signal ended it, such as the kernel's for want of memory"),
+        ("", "it printed nothing", "a signal ended it, such as the kernel's for lack of memory"),
     ],
 )
 def test_the_advice_is_that_of_the_cause(

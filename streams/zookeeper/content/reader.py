@@ -4,8 +4,8 @@ Input: a configuration, whether a comparison is possible, and where to append fa
 each comparison one fact for every shard, all in one call or none. A reading that fails is abandoned
 with a reason, and retried at the next poll.
 
-Changed topics are read soon (`dirty.py`). Even so everything is read every half a minute: no watch
-reports a write that KRaft failed to make.
+Changed topics are read soon (`dirty_topics.py`). Even so, everything is read every half minute: no
+watch reports a write that KRaft failed to make.
 """
 
 import logging

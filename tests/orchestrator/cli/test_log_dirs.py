@@ -288,7 +288,7 @@ def test_a_broker_that_is_down_is_known_by_its_replicas(
     del brokers.answers[2]
     result = run("--json")
     assert result.exit_code == ExitCode.NO_DATA
-    assert "no broker names it alive" in json.loads(result.stdout)["brokers"][1]["unknown"]
+    assert "no broker lists it as alive" in json.loads(result.stdout)["brokers"][1]["unknown"]
 
 
 def test_a_directory_with_another_error_is_unknown(

@@ -163,7 +163,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
 def test_a_directory_without_a_log_ends_a_replay_at_once(tmp_path: Path) -> None:
     line = the_line(invoke("replay", tmp_path), ExitCode.USAGE)
     assert line.startswith(
-        f"kraftgate: {tmp_path} holds no metadata log: give a __cluster_metadata"
+        f"kraftgate: {tmp_path} contains no metadata log: give a __cluster_metadata"
     )
 
 
@@ -176,7 +176,7 @@ def test_a_log_directory_is_told_from_the_metadata_log_in_it(tmp_path: Path) -> 
 def test_a_file_that_is_no_log_ends_a_replay_at_once(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.touch()
-    assert f"{file} is no metadata log" in the_line(invoke("replay", file), ExitCode.USAGE)
+    assert f"{file} is not a metadata log" in the_line(invoke("replay", file), ExitCode.USAGE)
 
 
 @pytest.mark.parametrize("command", ["run", "replay"])
@@ -187,7 +187,7 @@ def test_a_directory_with_other_files_is_refused(tmp_path: Path, command: str) -
     given = {"run": ["--config", file], "replay": [log, "--state-dir", tmp_path]}
     before = {each: each.stat().st_mode for each in (tmp_path, *tmp_path.iterdir())}
     line = the_line(invoke(command, *given[command]), ExitCode.USAGE)
-    assert "is no state directory" in line
+    assert "is not a state directory" in line
     assert {each: each.stat().st_mode for each in (tmp_path, *tmp_path.iterdir())} == before
 
 

@@ -125,14 +125,14 @@ def test_the_labels_select_and_cannot_break_out() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (text("<html>"), NotMetrics, "is no Prometheus"),
-        (text("[]"), NotMetrics, "is no Prometheus"),
+        (text("<html>"), NotMetrics, "is not a Prometheus server"),
+        (text("[]"), NotMetrics, "is not a Prometheus server"),
         (text('{"status": "error", "error": "too many samples"}'), Unreachable, "too many"),
         (text('{"status": "success", "data": {"result": []}}'), NotMetrics, "its time"),
-        (server({"metric": {}, "values": [["x", 1]]}), NotMetrics, "no matrix"),
+        (server({"metric": {}, "values": [["x", 1]]}), NotMetrics, "is not a matrix"),
         (text('{"status": "success", "data": ' + "[" * 100_000), NotMetrics, "deeper than 64"),
         (text('{"status": "success", "data": ' + "9" * 5000 + "}"), NotMetrics, "64 bits"),
-        (server(series("ZkMigrationState", "1", node="b1")), NotMetrics, "that can be named"),
+        (server(series("ZkMigrationState", "1", node="b1")), NotMetrics, "that it can identify"),
     ],
 )
 def test_what_is_no_answer_is_named(answer: Answer, kind: type[Exception], said: str) -> None:

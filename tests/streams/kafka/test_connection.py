@@ -576,7 +576,7 @@ def talking(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
 
 @pytest.mark.parametrize("host", ["a" * 70 + ".invalid", "\ud800"])
 def test_an_address_that_a_reply_named_may_be_none(host: str) -> None:
-    with pytest.raises(ConnectionFailed, match="is no address"):
+    with pytest.raises(ConnectionFailed, match="is not an address"):
         Connection(Endpoint(host, 9093), Security())
 
 

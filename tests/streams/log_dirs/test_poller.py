@@ -275,7 +275,7 @@ def test_brokers_of_another_cluster_than_the_configured_one_are_named(tmp_path: 
     ) as poller:
         until(lambda: poller.status().error is not None)
         status = poller.status()
-    assert status.error == "the brokers are of cluster c, not ours"
+    assert status.error == "the brokers belong to cluster c, not ours"
     assert status.cluster_id == "c"
     world.memory.close()
 

@@ -86,7 +86,7 @@ def test_the_quorum_of_another_cluster_is_not_this_ones(ask: Ask) -> None:
 def test_of_two_quorums_without_a_known_cluster_id_none_counts(ask: Ask) -> None:
     seen = ask(None)
     assert isinstance(seen, Unknown)
-    assert seen.why.startswith(f"{OURS}:9093: not of the quorum that 7000 leads")
+    assert seen.why.startswith(f"{OURS}:9093: not part of the quorum that 7000 leads")
 
 
 def test_a_quorum_whose_cluster_id_cannot_be_checked_does_not_count(

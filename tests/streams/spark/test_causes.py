@@ -10,7 +10,7 @@ from streams.spark.query import _cause
 
 PORT = "EOFException occurred while reading the port number from pyspark.daemon's stdout"
 ENDED = (
-    ": a Python process of Spark ended, perhaps killed for want of memory (dmesg). Start the"
+    ": a Python process of Spark ended, perhaps killed for lack of memory (dmesg). Start the"
     " command again"
 )
 FAILED = "[STREAM_FAILED] Query [id = 5e, runId = 7f] terminated with exception: "

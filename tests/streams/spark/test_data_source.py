@@ -159,7 +159,7 @@ def test_a_journal_that_was_replaced_stops_only_its_source(
         until(lambda: _status(tmp_path, "b", "zookeeper.json").error, "the status of b")
         until(lambda: _status(tmp_path, "a", "zookeeper.json") != NO_STATUS, "the status of a")
     assert end == {**read, "a/zookeeper": {"sequence": 7}}
-    why = "ends with fact 0, and the job has read up to 5"
+    why = "ends with fact 0, but the job has read up to 5"
     assert why in str(_status(tmp_path, "b", "zookeeper.json").error)
     assert _status(tmp_path, "a", "zookeeper.json").error is None
 
@@ -268,7 +268,7 @@ def test_a_metadata_log_that_is_gone_stops_only_its_source(tmp_path: Path) -> No
         read = {**start, "b/kraft_metadata": {**start["b/kraft_metadata"], "offset": 7}}
         assert source.latestOffset(read, NO_LIMIT) == read
     error = _status(tmp_path, "b", STATUS_FILE).error
-    assert "has no metadata log, and the job has read it up to offset 7" in str(error)
+    assert "has no metadata log, but the job has read one up to offset 7" in str(error)
 
 
 class Asked:

@@ -102,5 +102,5 @@ def test_an_earlier_state_counts_lost_replicas_wrongly_and_is_refused(
 
 @pytest.mark.parametrize("state_format", [7, STATE_FORMAT + 1])
 def test_another_format_is_refused(state_format: int) -> None:
-    with pytest.raises(UnknownStateFormat, match=f"has state format {state_format}, this"):
+    with pytest.raises(UnknownStateFormat, match=f"has state format {state_format}, but"):
         unpack_shard(written(REAL, state_format)[1])

@@ -104,7 +104,8 @@ def test_a_directory_with_other_files_is_refused_and_not_changed(
     with pytest.raises(UnsafeStateDir) as refused:
         prepare(given)
     assert str(refused.value) == (
-        f"{given} is no state directory, but has other files: set another directory, new or empty"
+        f"{given} is not a state directory, but has other files: set another directory, new or"
+        " empty"
     )
     assert [_mode(given), _mode(given / name)] == [mode, 0o755]
 

@@ -125,7 +125,7 @@ def test_a_state_is_refused_with_a_reason(data: bytes, why: str) -> None:
     [
         (b'{"version":1}', "it has no config"),
         (b'{"config":["hunter2"]}', "it has no config"),
-        (b'{"config":{"password":"hunter2","n":5}}', "a value of its config is no text"),
+        (b'{"config":{"password":"hunter2","n":5}}', "a value of its config is not text"),
         (b'{"config":{"password":"hunter2\\ud800"}}', "a text of it is not Unicode"),
         (b'{"config":{"\\ud800":"hunter2"}}', "a text of it is not Unicode"),
         (b'{"config":{"password":"hunter2"}', "its content is not JSON"),

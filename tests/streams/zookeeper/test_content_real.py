@@ -119,7 +119,7 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
         (f"{TOPICS}/odd", "its content is not JSON"),
         (f"{TOPICS}/old", "it has no topic_id"),
         ("/config/topics/t3", "its content is not JSON"),
-        ("/config/users/only/clients/c", "a quota of it is no number"),
+        ("/config/users/only/clients/c", "a quota of it is not a number"),
     )
     assert {each.unreadable for each in seen} == {unreadable}
     assert read_.zxid >= last
