@@ -58,7 +58,7 @@ class ExecutionStatus(_Stored):
         execute: whether hooks perform the steps.
         asks: what an operator must decide; None: nothing.
         place: where it is: "checkpoint 6 of 9, broker 2 of 3".
-        turn: what an operator must do now, as a sentence; "": nothing.
+        turn: the operator's next action, as a sentence; "": none.
         why: the cause of `turn`.
         commands: that `turn` needs, complete, the most likely first.
         output: the last lines that the failed hook printed.

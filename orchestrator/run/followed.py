@@ -25,7 +25,7 @@ Followed: TypeAlias = tuple[ClusterSummary | None, Maybe[Mapping[TopicPartition,
 
 
 def followed(config: Config, entry: ClusterEntry, broker: int) -> Followed:
-    """Return what the metadata log says, if `kraftgate run` follows it up to now."""
+    """Return the state in the metadata log, if `kraftgate run` follows it up to now."""
     if entry.controllers is None:
         return None, Unknown(f"{config.path.name} has no `controllers` for {entry.name}")
     try:
@@ -39,7 +39,7 @@ def followed(config: Config, entry: ClusterEntry, broker: int) -> Followed:
 
 
 def caught_up(config: Config, cluster: str) -> Assessed:
-    """Return the assessment once the store has all committed records, or not within 15 s.
+    """Return the assessment once the store has all committed records; wait 15 s at most.
 
     It waits only for a source that answers; the assessment says whether it is current.
 

@@ -67,7 +67,7 @@ def _start(config: Config, check_start: Callable[[], None]) -> Following:
 
 
 def job_sources(config: Config) -> "list[ClusterSources]":
-    """Return what the job follows."""
+    """Return the clusters that the job follows."""
     from streams.spark.settings import ClusterSources
 
     return [

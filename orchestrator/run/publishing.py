@@ -33,15 +33,15 @@ from streams.state.files import make_parents, replace_file
 from streams.state.store import Store, StoreError, StoreNotMade
 
 RECORDS_MAX: Final = 10_000
-"""Of one transaction."""
+"""The limit of one transaction."""
 PUBLISHED_FILE: Final = "published.json"
 _LOOK_S: Final = 0.5
 _AGAIN_S: Final = 10.0
 _QUIET_S: Final = 1.0
 _STOP_S: Final = 10.0
-"""A transaction that is cut off is aborted at the next start, and published again."""
+"""The next start aborts a transaction that was cut off, and publishes its records again."""
 _KNOWN_S_MAX: Final = 30.0
-"""An id is known from the first answer of its cluster: until then nothing is wrong."""
+"""A cluster id is known after the first answer of the cluster; before that it is no error."""
 _log: Final = logging.getLogger(__name__)
 
 Record = tuple[bytes, bytes]
@@ -49,7 +49,7 @@ Record = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """What was published of a cluster.
+    """The published part of a cluster's data.
 
     Attributes:
         store: the store's query, which a new state directory has of its own.
@@ -70,7 +70,7 @@ class Position:
 
     @classmethod
     def of(cls, text: str, store: str) -> Self:
-        """Return the position of a store; the beginning if the text is another one's.
+        """Return the position of a store; the beginning if the text belongs to another store.
 
         Raises:
             StoreError: Kraftgate did not write the text.
@@ -102,7 +102,7 @@ class PublishedFile:
     """
 
     def __init__(self, path: Path, cluster_id: str, topic: str, topic_id: str) -> None:
-        """Prepare it; `cluster_id` is of the topic's cluster."""
+        """Prepare the copy; `cluster_id` is that of the topic's cluster."""
         self._path, self._cluster_id = path, cluster_id
         self._topic, self._topic_id = topic, topic_id
 
@@ -218,15 +218,15 @@ class ClusterRecords:
         """Check that the store has the last published event and file.
 
         Raises:
-            StoreError: it is from before them, or has others; or it cannot be read.
+            StoreError: the store is older than they are, has others, or cannot be read.
         """
         last = self._last(position)
         if last is None or position.last not in (None, last):
             raise StoreError(
                 f"the last event or file that was published of {self._cluster} is not in the"
                 " store: the state directory was restored from a backup. Delete the group"
-                f" kraftgate-publish-{self._cluster} in the topic's cluster to publish what follows"
-                f" {PUBLISHED_FILE}; delete that file too to publish everything again"
+                f" kraftgate-publish-{self._cluster} in the topic's cluster to continue after the"
+                f" position in {PUBLISHED_FILE}; to publish everything again, delete that file, too"
             )
 
     def _last(self, position: Position) -> str | None:

@@ -256,14 +256,14 @@ def open_store(state_dir: Path) -> "Store | None":
 def require_id(
     config: Config, entry: ClusterEntry, sources: Mapping[DataSource, SourceStatus]
 ) -> None:
-    """Raise ConfigError if the stored state is of another cluster than the configured one.
+    """Raise ConfigError if the stored state belongs to another cluster than the configured one.
 
     A source with an error may have rejected the cluster that it reports.
     """
     stored = {each.cluster_id for each in sources.values() if each.error is None}
     if entry.id is not None and (others := stored - {None, entry.id}):
         found = ", ".join(sorted(map(str, others)))
-        what = f"the state of {entry.name} in {config.state_dir} is of cluster {found}"
+        what = f"the state of {entry.name} in {config.state_dir} belongs to cluster {found}"
         fix = "correct `id`, or use another `state_dir`"
         raise ConfigError([f"{config.path}: {what}, not {entry.id}: {fix}"])
 
@@ -299,7 +299,7 @@ class Reader:
         )
 
     def follow_from_here(self) -> None:
-        """Treat the events and reports that are there as those of an earlier process."""
+        """Treat the existing events and reports as those of an earlier process."""
         store = self._opened()
         for name in (each.name for each in self._config.clusters):
             last = store.events(name, limit=1, newest=True) if store else []

@@ -51,7 +51,7 @@ def _claimed(state_dir: Path | None) -> AbstractContextManager[object]:
 
 
 def _require_unused(state_dir: Path | None) -> None:
-    """Raise ConfigError if a replay began there: this one would go on where it ended in its log."""
+    """Raise ConfigError if a replay began there: this one would continue it."""
     if state_dir is not None and any(
         (state_dir / replay / each).exists()
         for replay in (REPLAYED, REPLAYED_UNTIL_DAMAGE)

@@ -3,7 +3,7 @@
 Polled sources are polled again before a condition counts as satisfied. The first assessment polls
 them too: a condition that already holds is reported within seconds, and a reason never says that a
 source has not been polled. The store must include everything that the followed sources had at the
-first assessment: an operator waits for the effect of what was done before.
+first assessment: an operator waits for the effect of an earlier action.
 """
 
 import time
@@ -28,7 +28,7 @@ meanwhile, and `soak` starts again after `STALE_AFTER_MS` of that."""
 _FIRST_S: Final = 3.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 2.0
-"""The least of both: an answer that is news is in the store after a second or two."""
+"""The minimum of both: a new answer is in the store after a second or two."""
 _NOT_POLLED: Final = "the log directories could not be polled now: is `kraftgate run` running?"
 _NO_ANSWER: Final = "it was polled again and did not answer in time"
 
@@ -176,7 +176,7 @@ class ConditionWait:
         return silent
 
     def _keep_soaking(self) -> None:
-        """Evaluate between two polls: `soak` starts again after a gap, which they would be."""
+        """Evaluate between two polls, which would otherwise be a gap that restarts `soak`."""
         now_s = self._sources.clock_s()
         if self._assessed_s is not None and now_s - self._assessed_s >= EVERY_S:
             self._assess()

@@ -41,7 +41,7 @@ _RESULT: Final[TypeAdapter[_Vector | _Scalar]] = TypeAdapter(
 
 
 def ask_promql(name: str, promql: PromqlCondition) -> Finding:
-    """Return satisfied if there are values and none is zero; waiting if one is, or none exist."""
+    """Return satisfied if there are values and none is zero; waiting if one is or none exists."""
     http = Http(Access(), promql.timeout.total_seconds())
     samples: Sequence[tuple[str, str]] = ()
     try:
@@ -51,7 +51,7 @@ def ask_promql(name: str, promql: PromqlCondition) -> Finding:
         verdict, reason = Verdict.UNKNOWN, str(error)
     except ValidationError as error:
         why = error.errors()[0]["msg"]
-        verdict, reason = Verdict.UNKNOWN, f"the answer is no vector and no scalar: {why}"
+        verdict, reason = Verdict.UNKNOWN, f"the answer is neither a vector nor a scalar: {why}"
     finally:
         http.close()
     found = tuple(f"{labels} {value}".strip() for labels, value in samples)
@@ -77,11 +77,11 @@ def _labels(metric: dict[str, str]) -> str:
 
 def _verdict(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
     if not samples:
-        return Verdict.WAITING, "the query gives nothing"
+        return Verdict.WAITING, "the query returns no value"
     numbers = [number(value) for _, value in samples]
     odd = sum(math.isnan(each) for each in numbers)
     if odd:
-        return Verdict.UNKNOWN, f"{odd} of {len(numbers)} values are no numbers"
+        return Verdict.UNKNOWN, f"{odd} of {len(numbers)} values are not numbers"
     zeros = sum(each == 0 for each in numbers)
     if zeros:
         return Verdict.WAITING, f"{zeros} of {len(numbers)} values are zero"

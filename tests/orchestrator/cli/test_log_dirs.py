@@ -442,7 +442,7 @@ def test_the_stored_state_of_another_cluster_is_rejected(
     write_status(state, "prod", SourceStatus(observed_ms=1, cluster_id="theirs"))
     result = run()
     assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
-    assert f"the state of prod in {state} is of cluster theirs, not {CLUSTER}" in result.stderr
+    assert f"the state of prod in {state} belongs to cluster theirs, not {CLUSTER}" in result.stderr
 
 
 def test_a_state_that_cannot_be_read_is_a_note(run: Callable[..., Result], tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_commands_reject_the_stored_state_of_another_cluster(
     config_file.write_text(config_file.read_text().replace("name: prod", "name: prod, id: ours"))
     found = CliRunner().invoke(main, [*command.split(), "--config", str(config_file)])
     assert (found.exit_code, found.stdout) == (ExitCode.USAGE, "")
-    said = f"the state of prod in {state_dir} is of cluster theirs, not ours: correct `id`, or"
+    said = f"the state of prod in {state_dir} belongs to cluster theirs, not ours: correct `id`, or"
     assert said in found.stderr
 
 

@@ -160,10 +160,10 @@ class TestPrometheus:
             ("vector(-0.5)", Verdict.SATISFIED, "none of 1 values is zero"),
             ("vector(1) / 0", Verdict.SATISFIED, "none of 1 values is zero"),
             ("vector(0)", Verdict.WAITING, "1 of 1 values are zero"),
-            ("kafka_lag", Verdict.WAITING, "the query gives nothing"),
+            ("kafka_lag", Verdict.WAITING, "the query returns no value"),
             ("vector(0) > bool 1", Verdict.WAITING, "1 of 1 values are zero"),
             ("vector(2) > 1", Verdict.SATISFIED, "none of 1 values is zero"),
-            ("vector(0) / 0", Verdict.UNKNOWN, "1 of 1 values are no numbers"),
+            ("vector(0) / 0", Verdict.UNKNOWN, "1 of 1 values are not numbers"),
             ("3 > bool 2", Verdict.SATISFIED, "none of 1 values is zero"),
             ("0", Verdict.WAITING, "1 of 1 values are zero"),
         ],
@@ -184,7 +184,7 @@ class TestPrometheus:
     def test_what_is_no_number_is_unknown(self, prometheus: str, query: str) -> None:
         found = promql(prometheus, query)
         assert found.verdict is Verdict.UNKNOWN
-        assert found.reason.startswith("the answer is no vector and no scalar")
+        assert found.reason.startswith("the answer is neither a vector nor a scalar")
 
     def test_a_query_that_it_refuses_is_unknown(self, prometheus: str) -> None:
         found = promql(prometheus, "rate(")

@@ -235,7 +235,7 @@ def test_what_followed_the_last_valid_entry_is_unknown(made: Made) -> None:
     for said in (
         "began at 2026-11-22 01:30:00 UTC; whether it has ended is unknown.",
         "was at brokers-kraft[2] at the last valid entry of the audit trail, after 4 min 1 s; 2",
-        "1 failed or ended unknown. What followed is unknown.",
+        "1 of which failed or ended with an unknown outcome. What followed is unknown.",
         "At least 2 hazards occurred, 1 critical: dual_write_stuck, unfenced_early. It is unknown",
         "At least 1 alert occurred: KraftgateDualWriteStuck. It is unknown which were active at",
         "Up to entry 22, the audit trail has 2 decisions by anna. Later decisions are unknown.",
@@ -416,7 +416,7 @@ def test_the_state_of_another_cluster_ends_with_2(made: Made) -> None:
     made.config.write_text(CONFIG.replace("name: prod", "name: prod, id: ours"))
     done = run(made)
     assert (done.exit_code, done.stdout) == (ExitCode.USAGE, "")
-    assert "is of cluster uSLaubyUxZGsRKrz8FtoCw, not ours: correct `id`, or use" in done.stderr
+    assert "belongs to cluster uSLaubyUxZGsRKrz8FtoCw, not ours: correct `id`, or" in done.stderr
 
 
 @pytest.mark.parametrize("source", ["the metadata log", "ZooKeeper"])
@@ -432,7 +432,7 @@ def test_a_store_that_is_older_than_its_sources_ends_with_4(made: Made, source: 
     store = f"{made.state / 'store.db'} lacks data of prod: {source}: "
     assert store in done.stderr
     (cluster,) = json.loads(done.stdout)["clusters"]
-    assert f"replicas are of an earlier time: {store}" in cluster["attention"][-1]
+    assert f"replicas are out of date: {store}" in cluster["attention"][-1]
     assert store in cluster["absences"]["losses"]
 
 
