@@ -1,4 +1,4 @@
-"""Why what a command prints is not current: one rule for `status` and `alerts list`."""
+"""Why the printed data is not current: one rule for `status` and `alerts list`."""
 
 from migration.assessment.assess import Assessment
 from migration.assessment.currency import SourceState

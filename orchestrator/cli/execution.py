@@ -141,7 +141,7 @@ def done(
 ) -> None:
     """Record that the step that an operator does by hand is done.
 
-    Only a step needs it whose gate held before it already: Kraftgate sees the effect of the
+    Only a step whose gate already held before it needs this: Kraftgate sees the effect of the
     others. Without CHECKPOINT: the current one.
 
     \b

@@ -1,4 +1,4 @@
-"""`kraftgate hazards`: what would lose data now, and whether it blocks a step."""
+"""`kraftgate hazards`: the conditions that would lose data now, and the steps that they block."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -190,7 +190,7 @@ def _require_valid(option: str, value: str) -> None:
 
 
 def _require_config(text: str, path: Path) -> None:
-    """Raise ExecutionError if this text is no configuration."""
+    """Raise ExecutionError if this text is not a valid configuration."""
     try:
         parse_config(text, path)
     except ConfigError as error:

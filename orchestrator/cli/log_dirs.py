@@ -134,7 +134,7 @@ def _stored(config: Config, entry: ClusterEntry) -> tuple[ClusterSummary | None,
     """Return the stored state, None if there is none, and a note if it cannot be read.
 
     Raises:
-        ConfigError: it is of another cluster than the configured one.
+        ConfigError: it belongs to another cluster than the configured one.
     """
     require_id(config, entry, read_sources(config.state_dir, entry.name))
     try:

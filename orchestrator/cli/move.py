@@ -85,8 +85,8 @@ from streams.state.files import write_to
 _UNLIMITED: Final = INT64_MAX
 """Kafka's default of the throttle."""
 _OWN: Final = HazardKind.FUTURE_REPLICA_STUCK
-"""A broker copies one replica after the other (ReplicaAlterLogDirsThread), so some of a plan make
-no progress. Another client's move is an obstacle of its own."""
+"""A broker copies one replica after the other (ReplicaAlterLogDirsThread), so some moves of a plan
+make no progress. A move of another client is a separate obstacle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,9 +338,10 @@ def _plan_of(asked: _Asked, file: Path, data: bytes, wanted: Iterable[Wanted]) -
 
 
 def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
-    """Print what is left of the plan, unless something is against it.
+    """Print the rest of the plan, unless something forbids it.
 
-    What an interrupted run began is not against it, and needs no more space than is left to copy.
+    The moves of an interrupted run do not forbid it, and need only the space for the rest of the
+    copies.
 
     Raises:
         HazardError: a move is forbidden.
@@ -371,7 +372,7 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
 def _left(
     wanted: Iterable[Wanted], plan: Plan, brokers: Mapping[int, Broker]
 ) -> tuple[tuple[Move, ...], tuple[str, ...]]:
-    """Return what is left of the plan, with the bytes left to copy, and what is unknown."""
+    """Return the rest of the plan, with the bytes left to copy, and the unknown facts."""
     moves, unknown = requested(wanted, brokers)
     copied = {(id_, at): size for id_, at, size in _copied(brokers, plan)}
     left = (
@@ -625,7 +626,7 @@ def _throttle(asked: _Asked, broker: int) -> int | None:
 def _permissions(
     asked: _Asked, brokers: Iterable[int], without: HazardKind | None = None
 ) -> Mapping[int, Permission]:
-    """Return what the cluster's state says about moves on brokers, after a poll of the disks."""
+    """Return the constraints on moves of these brokers, after a poll of the disks."""
     ids = tuple(brokers)
     if not ids:
         return {}
@@ -638,7 +639,7 @@ def _permissions(
 def _permissions_now(
     asked: _Asked, ids: Iterable[int], stale: Sequence[str] = (), without: HazardKind | None = None
 ) -> Mapping[int, Permission]:
-    """Return the same by what was polled last, without the hazards of a kind."""
+    """Return the same constraints as of the last poll, without the hazards of a kind."""
     try:
         one = caught_up(asked.config, asked.entry.name)
     except FollowingError as error:

@@ -55,7 +55,7 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
 
 _SLOW_IN_JSON: Final = ("orchestrator.api.status",)
 _SLOW_AS_TEXT: Final = ("orchestrator.output.rich_console", "orchestrator.views.terminal.closing")
-"""What takes long to import, up to half a second, of the functions below; the JVM starts then."""
+"""The slow imports (up to half a second) of the functions below, done while the JVM starts."""
 
 
 def _print(outcome: "ReplayOutcome") -> None:

@@ -124,7 +124,7 @@ def _sources(
             try:
                 return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
             except RequestsUnusable:
-                return False  # a lock or a full disk may pass before the time-out
+                return False  # a lock or a full disk may clear before the time-out
 
         assessor.polled = lambda name: pollers[name].latest() if name in pollers else NOT_POLLED
         yield WaitSources(
