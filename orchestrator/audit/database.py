@@ -53,7 +53,7 @@ def connect_readonly(path: Path) -> Connection:
         kept = anchor.read() or ChainHead()
         if kept.sequence > 0:
             raise AuditLost(
-                f"{path} is gone, and {anchor.path} says that it had {kept.sequence} entries"
+                f"{path} is gone, but {anchor.path} says that it had {kept.sequence} entries"
             )
         raise NoDataError(
             f"{path} does not exist: the audit trail of this state directory has no entry yet"
@@ -129,7 +129,7 @@ def _check(db: Connection, path: Path) -> None:
     kept = Anchor(path).read() or ChainHead()
     if not tables and kept.sequence > 0:
         raise AuditLost(
-            f"{path} is empty, and the trail had {kept.sequence} entries: restore {path.name}-wal"
+            f"{path} is empty, but the trail had {kept.sequence} entries: restore {path.name}-wal"
             " too, which has the newest ones"
         )
     raise AuditError(

@@ -14,7 +14,7 @@ NEW_STATE_DIR: Final = (
     "start with a new state directory, and skip what the migration has passed: kraftgate help"
     " state-and-backup"
 )
-"""What to do without the trail; it is more than another `state_dir`, so the page has the steps."""
+"""The fix without the trail; it takes more than another `state_dir`, so the page has the steps."""
 
 
 class EntryKind(WeightedKind):

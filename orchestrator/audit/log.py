@@ -32,7 +32,7 @@ _IDENTIFIERS: Final = frozenset(
         *("condition", "verdict", "part", "how", "decision", "outcome", "command", "host", "home"),
     )
 )
-"""The keys of texts that Kraftgate chooses, or that are from the runbook or the host."""
+"""The keys of texts that Kraftgate chooses, or that come from the runbook or the host."""
 
 
 class AuditLog:
@@ -248,7 +248,7 @@ class AuditLog:
         current, owner = self._fence(cluster)
         if fence != current:
             raise AuditError(
-                f"{owner or 'nobody'} has the fence {current} of {cluster}, and this process"
+                f"{owner or 'nobody'} has the fence {current} of {cluster}, but this process"
                 f" {fence}: another orchestrator took over; stop this one"
             )
 
@@ -278,7 +278,7 @@ class AuditLog:
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
-    """Return what distinguishes the file at a path from others; None: there is none."""
+    """Return the identity of the file at a path; None: there is no file."""
     try:
         found = path.stat()
     except OSError:

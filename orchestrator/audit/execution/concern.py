@@ -12,8 +12,8 @@ _OF_EXECUTION: Final = frozenset({"pause", "abort", "begin"})
 def concern(action: str, execution: ExecutionState) -> str:
     """Return a value that changes when `action` would act on something else.
 
-    A pause, an abort and a new beginning concern one execution, the end of a pause that pause. All
-    others concern one attempt at the current checkpoint.
+    A pause, an abort and a new beginning concern one execution; the end of a pause concerns that
+    pause. All other actions concern one attempt at the current checkpoint.
     """
     found: list[object] = [execution.sequence]
     if action == "resume":

@@ -46,7 +46,7 @@ class Person(BaseModel):
     Attributes:
         who: the name given, or the login; a comment that proves nothing.
         login: who logged in, or `CONSOLE_LOGIN`. This is what counts.
-        uid: of that login; None: the console, or an entry of an older version.
+        uid: the user id of that login; None: the console, or an entry of an older version.
         sudo_uid: the user that called sudo, as the environment says; a comment, too.
     """
 
@@ -262,7 +262,7 @@ class StepEnded(_OfHook, kind=EntryKind.STEP_ENDED):
     """A hook ended.
 
     Attributes:
-        how: in words, such as `ended with exit code 1`.
+        how: the end as text, such as `ended with exit code 1`.
         output: its last part, without secrets; the file of the run has it whole.
         output_sha256: of that file.
         still_running: processes that it left behind.

@@ -57,6 +57,6 @@ class ExecutionTrail:
         now = self._with(self._log.locked_entries(self.cluster, self._read_until))
         if now is not None and (before is None or where(before) != where(now)):
             raise ExecutionError(
-                f"the execution of {self.cluster} has moved just now: look at kraftgate status, and"
+                f"the execution of {self.cluster} has just moved: check `kraftgate status`, and"
                 " retry"
             )

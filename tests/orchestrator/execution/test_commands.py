@@ -144,7 +144,7 @@ def test_a_decision_about_a_step_that_begins_meanwhile_is_refused(
 
     monkeypatch.setattr(RequestContext, "record", late)
     result = desk.types(*words, *WHY)
-    assert "has moved just now" in result.stderr
+    assert "has just moved" in result.stderr
     assert desk.log.entries("prod")[-1].kind == "step_shown"
     assert desk.types("pause", *WHY).exit_code == ExitCode.DONE
 
