@@ -159,7 +159,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError) as error:
         raise HookError(f"{path} cannot be read: {error}. {_MOVE_AWAY}") from error
     if not isinstance(found, dict):
-        raise HookError(f"{path} holds no object. {_MOVE_AWAY}")
+        raise HookError(f"{path} does not contain an object. {_MOVE_AWAY}")
     return found
 
 
@@ -185,5 +185,5 @@ def read_outcome(directory: Path) -> Outcome | None:
         found["still_running"] = tuple(found["still_running"])
         return Outcome(**{**found, "end": End(found["end"])})
     except (KeyError, TypeError, ValueError) as error:
-        what = f"{directory / OUTCOME} is not as it was written: {error!r}"
+        what = f"{directory / OUTCOME} is damaged: {error!r}"
         raise HookError(f"{what}. {_MOVE_AWAY}") from error

@@ -102,7 +102,7 @@ class HookRuns:
         self._directory = state_dir / HOOKS
 
     def prepare(self, run_id: str, step: Mapping[str, Any]) -> None:
-        """Store, so that it survives a power cut, for which step a run will be started.
+        """Store durably (a power cut does not undo it) for which step a run will be started.
 
         Raises:
             HookError: it cannot be stored; nothing was done.
@@ -116,7 +116,7 @@ class HookRuns:
             raise HookError(f"the run {run_id} cannot be prepared: {error}") from error
 
     def is_prepared(self, run_id: str, step: Mapping[str, Any]) -> bool:
-        """Return whether a run is here, and for this very step; a copy made before it has none.
+        """Return whether this directory has the run, for this very step; an earlier copy does not.
 
         Raises:
             HookError: its files cannot be read.
