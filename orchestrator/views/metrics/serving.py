@@ -61,7 +61,7 @@ class Served:
         at_s, last = self._scrapes.at_s, self._last()
         if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.tick is last:
             return
-        echo("kraftgate: done; it ends when that was scraped", err=True)
+        echo("kraftgate: done; it ends once Prometheus has scraped this", err=True)
         deadline_s = time.monotonic() + limit_s
         while self._scrapes.tick is not last and time.monotonic() < deadline_s:
             if wait(_POLL_S):

@@ -88,7 +88,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     alerts, runs = tuple(spans.alerts(kept, until_ms)), tuple(spans.runs(kept, until_ms))
     losses = tuple(spans.losses(events))
     unseen = source_gaps.gaps(events, kept, phases, window, until_ms)
-    if is_cut:  # an end may be among the other entries
+    if is_cut:  # the end may be among the other entries
         hazards = [e.with_unknown_end() if e.known_by == "looks" else e for e in hazards]
         unseen = [e.with_unknown_end() if e.node is None else e for e in unseen]
         alerts = tuple(each.with_unknown_end() for each in alerts)
@@ -139,7 +139,7 @@ def _executions(
     *,
     is_cut: bool,
 ) -> list[ExecutionAccount]:
-    """Return the executions; `is_cut`: without the entries from which on the trail is invalid.
+    """Return the executions; `is_cut`: the invalid end of the trail was left out.
 
     Then one that has not ended is as the last entry left it.
     """

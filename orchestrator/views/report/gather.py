@@ -43,7 +43,7 @@ class ClusterFacts:
         entry: its configuration.
         snapshot: its summary, every event, and the last state of its sources.
         entries: its entries in the audit trail, up to the last intact one.
-        unread: why the store has nothing about it, or not all; None: it has.
+        unread: why the store has no data about it, or not all data; None: it has all.
         transitions: None: they cannot be read.
         unreadable: why some facts could not be read, in sentences.
         runbooks: the executed runbooks by hash, if their text is stored.
@@ -118,7 +118,7 @@ def _gathered(
     transitions, why = _transitions(state_dir, store, name)
     unread, known = _unread(state_dir / STORE_FILE, store, one), "unknown"
     if unread is None:
-        unread, known = _behind(state_dir / STORE_FILE, entry, one), "of an earlier time"
+        unread, known = _behind(state_dir / STORE_FILE, entry, one), "out of date"
     unreadable = [] if why is None else [why]
     if unread is not None:
         unreadable.append(
@@ -138,7 +138,7 @@ def _gathered(
 
 
 def _unread(path: Path, store: Store | None, one: ClusterRead) -> str | None:
-    """Return why the store has nothing about the cluster; None: it has."""
+    """Return why the store has no data about the cluster; None: it has data."""
     if store is None:
         return f"{path} {'is empty' if path.exists() else 'does not exist'}"
     seen = one.summary

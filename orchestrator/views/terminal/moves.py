@@ -105,7 +105,7 @@ class MovesView:
                 self._live.stop()
 
     def show(self, done: Measured, step: Step) -> None:
-        """Show how far the moves are; an output that nobody reads any more does not end them."""
+        """Show how far the moves are; an output without a reader does not end them."""
         if self._is_gone:
             return
         try:

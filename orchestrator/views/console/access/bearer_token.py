@@ -64,7 +64,7 @@ class Token:
 
     def _current(self) -> str | None:
         found = stamp(self.path)
-        # A refused file is read again each time: the cause may be none that `stamp` shows.
+        # A refused file is read again each time: `stamp` may not show the cause.
         if self._read is None or (found == self._stamp and self._text is not None):
             return self._text
         self._stamp = found

@@ -45,7 +45,7 @@ class Certificate:
                 self._newest = _context(self._tls)
             except (OSError, SecretFileRefused) as error:
                 _LOG.warning(
-                    "%s changed and cannot be used (%s): the certificate of before is used on",
+                    "%s changed and cannot be used (%s): the previous one stays in use",
                     _files(self._tls),
                     error,
                 )
@@ -56,7 +56,7 @@ def _context(tls: ConsoleTls) -> ssl.SSLContext:
     """Return a context with the certificate.
 
     Raises:
-        OSError: a file cannot be read, is no certificate, or the key does not match it.
+        OSError: a file cannot be read, is not a certificate, or the key does not match it.
         SecretFileRefused: the key's file is not private.
     """
     content(tls.key_file)

@@ -28,7 +28,7 @@ def partition_of(text: str) -> TopicPartition:
     """Return the partition of a cursor.
 
     Raises:
-        ValueError: the text is no cursor.
+        ValueError: the text is not a cursor.
     """
     topic, _, number = text.rpartition("-")
     return TopicPartition(topic, bounded(number))

@@ -64,7 +64,7 @@ def bounded(text: str) -> int:
     """Return the number in a part of a cursor.
 
     Raises:
-        ValueError: the text is no number, or is beyond 2**62.
+        ValueError: the text is not a number, or is beyond 2**62.
     """
     if len(text) > _DIGITS_MAX or abs(number := int(text)) > NUMBER_MAX:
         raise ValueError(f"a number beyond 2**62: {text[:_DIGITS_MAX]}")

@@ -44,7 +44,7 @@ def place_of(text: str) -> EventPosition:
     """Return the place of a cursor.
 
     Raises:
-        ValueError: the text is no cursor.
+        ValueError: the text is not a cursor.
     """
     moment_ms, origin, sequence = map(bounded, text.split("."))
     return EventPosition(moment_ms, origin, sequence)

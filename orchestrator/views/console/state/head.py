@@ -67,12 +67,12 @@ def _current(one: Assessed) -> tuple[Currency, str]:
     if status.last_reply_ms is None:
         return "no_data", status.waiting or "nothing has been observed yet"
     if log.state is SourceState.CURRENT:
-        return "current", "what is shown is the present"
+        return "current", "the data is current"
     if log.state is SourceState.BEHIND:
         reading = [each.text for each in one.waits if each.kind is WaitKind.CATCHING_UP]
         return "reading", next(iter(reading), log.why or "")
     if log.state is SourceState.OVER:
-        return "over", "nobody writes the metadata log any more"
+        return "over", "no controller writes the metadata log any more"
     if log.state is SourceState.SILENT:
         return "stale", "kraftgate run does not report any more"
     return "stale", status.waiting or "no controller answers any more"

@@ -91,7 +91,7 @@ _MINUTE_MS: Final = 60_000
 
 
 def to_the_second(moment_ms: int | None) -> int | None:
-    """Return a moment cut to the second: it changes always, but the page updates once a second."""
+    """Return a moment cut to the second: the page updates at most once a second for it."""
     return None if moment_ms is None else moment_ms - moment_ms % 1000
 
 

@@ -210,5 +210,5 @@ async def _body(request: Request) -> bytes:
             if len(body) > _BODY_BYTES_MAX:
                 raise Refused(413, "too_long", f"more than {_BODY_BYTES_MAX} bytes")
     if scope.cancelled_caught:
-        raise Refused(400, "bad_request", "the body does not come")
+        raise Refused(400, "bad_request", "the body did not arrive in time")
     return body

@@ -196,8 +196,8 @@ class CheckpointRecord:
         texts: dict[Key, str | None] = {
             ("approval", f"approval by {whose}"): lacks,
             ("step", "its command"): "the command runs" if now.stage is Stage.RUNNING else None,
-            ("step", "its step, by hand"): "a person does it" if now.stage is Stage.SHOWN else None,
-            ("decision", "a person's decision"): now.asks,
+            ("step", "its step, by hand"): "by an operator" if now.stage is Stage.SHOWN else None,
+            ("decision", "an operator's decision"): now.asks,
             ("pause", "a pause"): pause,
             ("lock", "the orchestrator's lock"): execution.lock_lost,
             ("not_running", "kraftgate run"): "no orchestrator ran" if self.is_away else None,

@@ -22,7 +22,7 @@ class RecordedExecution:
     """The typed entries of one execution, in the trail's order.
 
     Attributes:
-        orchestrators: who executed it, the first perhaps since an earlier execution.
+        orchestrators: who executed it; the first one may have started in an earlier execution.
     """
 
     number: int
@@ -49,7 +49,7 @@ def executions(found: Iterable[Entry]) -> list[RecordedExecution]:
         elif isinstance(body, entries.ExecutionEnded | entries.Aborted):
             is_over = True
         elif isinstance(body, entries.OrchestratorStarted):
-            if is_over:  # it executes the next one, if there is one
+            if is_over:  # it also executes the next one, if any
                 before = []
             before.append(Orchestrator.from_facts(body, began_at=entry.at_ms, ended_at=None))
         elif isinstance(body, entries.OrchestratorEnded):

@@ -105,7 +105,7 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     steps = [step for each in execution.checkpoints for step in each.steps]
     failed = sum(step.outcome in ("failed", "unknown") for step in steps)
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
-    took += f", of which {failed} failed or ended unknown" if failed else ""
+    took += f", {failed} of which failed or ended with an unknown outcome" if failed else ""
     spent = lasting(execution.duration_ms)
     if execution.outcome == "unknown":
         where = f"at {execution.stands_at}" if execution.stands_at else "at no checkpoint"
@@ -203,14 +203,14 @@ def _hazards(hazards: Sequence[HazardAccount], *, is_cut: bool) -> str:
 
 
 def no_replicas(*, is_read: bool) -> str:
-    """Return what it means that the numbers of replicas over time are not there."""
+    """Return the text if the numbers of replicas over time are missing."""
     if is_read:
         return "No transition of a replica is stored."
     return "The transitions of the replicas cannot be read."
 
 
 def no_loss(why_unknown: str | None) -> str:
-    """Return what it means that no loss is known."""
+    """Return the text if no loss is known."""
     if why_unknown is not None:
         return f"It is unknown whether records were lost: {why_unknown}."
     return (
@@ -220,7 +220,7 @@ def no_loss(why_unknown: str | None) -> str:
 
 
 def no_hazard(why_unknown: str | None, *, gaps: bool) -> str:
-    """Return what it means that no hazard is known.
+    """Return the text if no hazard is known.
 
     `gaps`: whether a source was not current for a while.
     """
@@ -230,7 +230,7 @@ def no_hazard(why_unknown: str | None, *, gaps: bool) -> str:
 
 
 def no_decision(audit: AuditAccount | None) -> str:
-    """Return what it means that no decision is known."""
+    """Return the text if no decision is known."""
     if audit is None:
         return "It is unknown which decisions were made: there is no audit trail."
     if not audit.intact:
@@ -239,7 +239,7 @@ def no_decision(audit: AuditAccount | None) -> str:
 
 
 def no_gap(why_unknown: str | None) -> str:
-    """Return what it means that no gap is known."""
+    """Return the text if no gap is known."""
     if why_unknown is None:
         return "Every followed source was current all the time."
     return f"It is unknown whether every source was current: {why_unknown}."

@@ -203,8 +203,8 @@ def test_a_failed_step_holds_until_a_person_decides() -> None:
     )
     holding.close(71_000)
     found = told(holding)
-    assert found["a person's decision"].duration_ms == 60_000
-    assert "ended with exit code 1" in found["a person's decision"].reason
+    assert found["an operator's decision"].duration_ms == 60_000
+    assert "ended with exit code 1" in found["an operator's decision"].reason
     assert (found["its command"].duration_ms, found["its command"].times) == (8_000, 2)
 
 
@@ -212,13 +212,13 @@ def test_the_reason_of_a_failed_step_is_that_of_status() -> None:
     holding = held((1_000, started(ID)), (3_000, ended(ID, exit_code=1)))
     status = status_of(holding.state, 3_000, checkpoint=ID, title=None, holds=(), findings=())
     assert status.asks == "the hook ended with exit code 1"
-    assert told(holding)["a person's decision"].reason == status.asks
+    assert told(holding)["an operator's decision"].reason == status.asks
 
 
 def test_a_step_whose_end_nobody_knows_asks_too() -> None:
     unknown = entries.StepUnknown(checkpoint=ID, run="r", why="its supervisor is gone")
     holding = held((1_000, started(ID)), (3_000, unknown))
-    assert told(holding)["a person's decision"].reason == "its supervisor is gone"
+    assert told(holding)["an operator's decision"].reason == "its supervisor is gone"
 
 
 def test_a_step_that_was_not_started_after_all_is_before_itself_again() -> None:

@@ -14,8 +14,8 @@ from tests.orchestrator.views.report.reporting import report_of, run
 SUMMARY = """\
 The cluster prod went from ZooKeeper to finalized KRaft. The window was from \
 2026-11-22 01:30:00 UTC to 2026-11-22 01:43:21 UTC, 13 min 21 s.
-The execution of small was completed in 13 min 21 s; 4 steps were taken, of which 1 failed or \
-ended unknown.
+The execution of small was completed in 13 min 21 s; 4 steps were taken, 1 of which failed or \
+ended with an unknown outcome.
 2 brokers (1, 2) had to be held after a registration in KRaft mode, between 541 ms and 1.1 s \
 each, until every replica had a known directory.
 Kafka unfenced broker 2 early: it served for 41 ms while 4 of its replicas had no known directory.
