@@ -233,8 +233,8 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
 def _hangs_since_ms(snapshot: Snapshot, active: Execution | None) -> int | None:
     """Return since when `kraftgate run` evaluates nothing although its sources report.
 
-    None: it does. A process that starts has the execution of the one before until its sources have
-    reported.
+    None: it evaluates. A process that starts has the previous process's execution until its own
+    sources have reported.
     """
     if active is None or snapshot.resuming or active.is_recent(snapshot.now_ms):
         return None
@@ -244,7 +244,8 @@ def _hangs_since_ms(snapshot: Snapshot, active: Execution | None) -> int | None:
 def _controllers_stop(view: View) -> bool:
     """Return whether a rollback stops the controllers next, or has stopped them.
 
-    It does once no broker is in KRaft mode, after a checkpoint that still needs their quorum.
+    The rollback stops them once no broker is in KRaft mode and its checkpoint no longer needs the
+    quorum.
     """
     execution = view.execution
     rolls_back = view.summary.rolls_back or (execution is not None and execution.path is not None)
@@ -255,7 +256,7 @@ def _controllers_stop(view: View) -> bool:
 
 
 def _in_zookeeper_mode(view: View) -> frozenset[int]:
-    """Return the brokers whose own settings say so, polled since they last wrote their znodes."""
+    """Return the brokers in ZooKeeper mode by settings polled since the broker wrote its znode."""
     zookeeper, settings = view.summary.zookeeper, view.settings
     if zookeeper is None or settings is None:
         return frozenset()
@@ -333,7 +334,7 @@ _KEYS: Final = {
 
 
 def unread_facts(journal: Journal | None, now_ms: int) -> str | None:
-    """Return that the store is behind the journal; None: it is not, or only for a moment."""
+    """Return why the store is behind the journal; None: it is not, or only for a moment."""
     if journal is None:
         return None
     unread_ms = journal.unread_ms

@@ -107,7 +107,7 @@ def is_log_over(summary: ClusterSummary) -> bool:
 
 
 def unread_records(summary: ClusterSummary, status: SourceStatus) -> str | None:
-    """Return that records are unread for too long; None: they are not.
+    """Return a reason if records have been unread for too long; None: they have not.
 
     A batch takes time, so the store is always some records behind the log. A status without
     `due_offset` is that of an older version: then no record may be unread.
@@ -124,9 +124,10 @@ def unread_records(summary: ClusterSummary, status: SourceStatus) -> str | None:
 def with_reports(
     summary: ClusterSummary, sources: Mapping[DataSource, SourceStatus]
 ) -> ClusterSummary:
-    """Return the summary with what the sources only report, because it changes twice a second.
+    """Return the summary with the values that only a source's report has.
 
-    Those are the no-op records at the end of the metadata log, and dual write's heartbeat.
+    They change twice a second: the no-op records at the end of the metadata log, and dual write's
+    heartbeat.
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources[DataSource.ZOOKEEPER]
     offset, at_ms, seen = summary.metadata_offset, summary.observed_ms, summary.zookeeper

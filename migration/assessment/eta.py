@@ -68,7 +68,7 @@ class Estimate:
 class NoEstimate(enum.StrEnum):
     """Why there is no estimate, as shown to users."""
 
-    NOT_CURRENT = "none: what is known is not the present"
+    NOT_CURRENT = "none: the data is not current"
     STALLED = "none: it made no progress for too long"
     NO_RATE = "none yet: no two moments at which replicas got a directory"
 
@@ -154,8 +154,8 @@ def etas(
 def cluster_eta(summary: ClusterSummary, found: Mapping[int, Eta]) -> Eta | None:
     """Return the time until no broker is held; None: no broker is. `found`: the result of `etas`.
 
-    The cluster is complete when its last broker is, and late when any broker is. So the probability
-    to be late that the level leaves is divided among the brokers.
+    The cluster is complete when its last broker is, and late when any broker is. So the level's
+    remaining probability of being late is divided among the brokers.
     """
     lasting: Estimate | None = None
     low = high = 0.0
@@ -179,7 +179,7 @@ def _steps(broker: BrokerSummary) -> tuple[Step, ...]:
 
 
 def _log_time_ms(summary: ClusterSummary, now_ms: int) -> int:
-    """Return up to when the log is known, by the controllers' clock, which the steps use, too.
+    """Return the time up to which the log is known, by the clock of the controllers and the steps.
 
     If no no-op records are written, only `now_ms` shows how long no record arrived.
     """

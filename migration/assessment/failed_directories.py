@@ -2,8 +2,8 @@
 
 A failure is reported in several ways, at different times and with different names: the broker's
 notification in ZooKeeper names only the broker, the registration names directory ids, and
-DescribeLogDirs names paths. `failed_directories` merges them: one fact for one directory. How they
-would harm at a restart is here, too.
+DescribeLogDirs names paths. `failed_directories` merges them: one fact for one directory. `danger`
+and `harm` decide what a restart would do to its replicas.
 """
 
 import enum
@@ -130,8 +130,8 @@ def _by_path_and_id(
 ) -> list[DirectoryFailed]:
     """Return the failed paths, and the directories that are no longer registered, each once.
 
-    Paths without an id and ids without a path are the same directories, as many as there are of
-    both. Only if there is one of each, it is known which id belongs to which path.
+    Paths without an id and ids without a path are paired, because they are the same directories.
+    Which id belongs to which path is known only if there is one of each.
     """
     identities = {e.path: e.directory for e in summary.places.identities if e.broker == one.id}
     left = dict(unregistered)
@@ -219,8 +219,8 @@ def _missed(
 ) -> DirectoryFailed | None:
     """Return the missed notifications: any broker may have sent one.
 
-    A broker did not, or it matters no longer, if it has described its directories or restarted
-    since. Nor did one in KRaft mode, unless it still has a znode: then it may be on its way back.
+    A broker is left out if it has described its directories or restarted since. A broker in KRaft
+    mode is left out unless it still has a znode: then it may be rolling back.
     """
     missed_ms = zookeeper.missed_ms
     if missed_ms is None:
@@ -274,10 +274,10 @@ def restart_advice(broker: int, harms: str | None) -> str:
     if harms is None:
         return (
             f"broker {broker} serves its other directories; a restart in KRaft mode loses no"
-            " replica, and after the replacement one is needed so that the broker uses the"
-            " directory again"
+            " replica, and after the disk is replaced a restart is needed so that the broker uses"
+            " the directory again"
         )
-    return f"do not restart broker {broker} before: its replicas there {harms}"
+    return f"do not restart broker {broker} before that: its replicas there {harms}"
 
 
 def advice(

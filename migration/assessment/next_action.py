@@ -82,7 +82,7 @@ _BLIND: Final = frozenset(
         WaitKind.ZOOKEEPER_BLIND,
     }
 )
-"""Nothing is known, so nothing else can be advised, once an operator must act."""
+"""Once an operator must act on one of these, nothing else can be advised: nothing is known."""
 _HELD: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.REPLICAS_PENDING})
 _HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED})
 _OF_HELD: Final = ("assignments_complete", "nothing_held")
@@ -123,7 +123,7 @@ _TOPICS: Final[Mapping[WaitKind, str]] = {
     WaitKind.ROLLING_BACK: _ROLLBACK,
     WaitKind.ROLLED_BACK: _ROLLBACK,
 }
-"""Of the waits; the page of the night explains the others."""
+"""The manual's pages about these waits; the page of the night explains the others."""
 
 
 def next_action(
@@ -218,7 +218,7 @@ _LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EA
 
 
 def _announced(found: Sequence[Hazard]) -> NextAction | None:
-    """Return the first hazard that announces something: there are seconds left."""
+    """Return the first hazard with a deadline: only seconds may be left."""
     return next((_of_hazard(each) for each in found if each.deadline_ms is not None), None)
 
 

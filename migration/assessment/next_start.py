@@ -212,7 +212,7 @@ def _kraft_refusal(files: Sequence[MetaProperties], metadata_log_dir: str) -> st
 
 
 def _rejected(own: str | None, quorums: str | None) -> str | None:
-    """Why the broker ends again: without FETCH it finds no active controller to register with."""
+    """Why the broker shuts down: without FETCH it finds no active controller to register with."""
     if quorums in (None, own):
         return None
     return (

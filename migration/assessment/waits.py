@@ -1,10 +1,11 @@
 """The waits of the migration; each has a named reason and a text.
 
 `waits` returns the reasons, most important first: the metadata log (if it is not current, the rest
-is stale, so this is the only wait; ZooKeeper comes first if that would name a step, or if only
-ZooKeeper needs a person), ZooKeeper (if it is not current, no next step is named), the brokers with
-problems, the next step. Screens, `status` and alerts all print these texts. The result is empty
-only if the migration is finalized, or the cluster does not migrate, and nothing is pending.
+is stale, so this is the only wait; ZooKeeper's wait comes first if the log's would name a step, or
+if only ZooKeeper needs an operator), ZooKeeper (if it is not current, no next step is named), the
+brokers with problems, the next step. Screens, `status` and alerts all print these texts. The result
+is empty only if the migration is finalized, or the cluster does not migrate, and nothing is
+pending.
 """
 
 import enum
@@ -337,7 +338,7 @@ def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
 
 
 def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int, *, action: str) -> Wait:
-    """Return that no controller answers; `action`: what an operator must do; "": nothing."""
+    """Return a wait for a controller to answer; `action`: what an operator must do; "": nothing."""
     because = f" ({source.waiting})" if source.waiting else ""
     age = stale_ms(source, now_ms)
     if age is not None:
@@ -404,7 +405,7 @@ def _blind(
     text: str,
     since_ms: int | None,
 ) -> Wait:
-    """Return that ZooKeeper is not read; an operator must act once that is no short break."""
+    """Return a wait for ZooKeeper to be read; once this is no short break, an operator must act."""
     stale = since_ms is not None and now_ms - since_ms > STALE_AFTER_MS
     lost = source is not None and (
         source.state is SourceState.ERROR

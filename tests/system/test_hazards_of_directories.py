@@ -202,7 +202,7 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     )
     failed = found[HazardKind.DIRECTORY_FAILED_UNDER_PENDING]
     assert failed["blocks"] == "restart"
-    assert "does not move the leaders of those in it" in failed["text"]
+    assert "does not move the leaders of the replicas that were in it" in failed["text"]
     assert str(lab.directory(2, 0)) in found[HazardKind.ONE_DIRECTORY_LEFT]["text"]
     for partition in doomed["old"]:
         assert_offline(lab, "old", partition)

@@ -55,7 +55,7 @@ def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
         since_ms = broker.registered_ms
         if since_ms is not None and view.now_ms - since_ms <= HELD_MS:
             continue
-        # Known only from a metadata snapshot: it counts from when Kraftgate first saw it held.
+        # If only a metadata snapshot shows it, the time counts from when Kraftgate first saw it.
         age = counted_text(HELD_MS if since_ms is None else view.now_ms - since_ms)
         yield rule.alert(
             view,

@@ -48,8 +48,8 @@ def _violated(rule: Rule, view: View) -> Iterator[Alert]:
 def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
     """Return whether a recent record shows the checkpoint or the outcome; True: no execution.
 
-    An execution that has no checkpoint and has not ended cannot show whether its step still asks:
-    its runbook was changed, or a hook of an aborted execution still runs.
+    If an execution has not ended and has no checkpoint (its runbook was changed, or a hook of an
+    aborted execution still runs), it is unknown whether its step still needs a decision.
     """
     execution = view.execution
     if execution is None:
@@ -59,7 +59,7 @@ def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
 
 
 def _is_judged(view: View, labels: Mapping[str, str]) -> bool:
-    """Return whether each condition of the alert's checkpoint is known, if it is still current."""
+    """Return whether each condition of the alert's checkpoint is known, while it is current."""
     execution = view.execution
     is_current = execution is not None and execution.checkpoint == labels.get("checkpoint")
     findings = execution.findings if execution is not None and is_current else ()

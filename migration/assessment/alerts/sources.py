@@ -1,7 +1,7 @@
 """Alerts on stale sources.
 
-A process that does not run cannot report that: KraftgateOrchestratorDown is a Prometheus rule only,
-and heartbeats are for users without Prometheus.
+A stopped process cannot raise an alert: KraftgateOrchestratorDown is therefore only a Prometheus
+rule, and heartbeats are for users without Prometheus.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,8 +20,9 @@ _MINUTE_MS: Final = 60_000
 def _answered_once(view: View, source: DataSource) -> bool:
     """Return whether a source has ever answered, or cannot be followed at all.
 
-    Before the controllers exist they do not answer, which is a phase of the migration. The status
-    has the answers to this process only; the image also has those to an earlier one.
+    Before the controllers exist none answers: that is a phase of the migration. The status has only
+    the answers that this process received; the image also has those that an earlier process
+    received.
     """
     status = view.status(source)
     answered = (status.last_reply_ms or 0) > 0 or was_read(view, source)

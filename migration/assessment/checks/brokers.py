@@ -58,7 +58,7 @@ SETTINGS: Final = (
     "zookeeper.metadata.migration.enable",
     "zookeeper.set.acl",
 )
-"""The server properties that checks and the texts of steps have. `streams` requests only these."""
+"""The server properties that checks and step texts use; `streams` requests only these."""
 
 
 def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
@@ -115,7 +115,7 @@ def broker_versions(facts: Facts) -> Finding:
 def _little_tested(release: tuple[int, ...]) -> str:
     if release in TESTED_RELEASES:
         return (
-            f"Kafka {dotted(release)} is tested less than {dotted(SETTLED_RELEASE)}: with one"
+            f"Kafka {dotted(release)} is less tested than {dotted(SETTLED_RELEASE)}: with only one"
             " whole migration"
         )
     return f"Kraftgate is not tested with Kafka {dotted(release)}"
@@ -236,10 +236,10 @@ def restart_settings(facts: Facts) -> Finding:
 
 @needs(no_brokers)
 def failure_timeout(facts: Facts) -> Finding:
-    """Check how long a broker in KRaft mode keeps a failed directory that it cannot report.
+    """Check how long a broker in KRaft mode keeps running with a failure that it cannot report.
 
-    Then it shuts down, if the directory has a leader (KIP-858). The controllers tolerate
-    the same silence for the session timeout.
+    After that time the broker shuts down if the failed directory has a leader (KIP-858). The
+    controllers tolerate the same silence for the session timeout.
     """
     low, missing = [], unknown_settings(facts)
     lines = []

@@ -34,7 +34,7 @@ class Result:
 
     @property
     def is_blocking(self) -> bool:
-        """Whether the window must not open because of it."""
+        """Whether it keeps the window closed."""
         if self.finding.verdict is Verdict.VIOLATED:
             return self.check.blocks and self.finding.severity is Severity.CRITICAL
         return self.check.blocks and self.finding.verdict is Verdict.UNKNOWN
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def is_consequence(self) -> bool:
-        """Whether it is unknown only because another check is, to which its advice refers."""
+        """Whether it is unknown only because another check, which its fix names, is unknown."""
         return self.finding.verdict is Verdict.UNKNOWN and self.finding.fix.startswith("see ")
 
 
@@ -61,30 +61,30 @@ def unknowns(of: Iterable[tuple[str, object]]) -> list[str]:
 
 
 def at_endpoint(endpoint: str, why: str) -> str:
-    """Return the reason with its endpoint in front; an error of a request names it itself."""
+    """Return the reason with its endpoint in front, unless it begins with the endpoint already."""
     is_named = why.startswith((f"{endpoint} ", f"{endpoint}:"))
     return why if is_named else f"{endpoint}: {why}"
 
 
 def quorum_of(facts: Facts) -> Quorum | None:
-    """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
+    """Return the quorum as its leader reports it; if several do, the report of the latest epoch."""
     known = [one.quorum for one in facts.answering if one.quorum is not None]
     return max(known, key=lambda quorum: quorum.epoch, default=None)
 
 
 def silent_controllers(facts: Facts) -> list[str]:
-    """Return a line for each controller that does not answer, or that is not asked."""
+    """Return a line for each controller that does not answer or is not polled."""
     silent = [
         at_endpoint(one.endpoint, one.unreachable) for one in facts.controllers if one.unreachable
     ]
     return silent + [
-        f"voter {id_}: not asked, `controllers.bootstrap` does not name it"
+        f"voter {id_}: not polled, because `controllers.bootstrap` does not name it"
         for id_ in _not_named(facts)
     ]
 
 
 def _not_named(facts: Facts) -> list[int]:
-    """Return the voters of which no configured controller can be one."""
+    """Return the voters that no configured controller can be."""
     quorum = quorum_of(facts)
     known = [one.node_id for one in facts.answering if not isinstance(one.node_id, Unknown)]
     missing = [] if quorum is None else [each for each in quorum.voters if each not in known]
@@ -120,16 +120,16 @@ SEE_QUORUM: Final = "see quorum-reachable: this check needs the same data"
 
 
 def no_brokers(facts: Facts) -> Finding | None:
-    """Return that no broker returned data; None: one did."""
+    """Return a finding if no broker returned data; None: one did."""
     if isinstance(facts.topics, Unknown):
         return missing_data(facts.topics.why, fix=SEE_BROKERS)
     return None
 
 
 def phase_without_quorum(facts: Facts) -> Finding | None:
-    """Return that the controllers do not exist yet, which is a phase; None: one answers.
+    """Return a finding if no controller exists yet, which is a phase; None: one answers.
 
-    Unknown: one exists, and cannot be queried.
+    The finding is `unknown` if one exists but cannot be queried.
     """
     if not facts.controllers:
         return skipped("the configuration names no controllers: nothing to check yet")
@@ -144,5 +144,5 @@ Judge: TypeAlias = Callable[[Facts], Finding]
 
 
 def needs(missing: Callable[[Facts], Finding | None]) -> Callable[[Judge], Judge]:
-    """Return a decorator of a check: what is `missing` is its result; None: nothing is."""
+    """Return a decorator: the result of `missing`, unless it is None, replaces the check's."""
     return lambda judge: lambda facts: missing(facts) or judge(facts)

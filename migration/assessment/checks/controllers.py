@@ -154,7 +154,8 @@ def inter_broker_listener(facts: Facts) -> Finding:
     """Check that the controllers know the listener of the brokers in ZooKeeper mode.
 
     Until a broker is in KRaft mode the controllers send it LeaderAndIsr and UpdateMetadata over
-    their own inter.broker.listener.name; if the brokers' has another name, they find no address.
+    their own inter.broker.listener.name; if the brokers' listener has another name, the controllers
+    find no address.
     """
     theirs = {b.id: _listener(settings) for b, settings in known_settings(facts)}
     ours = {
@@ -179,7 +180,7 @@ def inter_broker_listener(facts: Facts) -> Finding:
 
 
 def _settings_unknown(facts: Facts) -> Finding | None:
-    """Return that a controller's settings are not known; None: those of all are."""
+    """Return a finding if the settings of a controller are unknown; None: all are known."""
     silent = silent_controllers(facts)
     missing = silent + unknowns(
         (f"the settings of {one.endpoint}", one.settings) for one in facts.answering

@@ -149,8 +149,8 @@ def stray_logs(facts: Facts) -> Finding:
         if at.topic not in hidden
     ]
     missing = [
-        f"topic {each}, of which brokers have logs, is not listed: grant the principal DESCRIBE on"
-        " all topics, unless it was deleted"
+        f"brokers have logs of topic {each}, but the topic is not listed. If it still exists, grant"
+        " the principal DESCRIBE on all topics"
         for each in sorted(hidden)
     ] + _unknown_dirs(facts)
     if strays:
@@ -170,9 +170,9 @@ def stray_logs(facts: Facts) -> Finding:
 
 
 def _hidden_topics(facts: Facts) -> set[str]:
-    """Return topics with logs that may exist although the brokers do not list them.
+    """Return topics that have logs and may exist although the brokers do not list them.
 
-    They omit those that the principal may not describe, without an error.
+    Brokers omit topics that the principal may not describe, without an error.
     """
     on_disk = {at.topic for _, dirs in _known_dirs(facts) for one in dirs for at in one.replicas}
     if not isinstance(facts.zookeeper, Unknown):
@@ -246,8 +246,8 @@ def disk_space(facts: Facts) -> Finding:
             if free < _FILLING:
                 (full if free < _FULL else filling).append(line)
     fix = (
-        "free space: a directory that runs full fails, a broker in migration mode halts on it,"
-        " and the metadata log and catching up after each restart need space, too"
+        "free space: a directory that runs full fails, which halts a broker in migration mode; the"
+        " metadata log, and replicas that catch up after a restart, also need space"
     )
     if full:
         return violated("a volume is full", *worse_first(full + filling, missing), fix=fix)

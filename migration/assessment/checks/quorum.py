@@ -35,7 +35,7 @@ def quorum_reachable(facts: Facts) -> Finding:
         fix = "provision or start them, and run preflight again before you restart the first broker"
         return warned("no controller answers yet", *silent, fix=fix)
     if not facts.answering:
-        fix = f"correct what the line of each controller names; {ASK} with `controllers.security`"
+        fix = f"fix the cause in the line of each controller; {ASK} with `controllers.security`"
         return missing_data(*silent, fix=fix)
     quorum = quorum_of(facts)
     if quorum is None:

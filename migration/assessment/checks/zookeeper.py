@@ -137,8 +137,8 @@ def dynamic_secrets(facts: Facts) -> Finding:
         return warned(
             "dynamic configurations in ZooKeeper have encrypted secrets",
             *worse_first(found + without, missing),
-            fix="give each controller the password.encoder.secret of the brokers, with which the"
-            " copy decrypts",
+            fix="give each controller the brokers' password.encoder.secret: the copy needs it to"
+            " decrypt them",
         )
     if missing:
         return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")
@@ -157,7 +157,7 @@ def zookeeper_connect_agrees(facts: Facts) -> Finding:
             "give controllers and brokers the same zookeeper.connect, including the chroot: a"
             " quorum with another one copies another cluster, or nothing"
         )
-        return violated(f"zookeeper.connect has another chroot than {ours or '/'}", *wrong, fix=fix)
+        return violated(f"zookeeper.connect has a chroot other than {ours or '/'}", *wrong, fix=fix)
     if not named:
         return missing_data(
             "zookeeper.connect of the brokers", fix="grant DESCRIBE_CONFIGS on CLUSTER"

@@ -78,15 +78,15 @@ def is_zookeeper_authoritative(view: View) -> bool:
 def is_log_past(view: View) -> bool:
     """Return whether the metadata log cannot be followed, because there is no KRaft controller.
 
-    ZooKeeper's controller is active, and `/migration` does not exist, which each migrating KRaft
-    controller creates: the KRaft controllers do not exist yet, or were removed.
+    ZooKeeper's controller is active, and `/migration`, which each migrating KRaft controller
+    creates, does not exist: the KRaft controllers do not exist yet, or were removed.
     """
     seen = zookeeper_of(view)
     return is_zookeeper_authoritative(view) and seen is not None and not seen.has_migration
 
 
 def authority_not_known(view: View) -> Finding | None:
-    """Return that the active controller is unknown; None: known, or ZooKeeper was never read.
+    """Return a finding if the controller is unknown; None: known, or ZooKeeper was never read.
 
     A broker in ZooKeeper mode was the controller when ZooKeeper was last read: later data of the
     metadata log may be irrelevant, or the only valid data.
@@ -129,7 +129,7 @@ def in_use(view: View, source: DataSource) -> bool:
     if source is DataSource.METADATA_LOG:
         return not is_log_past(view)
     if source is DataSource.ZOOKEEPER:
-        # A stale log may be outdated about the phase; without configuration there is nothing more.
+        # A stale log may have an outdated phase; an unconfigured ZooKeeper has no newer one.
         may_be = DataSource.METADATA_LOG in view.not_current and source in view.configured
         return may_be or view.summary.phase not in WITHOUT_ZOOKEEPER
     if source is DataSource.JMX:  # an unconfigured source has no missing data
@@ -226,8 +226,8 @@ def hazards_not_known(
 def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
     """Return whether an absent hazard has ended: all data that would show it is known.
 
-    A source that is not configured did not show it, and JMX shows few of them. `kind`: may be one
-    that an earlier version recorded and this version does not know.
+    An unconfigured source never showed the hazard, and JMX shows only a few kinds. `kind` may be
+    one that an earlier version recorded and this version does not know.
     """
     jmx = DataSource.JMX
     of_jmx = jmx in SOURCES.get(kind, (jmx,))
@@ -236,7 +236,7 @@ def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
 
 
 def _not_compared(view: View, compared: Compared, what: str) -> tuple[str, ...]:
-    """Return why it is unknown whether this and the metadata log differ now."""
+    """Return why it is unknown whether `what` and the metadata log differ now."""
     if view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
     why = comparison_not_known(compared, view.now_ms, what)
@@ -289,8 +289,8 @@ def _znodes_not_known(view: View) -> Iterator[str]:
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
     """Yield the brokers that may have a failed directory, while the disks are current.
 
-    They never described their directories or cannot describe one, are down with replicas of unknown
-    directories, or may have written a missed notification.
+    Such a broker never described its directories or cannot describe one, is down with replicas of
+    unknown directories, or may have written a missed notification.
     """
     if not_known(view, DataSource.LOG_DIRS) is not None or view.summary.disks is None:
         return
@@ -331,10 +331,10 @@ def undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
 
 
 def _may_start_without(view: View, broker: BrokerSummary | None, disks: BrokerDisks) -> bool:
-    """Return whether a broker is down whose next start may lose replicas (H1, H2, H3).
+    """Return whether a broker is down and may lose replicas at its next start (H1, H2, H3).
 
     In KRaft mode it loses those that have no known directory; in a rollback it starts in migration
-    mode. One that was in migration mode is a hazard of its own: a failed directory halts it.
+    mode. A broker that was in migration mode has a hazard of its own: a failed directory halts it.
     """
     mode = Mode.ZOOKEEPER if broker is None else broker.mode
     pending = 0 if broker is None else broker.pending

@@ -46,7 +46,7 @@ def judge_all(conditions: Iterable[Condition], view: View) -> tuple[Finding, ...
 
 
 def absent(condition: Condition, view: View) -> str | None:
-    """Return that the condition's broker or controller does not exist; None: it does, or unknown.
+    """Return a reason if the broker or controller does not exist; None: it does, or unknown.
 
     It does not exist if no source has it and all sources that would have it are current.
     """
@@ -58,7 +58,7 @@ def absent(condition: Condition, view: View) -> str | None:
 
 
 def absent_broker(broker: int, view: View) -> str | None:
-    """Return that the broker does not exist; None: it does, or unknown."""
+    """Return a reason if the broker does not exist; None: it does, or unknown."""
     known = known_brokers(view.summary)
     if broker in known or brokers_not_known(view) is not None:
         return None

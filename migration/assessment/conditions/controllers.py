@@ -72,9 +72,9 @@ def _controllers_stopped(view: View) -> Finding:
 
 
 def _log_still_sent(view: View) -> Finding | None:
-    """Return that a controller sent the metadata log lately, or may have; None: none did.
+    """Return a finding if a controller may still send the metadata log; None: none does.
 
-    It is one that `controllers.bootstrap` does not name: the log is read from any controller.
+    `controllers.bootstrap` does not name such a controller: the log is read from any of them.
     """
     if _LOG not in view.configured:
         return None
@@ -86,7 +86,7 @@ def _log_still_sent(view: View) -> Finding | None:
         return None
     return waiting(
         f"a controller sent the metadata log {(view.now_ms - replied_ms) // 1000} s ago; if it"
-        f" still does {STALE_AFTER_MS // 1000} s after the stop, one runs that"
+        f" still does {STALE_AFTER_MS // 1000} s after the stop, a controller runs that"
         " `controllers.bootstrap` does not name"
     )
 

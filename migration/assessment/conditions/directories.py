@@ -158,7 +158,7 @@ def _no_directory_move(view: View, broker: int | None = None) -> Finding:
 
 
 def _all_bad(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
-    """Yield that a broker describes no usable directory: its answer shows no moves either."""
+    """Yield a reason if a broker describes no usable directory: its answer then shows no moves."""
     if disks is not None and disks.log_dirs and all(map(is_bad, disks.log_dirs)):
         yield f"broker {broker} reports no usable log directory"
 

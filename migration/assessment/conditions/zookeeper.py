@@ -44,7 +44,7 @@ def _zookeeper_seen(view: View) -> Finding:
 
 
 def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
-    """Return that a notification was missed, and which brokers may have written it."""
+    """Return a finding if a notification was missed, with the brokers that may have written it."""
     if seen.missed_ms is None:
         return None
     reason = (

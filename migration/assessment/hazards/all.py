@@ -75,7 +75,7 @@ def _all(
 
 
 def _records_lost(every: tuple[Loss, ...]) -> Iterator[Hazard]:
-    """Yield one for each leader that reported losses: each is an alert, and a page, of its own."""
+    """Yield one hazard for each leader that reported losses: each has its own alert and page."""
     for broker in dict.fromkeys(each.broker for each in every):
         yield from _lost_on(broker, tuple(each for each in every if each.broker == broker))
 

@@ -82,7 +82,7 @@ def content_differs(summary: ClusterSummary, stuck: Hazard | None) -> Iterator[H
 
     Both must be equal then, or a rollback would lead to other metadata.
 
-    `stuck`: that ZooKeeper is not written, which the controller must do first; None: it is.
+    `stuck`: the hazard that the controller does not write to ZooKeeper; None: it does.
     """
     content = summary.content
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or not content.lasting:
@@ -122,8 +122,8 @@ def _content_way_out(kinds: Collection[str], stuck: Hazard | None) -> str:
         ways.append(
             "Check the configuration of each named broker and whether it runs, and restart it in"
             " the intended mode once its log directories are online. The controller does not send"
-            " everything to a broker that only one of them has, or whose mode differs from its"
-            " znode."
+            " everything to a broker that only ZooKeeper or only the metadata log has, or whose"
+            " mode differs from its znode."
         )
     return " ".join(ways)
 

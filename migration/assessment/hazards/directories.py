@@ -157,9 +157,9 @@ def broker_shuts_down(
     """Yield the brokers in KRaft mode with a failed directory that no controller has recorded.
 
     KIP-858, "Handling log directory failures": such a broker shuts down after
-    log.dir.failure.timeout.ms. The first heartbeats are waited for. A directory that was bad when
-    the broker started is in no registration, and does not count. Kafka has one timer for all
-    directories, which the latest failure starts again
+    log.dir.failure.timeout.ms. The hazard begins only after the first heartbeats. A directory that
+    was bad when the broker started is in no registration, and does not count. Kafka has one timer
+    for all directories, which each failure restarts
     (BrokerLifecycleManager.propagateDirectoryFailure).
     """
     for broker in summary.brokers:
@@ -198,8 +198,8 @@ def broker_shuts_down(
             way_out=(
                 f"Restore the connection of broker {broker.id} to the active controller by"
                 f" {utc_text(deadline_ms)}: the quorum, the network, the listener's certificates"
-                " and credentials. It then reports the directory and continues with the others. A"
-                f" shutdown is in order. {capitalized(restart)}."
+                " and credentials. It then reports the directory and continues with the others. The"
+                f" shutdown itself does no harm. {capitalized(restart)}."
             ),
             since_ms=min(since.values()),
             deadline_ms=deadline_ms,
@@ -254,8 +254,8 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
             broker=broker.id,
             text=(
                 f"a log directory of broker {broker.id} failed while {failed.pending} of its"
-                " replicas had no known log directory: Kafka does not move the leaders of those"
-                " in it"
+                " replicas had no known log directory: Kafka does not move the leaders of the"
+                " replicas that were in it"
             ),
             evidence=(
                 *(f"directory id {each} failed" for each in failed.directories),
@@ -306,8 +306,8 @@ def one_directory_left(
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
             way_out=(
-                f"{actions}. {capitalized(advised[0][1])}. Do it before the last directory fails,"
-                " too: then the broker halts."
+                f"{actions}. {capitalized(advised[0][1])}. Do it before the last directory fails:"
+                " then the broker halts."
             ),
         )
 

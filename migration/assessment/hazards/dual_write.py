@@ -53,7 +53,7 @@ class Stop(NamedTuple):
 def stuck(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int, currency: Currency
 ) -> Iterator[Hazard]:
-    """Yield that ZooKeeper is not or cannot be written while the metadata log continues."""
+    """Yield a hazard if ZooKeeper is not or cannot be written while the metadata log continues."""
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or zookeeper.seen_ms is None:
         return
     seen = zookeeper.blind_since_ms is None and currency.is_current(DataSource.ZOOKEEPER)
@@ -74,18 +74,19 @@ def stuck(
 
 
 def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
-    """Return up to when a stale image is known to show ZooKeeper; later silence proves nothing."""
+    """Return the time up to which a stale image shows ZooKeeper; later silence proves nothing."""
     if zookeeper.blind_since_ms is not None:
         return zookeeper.blind_since_ms
-    # Not `written_ms`: the source reports that also while its facts have not been processed.
+    # Not `written_ms`: the source reports it even while its facts have not been processed.
     beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.observed_ms
     return max(beat_ms, zookeeper.seen_ms or 0)
 
 
 def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Return why no controller can write to ZooKeeper, whatever its other data; None: one can.
+    """Return why no controller can write to ZooKeeper; None: nothing shows that it cannot.
 
-    Only while a KRaft controller holds /controller: in a rollback an operator deletes both znodes.
+    This counts only while a KRaft controller holds /controller: in a rollback an operator deletes
+    both znodes.
 
     Args:
         zookeeper: Its last known state.
@@ -97,7 +98,7 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 
 
 def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
-    """Return that dual write has stopped: `/migration` was not written for `BEACON_STALE_MS`.
+    """Return a stop if `/migration` was not written for `BEACON_STALE_MS`.
 
     Call it only while ZooKeeper is current. None: there was a write, or
     `writing_not_known` returns what is missing.
@@ -119,9 +120,9 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
 def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
     """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
-    A write of the future was observed before this host's clock was set back. Data that was read
-    after a gap (a restart, a lost session) was written before it: a controller that writes does so
-    within `BEACON_STALE_MS`.
+    A write with a time in the future was observed before this host's clock was set back. Data that
+    was read after a gap (a restart, a lost session) was written before it: a controller that writes
+    does so within `BEACON_STALE_MS`.
     """
     found, seen_ms = zookeeper.migration, zookeeper.seen_ms
     if found is not None and found.written_ms - now_ms > BEACON_STALE_MS:
@@ -135,7 +136,7 @@ def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
 
 
 def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Return that `/migration` is deleted or marks no copy; no controller changes it to that."""
+    """Return a stop if `/migration` is deleted or marks no copy; no controller does either."""
     now, was = zookeeper.migration, zookeeper.migration_copied
     if now is not None and now.is_copied:
         return None
@@ -154,7 +155,7 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 
 
 def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Return that another client wrote `/controller_epoch` after the controller's claim.
+    """Return a stop if another client wrote `/controller_epoch` after the controller's claim.
 
     The controller writes `/controller` and `/controller_epoch` in one transaction (KafkaZkClient,
     claimControllerLeadership). Later it checks the version of `/controller_epoch` in each write of

@@ -4,7 +4,7 @@ The effect of a source that is not current:
 
 - **A recorded fact** (a directory is offline, `/migration` exists): it remains a hazard while its
   source is not current, because only a newer fact can end it. Its evidence then states since when
-  the source is not current. The absence of such a fact proves nothing then: gates hold.
+  the source is not current. The absence of such a fact proves nothing then: gates stay closed.
 - **Silence** (nothing was written, or confirmed, for some time): it is a hazard only while the
   source is current, and was observed without a gap for that time. Facts from before a restart,
   compared with the clock after it, prove no silence. The rule that derives it checks that itself.
@@ -90,7 +90,7 @@ class Hazard:
     also_blocks: Action | None = None
 
     def forbids(self, action: Action | str) -> bool:
-        """Return whether the action is to be avoided while it is active."""
+        """Return whether the hazard forbids the action while it is active."""
         return action in (self.blocks, self.also_blocks)
 
     @property

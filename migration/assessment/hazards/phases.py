@@ -17,7 +17,7 @@ from migration.values.severity import Severity
 
 
 def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
-    """Yield that brokers still need ZooKeeper: Kafka finalizes nevertheless (KAFKA-20960).
+    """Yield a hazard if brokers still need ZooKeeper: Kafka finalizes nevertheless (KAFKA-20960).
 
     During a migration it is normal that brokers are not ready: the hazard is due once finalizing is
     near. Without a runbook (`is_near` None) it is due once each broker is in KRaft mode, because
@@ -82,7 +82,7 @@ _SETTLED_MS: Final = 10_000
 def stale_migration_znode(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
 ) -> Iterator[Hazard]:
-    """Yield that `/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
+    """Yield a hazard if `/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
     found = zookeeper.migration
     if found is None or not found.is_copied:
         return
@@ -105,8 +105,8 @@ def _is_found_by_quorum(
 ) -> bool:
     """Return whether the quorum that leads the cluster did not write `/migration`.
 
-    Its takeover was not observed, else `skipped_at` knows it. Its log was read to an end that is
-    later than the znode, so the record of a copy is not only late.
+    Its takeover was not observed; otherwise `skipped_at` has it. Its log was read to an end that is
+    later than the znode, so the record of a copy is missing, not late.
     """
     log, holder = DataSource.METADATA_LOG, zookeeper.controller
     answered_ms = currency.last_ms.get(log)
@@ -125,9 +125,9 @@ def _no_quorum_made_it(
 ) -> bool:
     """Return whether it is known that no running quorum made the copy.
 
-    A metadata log without the copy's record proves it, also one whose controllers were stopped
-    after the znode had been written; a log that was not read to its end has no such record either.
-    Otherwise ZooKeeper proves it: a broker in ZooKeeper mode was the last to hold /controller.
+    A metadata log without the copy's record proves it, even if its controllers were stopped after
+    the znode had been written, but only if the log was read to its end. Otherwise ZooKeeper proves
+    it: a broker in ZooKeeper mode was the last to hold /controller.
     """
     held_by = zookeeper.held_by or zookeeper.controller
     ruled_by_broker = held_by is not None and not held_by.is_kraft
@@ -188,7 +188,7 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
 
 
 def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Yield that topics were deleted from ZooKeeper; their logs are still on the disks."""
+    """Yield a hazard if topics were deleted from ZooKeeper; their logs are still on the disks."""
     wiped = summary.wiped
     if wiped is None:
         return
@@ -217,7 +217,7 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield that the metadata.version is below 3.7-IV2, so that no directory is ever assigned.
+    """Yield a hazard if metadata.version is below 3.7-IV2: then no directory is ever assigned.
 
     A broker in migration mode registers with its inter.broker.protocol.version as the only
     supported metadata.version: such a quorum rejects it, or it does not even start, so its

@@ -226,4 +226,4 @@ def test_data_that_is_not_current_gives_no_estimate() -> None:
     state = status_of(HYBRID.summary, later)
     assert (state["eta_seconds"], state["stale_seconds"]) == (None, 60.4)
     assert state["broker_eta_seconds"] == {"3": None}
-    assert state["eta"]["how"] == "none: what is known is not the present"  # type: ignore[index]
+    assert state["eta"]["how"] == "none: the data is not current"  # type: ignore[index]

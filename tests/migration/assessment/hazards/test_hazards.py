@@ -203,7 +203,7 @@ def test_a_directory_that_failed_while_replicas_had_none() -> None:
     one = broker(failed=failed, replicas=counts(migrating=3))
     found = only(cluster(Phase.HYBRID, one), HazardKind.DIRECTORY_FAILED_UNDER_PENDING)
     assert found is not None
-    assert "does not move the leaders of those in it" in found.text
+    assert "does not move the leaders of the replicas that were in it" in found.text
     assert found.evidence == (
         "directory id x failed",
         "3 replicas still have no known directory",
