@@ -1,10 +1,10 @@
 """Differences between the metadata log and ZooKeeper or the disks, and their confirmation.
 
 A reading of the other source takes seconds, while the log continues: two correct views may differ
-for a moment. So a difference counts only if a later comparison finds the same one, and each
-comparison in between found it, too; the shard's state keeps it until then. For ZooKeeper, whose
-topics are compared as soon as they change, the two comparisons must be `LASTS_MS` apart: KRaft may
-take that long to write the content of its log to ZooKeeper.
+for a moment. So a difference counts only if a later comparison, and each comparison in between,
+finds the same one; the shard's state keeps it until then. For ZooKeeper, whose topics are compared
+as soon as they change, the two comparisons must be `LASTS_MS` apart: KRaft may take that long to
+write the content of its log to ZooKeeper.
 """
 
 from collections.abc import Mapping
@@ -119,8 +119,8 @@ class Last:
     """The result of the last comparison of a kind.
 
     Attributes:
-        found: for each difference, since which `seen_ms` each comparison has found it; begins
-            again once the clock was set back.
+        found: difference -> the `seen_ms` since which each comparison has found it; begins again
+            after the clock was set back.
         lasting: the confirmed differences.
         whole_ms: the `seen_ms` of the last full comparison.
         compared: number of partitions or replicas that it found on both sides.

@@ -84,8 +84,8 @@ def _not_looked_at(
 ) -> Iterator[Difference]:
     """Return the differences that remain until their subject can be read again.
 
-    That is a broker, a directory, or a topic: the logs of a topic without an id are not compared.
-    A directory that a wholly described broker does not name is no log directory any more.
+    The subject is a broker, a directory, or a topic: the logs of a topic without an id are not
+    compared. A directory that a fully described broker does not name is no longer a log directory.
 
     A difference is dropped if the metadata log contradicts it now: before the copy the metadata log
     has no topics, and every log on a disk is unknown to it.

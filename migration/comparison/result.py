@@ -54,8 +54,8 @@ class Compared(Counts):
         unnamed: the number of the others, by place: a difference without a subject.
         identities: for the disks.
         unclear: broker and path of each directory that has replicas with an assigned directory, and
-            whose own id is not known: its replicas are equally many of two ids, or another path of
-            the broker has the same id. Whether its replicas are misplaced is unknown.
+            whose own id is not known, because two ids have equally many of its replicas, or another
+            path of the broker has the same id. Whether its replicas are misplaced is unknown.
     """
 
     at_ms: int | None = None
@@ -124,7 +124,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         counted[place] = counted.get(place, 0) + each.replicas - len(each.named)
     unnamed = {e: count for e, count in before.unnamed if _unseen(e, disks)} | counted
     again = sorted(misplaced & before.misplaced)
-    # Only their numbers are known: as many as both comparisons found in one place are the same.
+    # Only their number is known: the smaller number of both comparisons counts as the same ones.
     uncounted = sum(min(count, unnamed.get(place, 0)) for place, count in before.unnamed)
     if again or uncounted:
         lasting["misplaced"] = len(again) + uncounted
@@ -158,7 +158,7 @@ def _unclear(placed: Iterable[Placed], identities: Iterable[Identity]) -> set[tu
 def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...]:
     """Match paths with directory ids: by `meta.properties`, else by the ids of most replicas.
 
-    A path with equally many replicas of two ids has no id.
+    A path gets no id if two ids have equally many of its replicas.
     """
     counts: dict[tuple[int, str], dict[str, int]] = {}
     for each in placed:

@@ -82,7 +82,7 @@ def against_zookeeper(
 ) -> ShardComparison:
     """Compare a shard with its part of ZooKeeper's content, and update `before`.
 
-    Differences remain whose subject was not read, or whose znode cannot be parsed.
+    A difference remains if its subject was not read, or its znode cannot be parsed.
     """
     last, unread, scope = before.zookeeper, dict(seen.unreadable), _Scope(seen)
     topics = {of: topic for of, topic in topics.items() if scope.at_topic(topic.name)}
@@ -188,7 +188,7 @@ def _named(path: str) -> str | None:
 def _of_configs(
     logged: Configs, seen: tuple[ZkConfig, ...], concealed: Collection[tuple[int, str]]
 ) -> Iterator[Difference]:
-    """Compare settings by key; except passwords, which are encoded in ZooKeeper."""
+    """Compare settings by key, except passwords, which ZooKeeper stores encoded."""
     in_zookeeper = {
         (_RESOURCES[each.entity], each.name): dict(each.entries)
         for each in seen
@@ -210,7 +210,7 @@ def _resource(of: tuple[int, str]) -> str:
     return f"{_KINDS[of[0]]} {of[1] or 'default'}"
 
 
-def _said(present: bool) -> str:  # it is the whole of it
+def _said(present: bool) -> str:  # a resource as a whole
     return "present" if present else "absent"
 
 

@@ -39,7 +39,7 @@ def without(
 def unregistered(
     before: Broker | None, now: tuple[DirectoryId, ...], at: Moment
 ) -> Mapping[DirectoryId, Moment]:
-    """Return each directory that the broker registered before `now`, and since when it does not.
+    """Return each directory that the broker registered before `now`, but no longer, and since when.
 
     A registration before metadata.version 17 has no directories.
     """

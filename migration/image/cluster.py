@@ -63,7 +63,7 @@ class Gone:
     """Log directories that are no longer registered, and were lost while replicas had no known one.
 
     Attributes:
-        pending: number of the broker's replicas without a directory at that moment; of a snapshot:
+        pending: number of the broker's replicas without a directory at that moment; for a snapshot:
             in it, or else before it.
     """
 

@@ -24,7 +24,7 @@ DISKS: Final = "disks"
 _ZK_BROKER_STATE: Final = 4
 _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
-"""Older records do not show the present. An idle controller's come with each batch of facts."""
+"""Older records do not show the present. Each batch of facts has those of an idle controller."""
 _DISKS_FRESH_MS: Final = 120_000
 """A fact arrives twice a minute for a broker that answers (`streams.log_dirs.poll`)."""
 

@@ -107,7 +107,7 @@ def _proven(image: ClusterImage) -> ClusterImage:
 
 
 def _restored(image: ClusterImage, fact: ZooKeeperFact) -> ClusterImage:
-    """Count a topic that is back; the wipe is over once its way out was followed completely."""
+    """Count a topic that is back; the wipe is over once every step of its remedy was done."""
     wiped, zookeeper = image.wiped, image.zookeeper
     if wiped is None or zookeeper is None:
         return image

@@ -35,7 +35,7 @@ class EventKind(WeightedKind):
         "metadata_log_restarted",
         "notable",
         (
-            "another metadata log begins, number {log}; the one before ended at offset "
+            "another metadata log begins, number {log}; the previous one ended at offset "
             "{was_offset} in phase {was_phase}"
         ),
     )

@@ -2,7 +2,7 @@
 
 A move deletes the log in the source directory at its end, and in KRaft mode it ends only when the
 controller has recorded the new directory (KIP-858). So it needs a broker whose directories the
-controller knows, and must not change the evidence of a loss before an operator examined it.
+controller knows, and must not change the evidence of a loss before an operator has examined it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -84,8 +84,8 @@ def permission(
         modes.add(mode)
     if Mode.MIGRATING in modes:
         forbidden.append(
-            f"broker {broker} is in migration mode: a directory that fails ends it, and the"
-            " controller does not record its directories"
+            f"broker {broker} is in migration mode: a directory that fails halts the broker,"
+            " and the controller does not record its directories"
         )
     if registered and registered[1]:
         forbidden.append(f"broker {broker} is held: not all its replicas have a known directory")

@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
 
     @property
     def targets(self) -> Mapping[int, str]:
-        """The directory of each broker that the file names one for."""
+        """Broker -> its directory in the file."""
         found = zip(self.replicas, self.log_dirs, strict=True)
         return {broker: path for broker, path in found if path != ANY}
 
@@ -204,7 +204,7 @@ def _partitions(document: object, problems: list[Problem]) -> Iterator[Wanted]:
     problems += _version_problems(document)
     entries = document.get("partitions")
     if entries == [] and isinstance(document.get("kraftgate"), _Object):
-        return  # `move plan` writes the file also if there is nothing to move
+        return  # `move plan` writes the file even if there is nothing to move
     if not isinstance(entries, list) or not entries:
         what = "empty: there is nothing to move" if entries == [] else "not a list"
         problems.append(Problem(document.line, f"its `partitions` is {what}"))
@@ -273,7 +273,7 @@ def _wanted(entry: _Object, problems: list[Problem]) -> Wanted | None:
 
 def _key_problems(entry: _Object) -> Iterator[str]:
     for name in entry.repeated:
-        yield f"the key `{_cut(name)}` is there twice"
+        yield f"the key `{_cut(name)}` occurs twice"
     for name in sorted(entry.keys() - set(_KEYS)):
         yield f"unknown key `{_cut(name)}`. The keys are: {', '.join(_KEYS)}"
 

@@ -23,10 +23,10 @@ RESERVE: Final = 0.01
 """The part of a destination that must stay free: logs grow while they are copied, and the sizes
 that brokers report count no indexes."""
 WORTH: Final = 0.8
-"""A replica moves if it has this part of the difference at most: the move then lowers the
-difference by half of what it copies, or more."""
+"""A replica moves if its size is at most this part of the difference: the move then lowers the
+difference by at least half of what it copies."""
 EVEN_ENOUGH: Final = 0.05
-"""The directories of a broker are even if they differ by this part of their mean at most."""
+"""The directories of a broker are even if they differ by at most this part of their mean."""
 
 
 class Measure(enum.StrEnum):
@@ -70,7 +70,7 @@ class Unusable(Exception):  # not an error of the program
 
 
 def drain(broker: Broker, path: str) -> tuple[Move, ...]:
-    """Return the moves that empty a directory: the largest replica first, to where most is free.
+    """Return the moves that empty a directory: the largest replica first, to the most free space.
 
     Raises:
         Unusable: the directory, or every other one, is not online; or this is not known.
@@ -94,7 +94,7 @@ def drain(broker: Broker, path: str) -> tuple[Move, ...]:
 def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
     """Return the moves after which the online directories have about the same load.
 
-    From the fullest directory that has a suitable replica to the emptiest one, each time the
+    Each move takes, from the fullest directory that has a suitable replica to the emptiest one, the
     replica that comes closest to half of their difference; no replica moves twice. Names that are
     too long stay.
 

@@ -1,7 +1,7 @@
 """The next step of moves that are under way: what to send, what to wait for, what failed.
 
-Pure: `orchestrator.execution.moves` polls the brokers and sends what a step says. The disks alone
-say how far a move is, so an interrupted run is resumed from what they say.
+Pure: `orchestrator.execution.moves` polls the brokers and sends what a step says. Only the disks
+show how far a move is, so an interrupted run is resumed from their state.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +14,8 @@ from migration.observed.probed import Broker, TopicPartition, Unknown
 
 STRIKES_MAX: Final = 3
 """A broker that exchanges the replicas at the end of a move may describe neither for a moment, and
-one that starts may not know its logs yet: only as many polls in a row prove that a move is gone."""
+one that starts may not know its logs yet: only this many polls in a row prove that a move is
+gone."""
 
 Replica: TypeAlias = tuple[int, TopicPartition]
 """A broker's id, and the partition."""
@@ -47,7 +48,7 @@ class Step(NamedTuple):
     Attributes:
         send: the moves to start now, by broker; after a failure none are.
         waits: the moves whose end is awaited.
-        silent: the brokers among theirs that do not answer, and why.
+        silent: the brokers of these moves that do not answer, and why.
     """
 
     send: Mapping[int, Sequence[Verified]]
@@ -64,7 +65,7 @@ def next_step(run: Moving, found: Iterable[Verified], at_once: int) -> tuple[Mov
 
     Args:
         run: what was started so far.
-        found: how far the moves are by the disks, in the order in which they begin.
+        found: how far the moves are according to the disks, in the order in which they begin.
         at_once: how many replicas of one broker may move at the same time.
     """
     found = tuple(found)

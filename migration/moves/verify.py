@@ -117,7 +117,7 @@ def _on_disk(
         return found
     why = (
         f"it does not move: {target} is not online (error {found.target_error}). A copy in it"
-        " resumes at a start of the broker with the directory back"
+        " resumes when the broker starts with the directory online"
     )
     return found._replace(why=why)
 
@@ -136,7 +136,7 @@ def _recorded(found: Verified, now: Situation, identity: Identity | None) -> Ver
         what = (
             "the metadata log does not list it"
             if assigned is None
-            else f"the id of {found.target} is not known on this host: verify on the broker's"
+            else f"the id of {found.target} is not known here: verify on the broker's host"
         )
         return found._replace(why=what)
     found = found._replace(directory=identity.directory, recorded=assigned.directory)

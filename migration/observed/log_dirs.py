@@ -176,8 +176,8 @@ def is_bad(log_dir: LogDirSeen) -> bool:
 def is_undescribed(log_dir: LogDirSeen) -> bool:
     """Return whether the broker could not describe it, and nothing else shows that it is usable.
 
-    ReplicaManager.describeLogDirs reports any other error than an offline directory, such as that
-    of a disk that has just failed, as that of the request.
+    ReplicaManager.describeLogDirs reports any error other than an offline directory, such as a disk
+    that has just failed, as an error of the request.
     """
     return log_dir.error not in (0, STORAGE_ERROR) and log_dir.readable is not True
 

@@ -240,8 +240,8 @@ class Controller:
 
     Attributes:
         unreachable: why it does not answer; None: it does.
-        exists: whether something accepts connections there, even if Kraftgate cannot query it, such
-            as with a wrong password.
+        exists: whether something accepts connections there, even if Kraftgate cannot query it, for
+            example because of a wrong password.
         metadata_version: the finalized level; None before there is one.
         migration_ready: its own report (zkMigrationReady in ApiVersions).
         may_fetch: whether Kraftgate's principal may follow the metadata log (CLUSTER_ACTION).

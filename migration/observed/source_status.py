@@ -81,7 +81,7 @@ def stale_ms(status: SourceStatus, now_ms: int) -> int | None:
 def is_silent(status: SourceStatus, now_ms: int) -> bool:
     """Return whether the process that follows the cluster stopped writing its status.
 
-    A report of the future is of before the clock was set back.
+    A report with a time in the future was written before the clock was set back.
     """
     return not status.finished and abs(now_ms - status.observed_ms) > STALE_AFTER_MS
 

@@ -264,8 +264,8 @@ def migration_znode(fact: ZnodeSeen, was: MigrationZnode | None) -> MigrationZno
 def with_heartbeat(image: ZooKeeperImage, status: SourceStatus) -> ZooKeeperImage:
     """Return the image with the last write of `/migration` that the source reports.
 
-    Of the image's own write it knows the time better: the fact was delayed. A report neither
-    creates the znode nor marks its copy as complete: only facts do.
+    For the write that the image has, the report's time is better: the fact was delayed. A report
+    neither creates the znode nor marks its copy as complete: only facts do.
     """
     known, mzxid, version = image.migration, status.migration_mzxid, status.migration_version
     offset, written_ms = status.migration_offset, status.migration_written_ms

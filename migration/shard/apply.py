@@ -138,7 +138,7 @@ class Shard:
 
 
 class LoggedTopic:
-    """A topic and its partitions as objects, which are made when they are asked for."""
+    """A topic and its partitions as objects, which are made at the first access."""
 
     def __init__(self, name: str, table: PartitionTable, number: int) -> None:
         self.name = name

@@ -1,13 +1,13 @@
 """Applies many partition records at once: columns instead of one object after the other.
 
-The records are ordered by partition, then offset, and in front of each partition's records stands
-its row of the table. Then the state after a record has, for each field, the value of the last row
-that sets it (PartitionRegistration's constructor and `merge`), and the state before it is that
-after the row in front.
+The rows are ordered by partition, then offset; each partition begins with its row of the table, and
+its records follow. After a record, each field has the value of the last row that sets it
+(PartitionRegistration's constructor and `merge`); the state before a record is the state after the
+preceding row.
 
-What this rule cannot say, `odd` names: the records of a partition of which one contradicts the
-state, or replaces the replicas without their directories. They are applied one by one
-(`migration.metadata.partitions`).
+This rule fails for a partition if one of its records contradicts the state, or replaces the
+replicas without their directories. `odd` names the records of such partitions, which are applied
+one by one (`migration.metadata.partitions`).
 """
 
 from typing import NamedTuple

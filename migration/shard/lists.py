@@ -14,7 +14,7 @@ Integers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 ABSENT_LIST: Final = -1
-"""The length of a list that is not there, which differs from an empty one."""
+"""The length of an absent list, which differs from an empty one."""
 
 
 _EXTENT_MIN: Final = 1 << 16

@@ -127,7 +127,7 @@ class PartitionRecords(NamedTuple):
         )
 
     def record(self, row: int) -> Partition | PartitionChange:
-        """Return one record as an object; of what it adds and removes only whether."""
+        """Return one record as an object; `adding` and `removing` only show whether it has any."""
         places = self.directories.at(row)
         directories = None if places is None else tuple(map(self._directory, places))
         partition, leader = int(self.partitions[row]), int(self.leaders[row])

@@ -134,7 +134,7 @@ class PartitionTable(NamedTuple):
 
     @classmethod
     def joined(cls, parts: "list[PartitionTable]") -> "PartitionTable":
-        """Return the rows of all parts; the caller sees to their order."""
+        """Return the rows of all parts; the caller ensures their order."""
         return cls(
             np.concatenate([each.keys for each in parts]),
             np.concatenate([each.leaders for each in parts]),

@@ -46,4 +46,4 @@ def barrier(record: Record) -> Barrier | None:
 
 
 OtherRecord: TypeAlias = Topic | RemoveTopic | Barrier | Config | TopicName
-"""All of them but those of partitions (`migration.shard.partition_records`)."""
+"""All records except those of partitions (`migration.shard.partition_records`)."""

@@ -28,7 +28,7 @@ OFFLINE_STATE: Final = STATES.index(ReplicaState.OFFLINE)
 LOST_STATE: Final = STATES.index(ReplicaState.LOST)
 RESERVED_STATE: Final = STATES.index(ReplicaState.RESERVED)
 ABSENT: Final = -1
-"""In place of a place: the replica did not exist before, or does not after."""
+"""Used instead of a place: the replica did not exist before, or does not after."""
 _STATE_BITS: Final = 3
 _STATE_MASK: Final = 7
 

@@ -69,9 +69,9 @@ def parse_duration(value: object) -> timedelta:
         raise NoDuration(f"the duration {text} has no unit: write {text}s, {text}m or {text}h")
     milliseconds = _iso_ms(text) if text.startswith("P") else _compact_ms(text)
     if milliseconds is None:
-        raise NoDuration(f"{text!r} is no duration: write it like 90s, 5m, 1h30m or PT5M")
+        raise NoDuration(f"{text!r} is not a duration: write it like 90s, 5m, 1h30m or PT5M")
     if milliseconds < 1:
-        raise NoDuration(f"the duration {text} is none: it must be longer than 0")
+        raise NoDuration(f"the duration {text} must be longer than 0")
     if milliseconds > _MAX_MS:
         raise NoDuration(f"the duration {text} is longer than 1000 years")
     return timedelta(milliseconds=milliseconds)

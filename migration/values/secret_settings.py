@@ -20,10 +20,10 @@ _ENDS: Final = (".key", ".token", ".pin")
 def is_sensitive(name: str) -> bool:
     """Whether a setting of this name holds a secret.
 
-    Every setting of type PASSWORD in Kafka 3.9 is one, with the prefix of a listener too
-    (`ssl.keystore.key`, `sasl.jaas.config`, `password.encoder.secret` and others). Kafka takes each
-    unknown name for a secret; here an unknown name, of a plugin perhaps, must contain a word that
-    suggests a secret.
+    Every setting of type PASSWORD in Kafka 3.9 holds one, even with the prefix of a listener
+    (`ssl.keystore.key`, `sasl.jaas.config`, `password.encoder.secret` and others). Kafka treats
+    each unknown name as a secret; here an unknown name, such as a plugin's, must contain a word
+    that suggests a secret.
     """
     lower = name.lower()
     return any(part in lower for part in _PARTS) or lower.endswith(_ENDS)

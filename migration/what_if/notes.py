@@ -16,13 +16,11 @@ _NAMED_MAX: Final = 10
 def of_broker(now: Situation) -> Iterator[str]:
     """Yield the notes on the failure of the broker."""
     if now.broker not in now.topics.broker_ids:
-        yield (
-            f"broker {now.broker} is not among those alive: this is what its being away has come to"
-        )
+        yield f"broker {now.broker} is not alive: this is the effect of its absence"
     if now.mode is None:
-        yield "the broker's mode is not known; its failing as a whole does not depend on it"
+        yield "the broker's mode is not known; a broker's failure has the same effect in every mode"
     if isinstance(now.log_dirs, Unknown):
-        yield f"where its logs lie is not known: {now.log_dirs.why}"
+        yield f"where its logs are is not known: {now.log_dirs.why}"
     yield from _around(now)
 
 
@@ -56,7 +54,7 @@ def _restart(now: Situation, path: str) -> Iterator[str]:
 def _offline(now: Situation, path: str) -> Iterator[str]:
     told = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
     error = next((each.error for each in told if each.path == path), 0)
-    what = "offline already" if error == STORAGE_ERROR else f"not described (error {error})"
+    what = "already offline" if error == STORAGE_ERROR else f"not described (error {error})"
     yield (
         f"{path} is {what}: the broker does not report its content; `kraftgate hazards` names the"
         " affected replicas if `kraftgate run` read the directory before"
@@ -71,7 +69,7 @@ def _halting(now: Situation, path: str, halts: bool | None) -> Iterator[str]:
     if not now.online - {path}:
         yield f"{would}: this is its last directory"
     elif now.mode is Mode.MIGRATING:
-        yield f"{would}: in migration mode any directory's failure ends it"
+        yield f"{would}: in migration mode any directory's failure halts the broker"
     elif now.mode is None:
         yield f"{would}: its mode is not known"
     elif halts:
@@ -83,13 +81,13 @@ def _halting(now: Situation, path: str, halts: bool | None) -> Iterator[str]:
 def _metadata_log(now: Situation, path: str) -> Iterator[str]:
     if isinstance(now.assignments, Unknown):
         yield (
-            "what the metadata log knows is not known here, so leader_not_moved cannot be excluded:"
+            "the metadata log's content is not known here, so leader_not_moved cannot be excluded:"
             f" {now.assignments.why}"
         )
     elif path not in now.identities:
         yield (
-            f"which directory id {path} has is not known: no meta.properties of it can be read"
-            " here, and its replicas are assigned to none by a clear majority"
+            f"the directory id of {path} is not known: its meta.properties cannot be read here, and"
+            " no id has a clear majority of its replicas"
         )
 
 
@@ -100,15 +98,15 @@ def _around(now: Situation) -> Iterator[str]:
     )
     if strays:
         yield (
-            f"{len(strays)} on the disks only, the cluster counts no replica here (a stray log, not"
-            f" concerned): {_some(strays)}"
+            f"{len(strays)} logs are on the disks, but the cluster has no such replicas here (stray"
+            f" logs, not affected): {_some(strays)}"
         )
     nowhere = [part.at for part in now.hosted if part.at not in placed]
     if nowhere and not isinstance(now.log_dirs, Unknown):
         offline = [each.path for each in now.log_dirs if each.error]
         why = f"offline: {', '.join(offline)}" if offline else "none is offline"
         yield (
-            f"{len(nowhere)} of its replicas lie in no directory that answers ({why}):"
+            f"{len(nowhere)} of its replicas are in no directory that answers ({why}):"
             f" {_some(nowhere)}"
         )
     yield from _others(now)
@@ -118,10 +116,10 @@ def _others(now: Situation) -> Iterator[str]:
     if now.no_election is not None:
         yield f"no controller is known to elect leaders: {now.no_election}"
     for id_, why in now.doubtful.items():
-        yield f"the directories of broker {id_} are unknown, it is not counted on: {why}"
+        yield f"the directories of broker {id_} are unknown, so it is not counted on: {why}"
     broken = sorted({at for _, at in now.broken})
     if broken:
-        yield f"replicas elsewhere that lie in a directory that is offline: {_some(broken)}"
+        yield f"replicas on other brokers in an offline directory: {_some(broken)}"
     if isinstance(now.topics.min_isr, Unknown):
         yield f"min.insync.replicas is not known: {now.topics.min_isr.why}"
 

@@ -150,7 +150,7 @@ def _controller_acts(now: Situation, part: Partition, path: str) -> tuple[frozen
     """Whether the controller changes leader and ISR when this directory fails, and why not."""
     either = frozenset({True, False})
     if isinstance(now.assignments, Unknown):
-        return either, "what the metadata log knows of this replica is not known"
+        return either, "the metadata log's content about this replica is not known"
     assigned = now.assignments.get(part.at)
     if assigned is None:
         return either, "the metadata log lists no such replica"
@@ -160,7 +160,7 @@ def _controller_acts(now: Situation, part: Partition, path: str) -> tuple[frozen
         ), f"the metadata log says {assigned.state}: the controller skips it"
     identity = now.identities.get(path)
     if identity is None:
-        return either, f"which directory id {path} has is not known"
+        return either, f"the directory id of {path} is not known"
     if identity.directory == assigned.directory:
         return frozenset({True}), ""
     return frozenset({False}), f"the metadata log has it in {_named(now, assigned)}, not here"
@@ -177,7 +177,7 @@ def _cut_off(now: Situation, part: Partition, path: str) -> Line | None:
     """For a directory that is offline: any log in no online directory may be in it."""
     if part.at in now.places:
         return None
-    why = f"{path} is offline already; this log is in no directory that answers, so it may be there"
+    why = f"{path} is already offline; this log is in no directory that answers, so it may be there"
     return _line(now, part, After(Fate.UNKNOWN, None, None, why), Basis.CLUSTER)
 
 
@@ -186,7 +186,7 @@ def _line(now: Situation, part: Partition, after: After, basis: Basis) -> Line:
     why = after.why
     if basis is Basis.METADATA_LOG:
         lies = "in no directory that answers" if path is None else f"in {path}"
-        why = f"the metadata log has it in this directory, its log lies {lies}; {why}"
+        why = f"the metadata log has it in this directory, but its log is {lies}; {why}"
     return Line(
         at=part.at,
         fate=after.fate,

@@ -4,8 +4,8 @@ Kafka's rules, the same in ZooKeeper and KRaft mode (PartitionLeaderElectionAlgo
 offlinePartitionLeaderElection, PartitionChangeBuilder.electAnyLeader): a leader that is in sync and
 alive stays; else the first replica, in order of preference, that is both leads next. The failed one
 leaves the ISR unless it is the last in it. Only a controller changes leader and ISR. A leader takes
-acks=all while its ISR has at least min.insync.replicas; more than there are replicas counts as all
-of them (Partition.effectiveMinIsr).
+acks=all while its ISR has at least min.insync.replicas; a value above the number of replicas counts
+as that number (Partition.effectiveMinIsr).
 """
 
 from collections.abc import Collection, Iterable
@@ -89,7 +89,7 @@ def _elected(now: Situation, part: Partition, alive: frozenset[int]) -> After:
     left = tuple(each for each in part.isr if each in alive)
     able = tuple(each for each in left if (each, part.at) not in now.broken)
     if part.leader is None:
-        return After(Fate.UNAVAILABLE, None, able, "it has no leader already")
+        return After(Fate.UNAVAILABLE, None, able, "it already has no leader")
     if not able:
         return After(Fate.UNAVAILABLE, None, (), "no other replica is in sync")
     leader = part.leader if part.leader in left else next(r for r in part.replicas if r in left)

@@ -79,7 +79,7 @@ def test_log_dirs_may_be_absent() -> None:
         (file(GOOD | {"log_dir": [D0]}), 3, "unknown key `log_dir`"),
         (file(GOOD | {"topic": "x" * 249}), 3, "future replica would have a name of 291 bytes"),
         (file(GOOD | {"log_dirs": [ANY, ANY]}), 1, "there is nothing to move within a broker"),
-        (b'{"version": 1, "partitions": [{"topic": "t", "topic": "u"}]}', 1, "there twice"),
+        (b'{"version": 1, "partitions": [{"topic": "t", "topic": "u"}]}', 1, "occurs twice"),
     ],
 )
 def test_a_problem_has_its_line(data: bytes, line: int, words: str) -> None:

@@ -117,7 +117,7 @@ def test_a_moved_replica_is_no_evidence_of_the_id() -> None:
     alone = broker(1, log_dir(D0), log_dir(D1, {"t-0": 5}))
     found = one(now(alone, Mode.KRAFT, assignments={T: assigned(ID0)}))
     assert found.progress is Progress.UNKNOWN
-    assert "the id of /d1 is not known on this host" in str(found.why)
+    assert "the id of /d1 is not known here" in str(found.why)
     with_another = broker(1, log_dir(D0), log_dir(D1, {"t-0": 5, "u-0": 5}))
     recorded = {T: assigned(ID1), at("u-0"): assigned(ID1)}
     assert one(now(with_another, Mode.KRAFT, assignments=recorded)).progress is Progress.COMPLETED

@@ -131,7 +131,7 @@ def test_what_only_the_metadata_log_places_there_is_taken_off_too(
     now = situation(one, assignments={T: assigned(ID1)}, metadata_dir="/elsewhere")
     (line,) = if_directory_fails(now, D1).lines
     assert (line.fate, line.path, line.basis) == (fate, D0, Basis.METADATA_LOG)
-    assert "its log lies in /d0" in line.why
+    assert "its log is in /d0" in line.why
 
 
 @pytest.mark.parametrize(("path", "fate"), [(D0, Fate.LOST), (D1, None)])
@@ -154,7 +154,7 @@ def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"mode": Mode.MIGRATING}, "in migration mode any directory's failure ends it"),
+        ({"mode": Mode.MIGRATING}, "in migration mode any directory's failure halts the broker"),
         ({"metadata_dir": D0}, "its metadata log is in this directory"),
         ({"brokers": LAST}, "this is its last directory"),
         (
@@ -217,7 +217,7 @@ def test_of_a_directory_that_is_offline_already_nothing_is_known() -> None:
     now = situation(part((1, 2)), brokers={1: broker(1, bad=[D0])})
     told = if_directory_fails(now, D0)
     assert [each.fate for each in told.lines] == [Fate.UNKNOWN]
-    assert "/d0 is offline already" in told.notes[0]
+    assert "/d0 is already offline" in told.notes[0]
 
 
 def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> None:
@@ -301,7 +301,7 @@ def test_a_note_names_the_broker_whose_directories_are_unknown() -> None:
     told = if_broker_fails(situation(part((1, 2)), brokers=SILENT))
     assert told.lines[0].why.endswith("at best: the directories of broker 2 are unknown")
     (note,) = told.notes
-    assert note == f"the directories of broker 2 are unknown, it is not counted on: {WHY.why}"
+    assert note == f"the directories of broker 2 are unknown, so it is not counted on: {WHY.why}"
 
 
 def test_a_note_says_why_no_controller_is_known_to_elect_leaders() -> None:
@@ -314,7 +314,7 @@ def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
     now = situation(part((1, 2), isr=(2,), leader=2), alive=frozenset({2, 3}), mode=None)
     told = if_broker_fails(now)
     assert [each.fate for each in told.lines] == [Fate.UNDER_REPLICATED]
-    assert "not among those alive" in told.notes[0]
+    assert "is not alive" in told.notes[0]
 
 
 def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
@@ -322,4 +322,4 @@ def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
     now = replace(whole, brokers={2: whole.brokers[2]}, mode=None)
     told = if_broker_fails(now)
     assert [(each.fate, each.path) for each in told.lines] == [(Fate.LEADER_MOVES, None)]
-    assert any("where its logs lie is not known" in each for each in told.notes)
+    assert any("where its logs are is not known" in each for each in told.notes)

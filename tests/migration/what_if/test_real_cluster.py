@@ -203,7 +203,7 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     _conditions_without_a_broker(target(checked))
 
     down = zookeeper.what_if(2)
-    assert "not among those alive" in down.answer["notes"][0]
+    assert "is not alive" in down.answer["notes"][0]
     refused = ["what-if", "--config", str(zookeeper.file), "--broker", "2", "--log-dir", str(d0)]
     assert CliRunner().invoke(main, refused).exit_code == ExitCode.NO_DATA
     asked = Real(lab, checked)
@@ -336,7 +336,7 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
     before = migrating.now(IN_MIGRATION)
     told = migrating.what_if(1, d1)
     assert (told.answer["mode"], told.answer["halts"]) == ("migrating", True)
-    assert "in migration mode any directory's failure ends it" in told.answer["notes"][0]
+    assert "in migration mode any directory's failure halts the broker" in told.answer["notes"][0]
     assert set(told.lines) == {at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas}
     for line in told.lines.values():
         if line["topic"] == "one":

@@ -643,7 +643,7 @@ def test_a_destination_that_fails_ends_the_run(machine: Machine) -> None:
     with pytest.raises(MoveError, match="t-0 on broker 2: it does not move: /d1 is not online"):
         machine.apply()
     machine.require_clean()
-    with pytest.raises(MoveError, match="A copy in it resumes at a start of the broker"):
+    with pytest.raises(MoveError, match="A copy in it resumes when the broker starts"):
         machine.cancel()
 
 
