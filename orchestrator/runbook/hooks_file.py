@@ -41,7 +41,9 @@ class CheckCommand(Strict):
         " reached. The same fields and variables as the step's command."
     )
     timeout: Duration = Field(
-        default="1m", validate_default=True, description="After this it is ended, and has failed."
+        default="1m",
+        validate_default=True,
+        description="After this time it is ended and has failed.",
     )
 
 
@@ -50,7 +52,9 @@ class StepCommand(Strict):
 
     argv: Argv = Field(description="The program and its arguments; no shell is involved.")
     timeout: Duration = Field(
-        default="15m", validate_default=True, description="After this it is ended, and has failed."
+        default="15m",
+        validate_default=True,
+        description="After this time it is ended and has failed.",
     )
     env: dict[Variable, str] = Field(
         default_factory=dict, description="Environment variables of this step alone."
@@ -76,7 +80,7 @@ class HooksFile(Strict):
         default=(), description="Variables of Kraftgate's own environment that all commands get."
     )
     secrets: Variables = Field(
-        default=(), description="Variables, Kraftgate's own too, whose values are never shown."
+        default=(), description="Variables whose values are never shown, including Kraftgate's own."
     )
     steps: dict[Id, StepCommand] = Field(
         min_length=1, description="A step's name, and its command."

@@ -148,7 +148,7 @@ def _glossary(runbook: Runbook) -> Iterator[str]:
         if (call := call_of(text)) is not None
     }
     yield from ("## The conditions", "")
-    yield "Only `satisfied` opens a gate. What is stale or missing is `unknown`, and holds it."
+    yield "Only `satisfied` opens a gate. Stale or missing data is `unknown` and keeps it closed."
     yield ""
     for each in known():
         if each.name in calls:

@@ -43,9 +43,10 @@ class Approval(Strict):
     )
     given_at: Given[Id] = Field(
         default=None,
-        description="An earlier checkpoint whose approval covers this step, too: nothing may wait"
-        " between the two, or the one before asks for both. It is asked for here only if it was"
-        " not given there. Absent: this step has its own approval.",
+        description="An earlier checkpoint whose approval also covers this step, because no"
+        " approval may delay this step, or because the earlier checkpoint asks for both. This"
+        " checkpoint asks for the approval only if it was not given at the earlier one. Absent:"
+        " this step has its own approval.",
     )
 
 
@@ -60,8 +61,9 @@ class Step(Strict):
         " the headline has the step's name.",
     )
     manual: Text = Field(
-        description="What a person does, on which host. Fields: {cluster}, {cluster_id}, {phase},"
-        " {brokers}, {controllers}, {zookeeper}; for each broker also {broker}, {host}, {rack},"
+        description="What an operator does, on which host. Fields: {cluster}, {cluster_id},"
+        " {phase}, {brokers}, {controllers}, {zookeeper}; for each broker also {broker}, {host},"
+        " {rack},"
         " {log_dirs} (paths, as a command takes them) and {quorum_line}, for each controller"
         " {controller}, {host}; for a step that is done once also lines of controller.properties:"
         " {quorum_line} (controller.quorum.voters=...), {controller_lines} (node.id and listeners"
@@ -75,22 +77,23 @@ class Checkpoint(Strict):
 
     id: Id = Field(description="Its name, unique in the file.")
     title: Text = Field(description="Its title, in one line.")
-    explain: Text = Field(description="Its purpose, for the operator who reads it in the night.")
+    explain: Text = Field(description="Its purpose, for the operator who reads it at night.")
     for_each: Given[Each] = Field(
         default=None, description="An instance for each of these, one at a time. Absent: once."
     )
     order: Given[OrderRules] = Field(
         default=None,
-        description="In which order: rack by rack; the ZooKeeper controller, or the active KRaft"
-        " controller, last; then by id. Absent: all that apply to its kind of instance.",
+        description="The order of the instances: rack by rack; the ZooKeeper controller, or the"
+        " active KRaft controller, last; then by id. Absent: all that apply to its kind of"
+        " instance.",
     )
     already: Conditions = Field(
         default=(), description="The step is not needed for an instance where all of these hold."
     )
     needs: Conditions = Field(
         default=(),
-        description="The guards: all must hold before the step is done; with soak(...), for so"
-        " long without a break.",
+        description="The guards: all must hold before the step is done; with soak(...),"
+        " without a break for that time.",
     )
     step: Given[Step] = Field(
         default=None, description="Absent: the execution only waits for the gate."
@@ -109,8 +112,8 @@ class Checkpoint(Strict):
     )
     destructive: bool = Field(
         default=False,
-        description="Its step removes data, or what holds them: it needs an approval and a soak"
-        " before it.",
+        description="Its step removes data, or the storage that holds it: it needs an approval and"
+        " a soak before it.",
     )
 
     @property
@@ -156,7 +159,7 @@ class ShellCondition(Strict):
 
     argv: Argv = Field(description="The program and its arguments; no shell is involved.")
     timeout: Duration = Field(
-        default="30s", validate_default=True, description="Longer than this is unknown."
+        default="30s", validate_default=True, description="After this time the result is unknown."
     )
     pass_env: Variables = Field(
         default=(), description="Variables of Kraftgate's own environment that the command gets."
@@ -169,7 +172,7 @@ class PromqlCondition(Strict):
     url: Url = Field(description="The URL of Prometheus, such as http://prometheus:9090.")
     query: Text = Field(description="PromQL.")
     timeout: Duration = Field(
-        default="10s", validate_default=True, description="Longer than this is unknown."
+        default="10s", validate_default=True, description="After this time the result is unknown."
     )
 
 

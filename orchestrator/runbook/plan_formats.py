@@ -30,7 +30,7 @@ def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan)
     by = "every step is done by hand" if hooks is None else str(hooks.path)
     yield f"hooks   {by}"
     yield from _cluster(facts)
-    yield from ("", "This is the present order; it is determined again before each instance.")
+    yield from ("", "This is the current order; it is determined again before each instance.")
     yield from _stops(plan.way, "")
     for way, stops in plan.ways_back:
         yield from ("", f"ROLLBACK {way.id}: {way.title}")
@@ -104,7 +104,7 @@ def _approval(stop: Planned) -> Iterator[str]:
     if stop.approval is None:
         return
     if stop.approval.given_at is not None:
-        yield from _labelled("approval", f"given at {stop.approval.given_at}, for this step too")
+        yield from _labelled("approval", f"given at {stop.approval.given_at}, also for this step")
         return
     people = "1 person" if stop.approval.people == 1 else f"{stop.approval.people} people"
     confirm = " --confirm CLUSTER" if stop.checkpoint.cannot_be_undone else ""

@@ -62,7 +62,7 @@ def fields_in(text: str) -> tuple[str, ...]:
             continue
         if not name.isidentifier() or spec or conversion:
             inside = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-            raise ValueError(f"{{{inside}}} is no field: write {{host}}, or {{{{ for a brace")
+            raise ValueError(f"{{{inside}}} is not a field: write {{host}}, or {{{{ for a brace")
         found[name] = None
     return tuple(found)
 
@@ -71,7 +71,7 @@ def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None
     try:
         yield from Formatter().parse(text)
     except ValueError as error:
-        raise ValueError(f"a brace has no partner ({error}): write {{{{ or }}}}") from None
+        raise ValueError(f"unmatched brace ({error}): write {{{{ or }}}}") from None
 
 
 def complaint(

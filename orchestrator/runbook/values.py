@@ -37,7 +37,7 @@ def _text(value: object) -> str:
 _id: Final = text_matching(
     re.compile(rf"(?=.{{1,{_ID_MAX}}}\Z){ID_PATTERN}"),
     "enter-kraft",
-    f"is no id: up to {_ID_MAX} small letters and digits, words joined by '-'",
+    f"is not an id: up to {_ID_MAX} small letters and digits, words joined by '-'",
 )
 _variable: Final = text_matching(
     re.compile(_VARIABLE_PATTERN), "PATH", "cannot name an environment variable"
@@ -45,7 +45,7 @@ _variable: Final = text_matching(
 _url: Final = text_matching(
     re.compile(URL_PATTERN),
     "http://prometheus:9090",
-    "is no address: write it like http://prometheus:9090",
+    "is not an address: write it like http://prometheus:9090",
 )
 
 Given: TypeAlias = Annotated[T | None, BeforeValidator(_given)]

@@ -67,7 +67,7 @@ def _soak(text: str, place: Place, role: Part) -> str | None:
 
 
 def _not_of_each(place: Place) -> Iterator[Wrong]:
-    """Yield parts without an instance's condition: they would hold for all instances at once."""
+    """Yield parts in which no condition names the instance: they would hold for all at once."""
     each = place.checkpoint.for_each
     for role, texts in listed(place):
         calls = [call for _, text in texts if (call := call_of(text)) is not None]
@@ -75,8 +75,8 @@ def _not_of_each(place: Place) -> Iterator[Wrong]:
             continue
         if not any(each in call.arguments for call in calls):
             what = (
-                f"`{place.checkpoint.id}` is done for each {each}, and nothing in `{role}` is about"
-                f" `{each}`: it would hold for all of them at once"
+                f"`{place.checkpoint.id}` is done for each {each}, but no condition in `{role}`"
+                f" names `{each}`, so `{role}` would hold for every {each} at once"
             )
             yield (*place.path, role), what
 

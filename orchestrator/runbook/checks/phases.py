@@ -53,7 +53,7 @@ def need_zookeeper(checkpoints: Iterable[Checkpoint]) -> bool:
 
 
 def passable_path(book: Runbook, id_: str, phase: Phase) -> str:
-    """Return the first of a rollback path and those that continue it that a phase permits.
+    """Return the first path that a phase permits: of a rollback path and those that continue it.
 
     If the copy never comes, no gate that waits for dual write opens.
     """

@@ -27,7 +27,7 @@ def rollbacks(book: Runbook) -> Iterator[Wrong]:
 
 
 def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
-    """Return an earlier checkpoint that cannot be undone, the last one; None: there is none."""
+    """Return the last earlier checkpoint that cannot be undone; None: there is none."""
     before = all_before(place, by_id)
     found = [id_ for id_ in by_id if id_ in before and by_id[id_].checkpoint.irreversible]
     return found[-1] if found else None
@@ -43,9 +43,10 @@ def _across(place: Place, by_id: dict[str, Place], after: _After) -> Iterator[Wr
         shared = own & _paths(each, after)
         if shared and ended_by not in all_before(each, by_id):
             what = (
-                f"`{min(shared)}` is the rollback of `{each.checkpoint.id}`, too, and"
-                f" `{ended_by}` between the two is irreversible: name a rollback that undoes only"
-                f" what follows `{ended_by}`, or remove it"
+                f"`{min(shared)}` is also the rollback of `{each.checkpoint.id}`, and `{ended_by}`,"
+                f" which comes between `{each.checkpoint.id}` and `{place.checkpoint.id}`, is"
+                f" irreversible: name a rollback that undoes only what follows `{ended_by}`, or"
+                " remove `rollback`"
             )
             yield (*place.path, "rollback"), what
             return
@@ -94,7 +95,7 @@ def _ways(book: Runbook, after: _After) -> Iterator[Wrong]:
     for position, way in enumerate(book.rollbacks):
         path = ("rollbacks", position)
         if way.id == NO_ROLLBACK:
-            what = f"a rollback cannot have the id `{NO_ROLLBACK}`: it means that there is none"
+            what = f"`{NO_ROLLBACK}` is reserved: it means that a checkpoint has no rollback"
             yield (*path, "id"), what
         if way.then is None:
             continue

@@ -113,23 +113,21 @@ CONDITIONS = [
     Wrong(
         "[quorum_healthy]",
         "[isr_full, 'soak(10 apples)']",
-        "9: `soak` does not take '10 apples': '10 apples' is no duration: write it like"
+        "9: `soak` does not take '10 apples': '10 apples' is not a duration: write it like"
         " 90s, 5m, 1h30m"
         " or PT5M",
     ),
     Wrong(
         'opens_when: ["assignments_complete(broker)"]',
         "opens_when: [nothing_held]",
-        "21: `brokers` is done for each broker, and nothing in `opens_when` is about"
-        " `broker`: it would"
-        " hold for all of them at once",
+        "21: `brokers` is done for each broker, but no condition in `opens_when` names `broker`, so"
+        " `opens_when` would hold for every broker at once",
     ),
     Wrong(
         'already: ["broker_mode(broker, kraft)"]',
         "already: [nothing_held]",
-        "16: `brokers` is done for each broker, and nothing in `already` is about"
-        " `broker`: it would"
-        " hold for all of them at once",
+        "16: `brokers` is done for each broker, but no condition in `already` names `broker`, so"
+        " `already` would hold for every broker at once",
     ),
     Wrong(
         ", isr_full, lag-is-low]",
@@ -211,22 +209,22 @@ SHAPE = [
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{\"version\": 1}'",
-        '29: {"version": 1} is no field: write {host}, or {{ for a brace',
+        '29: {"version": 1} is not a field: write {host}, or {{ for a brace',
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{cluster.__class__}'",
-        "29: {cluster.__class__} is no field: write {host}, or {{ for a brace",
+        "29: {cluster.__class__} is not a field: write {host}, or {{ for a brace",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{cluster!r}'",
-        "29: {cluster!r} is no field: write {host}, or {{ for a brace",
+        "29: {cluster!r} is not a field: write {host}, or {{ for a brace",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {cluster",
-        "29: a brace has no partner (expected '}' before end of string): write {{ or }}",
+        "29: unmatched brace (expected '}' before end of string): write {{ or }}",
     ),
     Wrong(
         "    approval: {people: 2}\n",
@@ -368,7 +366,7 @@ WAYS_BACK = [
     Wrong(
         "  - id: back\n",
         "  - id: none\n",
-        "34: a rollback cannot have the id `none`: it means that there is none",
+        "34: `none` is reserved: it means that a checkpoint has no rollback",
     ),
     Wrong(
         "    explain: When.\n",
@@ -388,8 +386,9 @@ WAYS_BACK = [
     Wrong(
         "    irreversible: true\n",
         "    irreversible: true\n" + _AFTER_THE_END,
-        "37: `back` is the rollback of `brokers`, too, and `end` between the two is irreversible:"
-        " name a rollback that undoes only what follows `end`, or remove it",
+        "37: `back` is also the rollback of `brokers`, and `end`, which comes between `brokers` and"
+        " `after`, is irreversible: name a rollback that undoes only what follows `end`, or remove"
+        " `rollback`",
     ),
     Wrong(
         "    irreversible: true\n",
@@ -536,7 +535,7 @@ def after_the_end(then: str = "") -> str:
 def test_what_follows_an_irreversible_checkpoint_may_have_a_rollback_of_its_own() -> None:
     assert parse(after_the_end(), PATH).runbook.checkpoints[-1].rollback == "far"
     (said,) = refused(after_the_end("    then: back\n"))
-    assert said.startswith("night.yaml:37: `back` is the rollback of `brokers`, too, and `end`")
+    assert said.startswith("night.yaml:37: `back` is also the rollback of `brokers`, and `end`")
 
 
 def test_what_comes_after_need_not_stand_below() -> None:

@@ -69,7 +69,7 @@ def test_a_step_has_its_command_with_everything_in_its_place(tmp_path: Path) -> 
         ("  enter-kraft:", "  enter-craft:", "6: no step is called `enter-craft`; did you mean"),
         ("{host}", "{hst}", "7: unknown field {hst}; did you mean `host`?"),
         ('"{controllers}"', '"{broker}"', "10: {broker} exists only with `for_each: broker`"),
-        ('"{controllers}"', '"{"', "10: a brace has no partner"),
+        ('"{controllers}"', '"{"', "10: unmatched brace"),
         ("timeout: 90s", "timeout: 90", "8: `steps.enter-kraft.timeout`: the duration 90 has no"),
         ("timeout: 90s", "time_out: 90s", "8: unknown key `time_out` in `steps.enter-kraft`; did"),
         ("env: {LANG: C}", "env: {LANG: 1}", "3: `env.LANG`: must be text, not int: put it in"),

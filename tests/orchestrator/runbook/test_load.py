@@ -47,7 +47,7 @@ WRONG = [
     ("runbook: 1\n", "", "1: `runbook` is missing: add it"),
     ("for_each: broker\n    already", "for_each: topic\n    already",
      "15: `checkpoints[1].for_each`: must be broker or controller"),
-    ("id: brokers", "id: Brokers One", "12: `checkpoints[1].id`: 'Brokers One' is no id:"
+    ("id: brokers", "id: Brokers One", "12: `checkpoints[1].id`: 'Brokers One' is not an id:"
      + _ID_RULE),
     ("      manual: On {host} restart broker {broker}.\n    opens_when: [\"assign",
      "    opens_when: [\"assign", "18: `checkpoints[1].step.manual` is missing: add it"),

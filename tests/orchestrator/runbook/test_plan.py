@@ -47,7 +47,7 @@ controller 3000 on c1, active
 controller 3001 on c2
 not known: broker 4: it is down
 
-This is the present order; it is determined again before each instance.
+This is the current order; it is determined again before each instance.
 
 1 ready: Ready
     opens when  quorum_healthy
@@ -170,7 +170,7 @@ def test_what_destroys_data_and_which_approval_covers_it_is_in_the_plan() -> Non
     assert "approve zookeeper-off --reason" in off
     assert "This destroys data, or the storage of data." in off
     znodes = text[text.index("back-znodes:") : text.index("back-brokers[")]
-    assert "approval    given at back-controllers, for this step too" in znodes
+    assert "approval    given at back-controllers, also for this step" in znodes
     assert "This destroys data" in znodes
 
 
