@@ -150,8 +150,8 @@ class _ClusterExecution:
     def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
         """Take the locks.
 
-        If another orchestrator holds them, remove the record of an own step that has ended, then
-        raise.
+        If another orchestrator holds them, remove the record of this orchestrator's step if that
+        has ended, then raise.
 
         Raises:
             LockHeld: another orchestrator holds one; the message names the cluster.

@@ -93,7 +93,7 @@ class PartEvaluator:
         self._evaluated.clear()
 
     def forget(self) -> None:
-        """Start over: what held is not known to have held without interruption."""
+        """Start over: what held before may have been interrupted."""
         self._held_since.clear()
         self._joint.clear()
 

@@ -42,11 +42,13 @@ from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Part, Step
 
 _SAY_DONE: Final = (
-    "an operator's decision that the step is done, since the gate held, or was unknown, before"
-    " it: {}"
+    "an operator's decision that the step is done, because the gate already held, or was unknown,"
+    " before the step: {}"
 )
-_HAND_OVER: Final = "its step, which is shown to be done by hand; to hand it to its hook: {}"
-_POLL_GATE: Final = "a poll of what its gate needs, to know whether it holds before the step"
+_HAND_OVER: Final = "an operator to do its step by hand; to hand the step to its hook: {}"
+_POLL_GATE: Final = (
+    "a poll of the sources of its gate, to know whether the gate holds before the step"
+)
 How = Literal["opened", "already"]
 
 
@@ -153,7 +155,7 @@ class Executor:
         file = self._loaded.path
         if self._loaded.is_now(execution.sha256):
             text = "End `kraftgate run` and start it again"
-            why = f"it has the text of {file} from its start; this execution began with another"
+            why = f"it has the text of {file} from its start; the execution began with another"
             return self._status(None, (f"{text}: {why}",), turn=Turn(text=text, why=why))
         restore = restore_words(file, kept_runbook(self._state_dir, execution.sha256))
         changed_text = (
@@ -294,7 +296,7 @@ class Executor:
         return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
 
     def _resume(self, at: _Tick) -> Turn | None:
-        """Return that an operator must end the pause; None: there is none."""
+        """Return the turn of an operator to end the pause; None: the execution is not paused."""
         paused = at.execution.paused
         if paused is None:
             return None
@@ -315,7 +317,7 @@ class Executor:
         )
 
     def _approve(self, at: _Tick) -> Turn:
-        """Return that an operator must approve the step."""
+        """Return the turn of an operator to approve the step."""
         checkpoint, given = at.instance.checkpoint, at.state.approvals
         people = approvals_needed(at.execution, at.instance)
         facts = ["it cannot be undone"] if checkpoint.cannot_be_undone else []
@@ -420,9 +422,9 @@ class Executor:
         return answer
 
     def _is_open(self, at: _Tick) -> bool:
-        """Return whether the gate holds, or may, apart from its soak, which passes by itself, too.
+        """Return whether the gate, without its soak, holds or may hold.
 
-        Then it cannot show that the step is done.
+        Such a gate cannot show that the step is done. The soak is left out: it passes by itself.
         """
         conditions = self._bound(at.instance, "opens_when")
         findings = self._evaluate(at, "opens_when").findings
@@ -523,7 +525,7 @@ class Executor:
 
 
 def _paused(execution: ExecutionState) -> tuple[str, ...]:
-    """Return that the execution is paused, as a reason that it does not continue."""
+    """Return a reason not to continue if the execution is paused."""
     paused = execution.paused
     return () if paused is None else (f"paused by {paused.by.who}: {paused.reason}",)
 

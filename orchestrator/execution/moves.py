@@ -1,7 +1,8 @@
 """Applies and cancels a plan of moves between the log directories of brokers (KIP-113).
 
-What is about to be sent is in the audit trail first, with the throttle that was set before. After a
-kill, the brokers' directories say what is left, and the trail which throttles must be restored.
+Each request is recorded in the audit trail before it is sent, with the throttle that was set
+before. After a kill, the brokers' directories show what is left, and the trail shows which
+throttles must be restored.
 """
 
 import time
@@ -286,10 +287,10 @@ class MoveRun:
         self._end("apply", run, found, kind, why)
 
     def cancel(self) -> None:
-        """Assign the current directory of each replica that moves again, so that it stays there.
+        """Assign to each replica that moves its current directory again, so that it stays there.
 
-        To a replica that arrived before its request, the request is a move back to its source: it
-        gets the directory in which it arrived.
+        If a replica arrives before its request, the request moves it back to its source: then a
+        second request assigns the directory in which it arrived.
 
         Raises:
             NoDataError: a broker does not answer.
@@ -317,7 +318,7 @@ class MoveRun:
 
     @contextmanager
     def _resumable(self, command: Command) -> Iterator[None]:
-        """Add to the error of a lost lock what it leaves, since nothing may be restored without it.
+        """Add to the error of a lost lock what is left: without the lock nothing may be restored.
 
         Raises:
             LockError: the lock was lost.

@@ -17,7 +17,7 @@ from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint, ForwardCheckpoint
 
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
-"""Of an instance, as the audit trail has it."""
+"""The id of an instance, as the audit trail has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ def _execution(config: Config, cluster: str) -> ExecutionState | None:
 
 def _verdict(execution: ExecutionState | None, awaited: AwaitedCheckpoint) -> tuple[Verdict, str]:
     if execution is None:
-        return Verdict.UNKNOWN, "no execution has begun: does `kraftgate run` run?"
+        return Verdict.UNKNOWN, "no execution has begun: is `kraftgate run` running?"
     if not awaited.loaded.is_now(execution.sha256):
         why = (
-            f"the last execution, of {execution.runbook}, is not of the configured runbook as it is"
-            " now: kraftgate begin begins a new one"
+            f"the last execution, of {execution.runbook}, is not of the current text of the"
+            " configured runbook: kraftgate begin begins a new one"
         )
         return Verdict.UNKNOWN, why
     if isinstance(awaited.of, ForwardCheckpoint) and execution.path is not None:

@@ -190,10 +190,10 @@ def another_begun(execution: ExecutionState, id_: str) -> bool:
 def is_covered(
     execution: ExecutionState, checkpoint: Checkpoint, id_: str, summary: ClusterSummary | None
 ) -> bool:
-    """Return whether the approval with which another instance began covers this one, too.
+    """Return whether the approval with which another instance began also covers this one.
 
-    That of a destructive step does not cover a broker whose state has changed since. Without a
-    `summary`, the recorded expiry shows that.
+    An approval of a destructive step does not cover a broker whose state has changed since. Without
+    a `summary`, the recorded expiry shows that.
     """
     if not another_begun(execution, id_):
         return False

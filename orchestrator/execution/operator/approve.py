@@ -54,8 +54,8 @@ def approve(request: OperatorRequest, checkpoint: str) -> None:
             at.output(f"login {at.by.login} had approved it already: it counts once")
         if len(others) + 1 < found.people:
             at.output(
-                f"{found.people} people must approve, {len(others) + 1} did: the next approval"
-                f" comes from {_other_login(at.by)}"
+                f"{found.people} people must approve, {len(others) + 1} did. The next approval"
+                f" must come from {_other_login(at.by)}"
             )
 
 
@@ -77,7 +77,7 @@ class _Approvable:
 
 
 def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
-    """Raise ExecutionError if the page showed another state than that of now."""
+    """Raise ExecutionError if the page showed another state than the current one."""
     if shown.basis_id in (None, opaque(now)):
         return
     if shown.basis is not None:
@@ -86,7 +86,7 @@ def _require_shown(shown: Shown, now: Mapping[str, str]) -> None:
 
 
 def _require_same(seen: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raise ExecutionError if the state has changed, with what has."""
+    """Raise ExecutionError with the changes if the state has changed."""
     if lines := changed(seen, now):
         raise ExecutionError(f"{_CHANGED}: {'; '.join(lines)}: {_AGAIN}")
 

@@ -53,7 +53,7 @@ def abort(request: OperatorRequest) -> None:
             goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
         at.record(
             entries.Aborted(by=at.by, reason=request.reason),
-            f"aborted; nothing was taken back{goes_on}",
+            f"aborted; nothing was undone{goes_on}",
         )
 
 
@@ -111,19 +111,19 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
         reason = str(at.rollback_reason).removesuffix(".")
         raise ExecutionError(f"cannot roll back from {at.id}: {reason}{earlier}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
-        raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be taken back")
+        raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be undone")
     phase = view.summary.phase
     path = passable_path(runbook, at.rollback, phase)
     needs_zookeeper = need_zookeeper(runbook.rollback_path(path))
     if phase in WITHOUT_ZOOKEEPER and needs_zookeeper:
         raise ExecutionError(
-            f"cannot roll back from {at.id}: the phase is {phase}, which cannot be taken back"
+            f"cannot roll back from {at.id}: the phase is {phase}, which cannot be undone"
         )
     if needs_zookeeper and (ends := _may_end_the_migration(runbook, view)) is not None:
         raise ExecutionError(
-            f"cannot roll back from {at.id}: controller {ends} was restarted without the migration,"
-            " and ends it if it leads: restart it in migration mode, then repeat"
-            " `kraftgate rollback`"
+            f"cannot roll back from {at.id}: controller {ends} was restarted without the migration"
+            " enabled, and finalizes the migration if it leads the quorum: restart it in migration"
+            " mode, then repeat `kraftgate rollback`"
         )
     if at.irreversible and at.already:
         if (stale := members_not_known(at.for_each, view)) is not None:
@@ -133,7 +133,7 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
             )
         if (done := done_without_step(at, runbook, view)) is not None:
             raise ExecutionError(
-                f"cannot roll back from {at.id}: {done}, and that cannot be taken back"
+                f"cannot roll back from {at.id}: {done}, and that cannot be undone"
             )
     return path
 

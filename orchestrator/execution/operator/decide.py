@@ -52,8 +52,8 @@ def done(request: OperatorRequest, checkpoint: str | None) -> None:
         state = at.current(checkpoint)[1]
         if state.stage is not Stage.SHOWN:
             raise ExecutionError(
-                f"{state.id} shows no step to an operator: it is {state.stage}. A step that failed"
-                " takes `kraftgate decide`"
+                f"{state.id} shows no step to an operator: it is {state.stage}. For a failed"
+                " step, use `kraftgate decide`"
             )
     decide(request, state.id, "done")
 
@@ -117,9 +117,7 @@ def ended(request: OperatorRequest, checkpoint: str) -> None:
     with open_request(request) as at:
         step = at.execution().elsewhere
         if step is None:
-            raise ExecutionError(
-                "no step of another orchestrator is waited for: see kraftgate status"
-            )
+            raise ExecutionError("no step of another orchestrator is pending: see kraftgate status")
         if step.checkpoint != checkpoint:
             raise ExecutionError(f"the pending step is {step.words()}, not {checkpoint}")
         at.record(

@@ -34,7 +34,7 @@ class Shown:
 
     Attributes:
         at: what the action concerned, by `concern`; None: the request does not say it.
-        basis_id: of the state that was shown for an approval; None, too.
+        basis_id: of the state that was shown for an approval; None: as for `at`.
         basis: that state; None: it is not known any more.
     """
 
@@ -125,8 +125,8 @@ class RequestContext:
             raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
         if state.may_run and state.run and HookRuns(self.config.state_dir).runs(state.run):
             raise ExecutionError(
-                f"processes of the hook of {state.id} run: end them, or wait for their end; if the"
-                f" step is done without them: kraftgate decide {state.id} --done"
+                f"the hook of {state.id} still has running processes. End them or wait. If the step"
+                f" is done without them, run `kraftgate decide {state.id} --done`"
             )
 
     def view(self) -> View:

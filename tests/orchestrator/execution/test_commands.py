@@ -123,7 +123,8 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     result = desk.types("approve", "finalize", "--who", "boris", *YES)
     assert result.exit_code == ExitCode.DONE, result.output
     assert (
-        "2 people must approve, 1 did: the next approval comes from another login" in result.stdout
+        "2 people must approve, 1 did. The next approval must come from another login"
+        in result.stdout
     )
     (given,) = desk.walk().checkpoint("finalize").approvals
     assert (given.by.who, given.by.uid, given.reason) == ("boris", this_person().uid, "CHG-1234")
@@ -333,7 +334,7 @@ def test_of_a_step_that_another_orchestrator_began_only_its_end_is_decided(desk:
 
 def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:
     desk.tell(_shown())
-    assert "cannot be taken back" in desk.refused("rollback", *WHY)
+    assert "cannot be undone" in desk.refused("rollback", *WHY)
     desk.tell(entries.Aborted(by=ANNA, reason="again"))
     desk.begin()
     desk.tell(entries.Paused(by=ANNA, reason="until the disk is checked"))
@@ -349,14 +350,14 @@ def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(des
 
 def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(desk: Desk) -> None:
     desk.tell(entries.CheckpointPassed(checkpoint="finalize[3000]", how="already", facts={}))
-    assert "cannot be taken back" in desk.refused("rollback", *WHY)
+    assert "cannot be undone" in desk.refused("rollback", *WHY)
 
 
 @pytest.mark.parametrize(
     ("phase", "said"),
     [
-        (Phase.DUAL_WRITE, "controller 3002 is in kraft mode, and that cannot be taken back"),
-        (Phase.FINALIZED, "the phase is finalized, which cannot be taken back"),
+        (Phase.DUAL_WRITE, "controller 3002 is in kraft mode, and that cannot be undone"),
+        (Phase.FINALIZED, "the phase is finalized, which cannot be undone"),
     ],
 )
 def test_there_is_no_way_back_once_any_controller_left_the_migration(
@@ -488,7 +489,7 @@ def test_an_execution_of_another_runbook_shows_nothing(desk: Desk) -> None:
     file.write_text(file.read_text() + "# changed\n")
     waited = desk.types("wait", "--checkpoint", "brokers-kraft", "--timeout", "1s")
     assert waited.exit_code == ExitCode.NO_DATA, waited.output
-    assert "is not of the configured runbook as it is now" in waited.stderr
+    assert "is not of the current text of the configured runbook" in waited.stderr
 
 
 def test_a_checkpoint_of_the_way_forward_is_not_passed_in_a_rollback(desk: Desk) -> None:
@@ -567,6 +568,6 @@ def test_nothing_begins_beside_processes_of_a_hook(
     )
     left = Unknown(why="its supervisor is gone", still_running=(4711,), output=desk.folder / "none")
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)
-    assert "processes of the hook of brokers-kraft[1] run" in desk.refused(*words, *WHY)
+    assert "the hook of brokers-kraft[1] still has running processes" in desk.refused(*words, *WHY)
     monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
     assert desk.types(*words, *WHY).exit_code == ExitCode.DONE

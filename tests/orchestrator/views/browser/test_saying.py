@@ -138,7 +138,7 @@ def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:
     _sign(dialog, desk.served.token)
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_role("button", name="Abort the execution in prod").click()
-    expect(page.locator(".toast")).to_contain_text("aborted; nothing was taken back")
+    expect(page.locator(".toast")).to_contain_text("aborted; nothing was undone")
     desk.refresh()
     expect(page.locator(".execution")).to_contain_text("ended: aborted")
     expect(page.get_by_role("button", name="Abort")).to_have_count(0)

@@ -52,7 +52,7 @@ def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
     said = say(served, "approve", **APPROVE)
     assert said == (
         "prod: finalize[3001] approved by boris (login console)",
-        "2 people must approve, 1 did: the next approval comes from `kraftgate approve`",
+        "2 people must approve, 1 did. The next approval must come from `kraftgate approve`",
     )
     given = newest(served)
     assert isinstance(given, entries.Approved)
@@ -139,7 +139,7 @@ def test_pause_and_resume(start: Start) -> None:
 
 def test_abort_ends_the_walk(start: Start) -> None:
     served = start()
-    assert say(served, "abort", confirm="prod") == ("prod: aborted; nothing was taken back",)
+    assert say(served, "abort", confirm="prod") == ("prod: aborted; nothing was undone",)
     assert newest(served) == entries.Aborted(by=BORIS, reason="CHG-1234")
     assert "has ended (aborted)" in refuses(served, "pause")
     walk = served.world.trail.state()
