@@ -198,8 +198,8 @@ def broker_shuts_down(
             way_out=(
                 f"Restore the connection of broker {broker.id} to the active controller by"
                 f" {utc_text(deadline_ms)}: the quorum, the network, the listener's certificates"
-                " and credentials. It then reports the directory and continues with the others. The"
-                f" shutdown itself does no harm. {capitalized(restart)}."
+                " and credentials. It then reports the directory and continues with the others."
+                f" A shutdown is orderly. {capitalized(restart)}."
             ),
             since_ms=min(since.values()),
             deadline_ms=deadline_ms,
