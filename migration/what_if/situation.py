@@ -76,7 +76,7 @@ class Situation:
     @cached_property
     def log_dirs(self) -> Maybe[tuple[LogDir, ...]]:
         known = self.brokers.get(self.broker)
-        return Unknown("no broker names it alive") if known is None else known.log_dirs
+        return Unknown("no broker lists it as alive") if known is None else known.log_dirs
 
     @cached_property
     def online(self) -> frozenset[str]:

@@ -22,7 +22,7 @@ const EFFECTS = {
       ? `Its step${at?.step ? ` (${at.step})` : ""} may then begin on this cluster, as soon as all guards hold: by its hook, or by hand if it has none.`
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
     at?.irreversible ? "It cannot be undone: after it there is no rollback to ZooKeeper." : "",
-    at?.destructive ? "It cannot be undone: its step destroys data, or what holds them." : "",
+    at?.destructive ? "It cannot be undone: its step destroys data, or what stores it." : "",
     walk.people > 1 ? `${walk.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
     walk.people > 1 ? "Everybody who uses the console's token counts as one person; the others approve with kraftgate approve." : "",
     "The approval expires when the state changes for which it is given.",
