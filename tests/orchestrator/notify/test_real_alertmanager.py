@@ -54,6 +54,7 @@ class Clock:
 def telling(folder: Path, address: str, clock: Clock) -> Sender:
     line = f"  alertmanager: [{{url: 'http://{address}'}}]\n"
     config = receivers.config(folder, line)
+    config.state_dir.mkdir(exist_ok=True)
     (channel,) = channels(config.alerts)
     return Sender(channel, config.state_dir, 0, clock_ms=clock)
 
