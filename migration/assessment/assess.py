@@ -167,7 +167,7 @@ def assess(snapshot: Snapshot) -> Assessment:
     currency = _together(snapshot, sources)
     view = _view(snapshot, currency)
     log = sources[DataSource.METADATA_LOG]
-    found = etas(summary, log, now_ms, view.stalled)
+    found = etas(summary, log, view.log_now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
     active = execution if execution is not None and execution.outcome is None else None

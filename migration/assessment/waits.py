@@ -17,7 +17,13 @@ from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, Source
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
-from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behind, stale_ms
+from migration.observed.source_status import (
+    STALE_AFTER_MS,
+    SourceStatus,
+    behind,
+    controllers_now_ms,
+    stale_ms,
+)
 from migration.observed.znodes import MIGRATION
 from migration.values.durations import duration_text
 from migration.values.evidence import count
@@ -225,7 +231,8 @@ def waits(
             return (stale,)
         return (blocked,)
     undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
-    found = tuple(_migration_waits(summary, now_ms, stalled, undescribed, in_zookeeper_mode))
+    log_now_ms = controllers_now_ms(log.status, now_ms)
+    found = tuple(_migration_waits(summary, log_now_ms, stalled, undescribed, in_zookeeper_mode))
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))

@@ -8,6 +8,8 @@ becomes stale.
 from dataclasses import dataclass
 from typing import Final
 
+from migration.values.timestamps import within
+
 STALE_AFTER_MS: Final = 15_000
 """Older data does not show the present: an idle controller writes a no-op every 500 ms."""
 
@@ -24,6 +26,8 @@ class SourceStatus:
         busy_until: only no-op records follow from here up to `next_offset`; the job makes no batch
             for them until there are many. None: unknown.
         record_ms: timestamp of the record before `next_offset`. None: unknown.
+        record_seen_ms: wall-clock time at which that record arrived, if it had just been written.
+            None: unknown.
         high_watermark: the first uncommitted offset, from the last reply.
         due_offset: the store must include all records below it: they have been available for
             `STALE_AFTER_MS`, or since this process began to follow. None: unknown.
@@ -50,6 +54,7 @@ class SourceStatus:
     next_offset: int | None = None
     busy_until: int | None = None
     record_ms: int | None = None
+    record_seen_ms: int | None = None
     high_watermark: int | None = None
     due_offset: int | None = None
     active_controller: int | None = None
@@ -96,6 +101,16 @@ def is_current(status: SourceStatus, now_ms: int) -> bool:
     if replied_ms is None or is_silent(status, now_ms):
         return False
     return abs(now_ms - replied_ms) <= STALE_AFTER_MS
+
+
+def controllers_now_ms(status: SourceStatus, now_ms: int) -> int:
+    """Return the present by the controllers' clock, whose timestamps the records have.
+
+    Without a record that arrived as soon as it was written, both clocks count as equal.
+    """
+    if status.record_ms is None or status.record_seen_ms is None:
+        return now_ms
+    return now_ms - (status.record_seen_ms - within(status.record_ms))
 
 
 def meaningful_end(status: SourceStatus) -> int | None:

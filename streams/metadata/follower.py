@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar, assert_never
 
 from migration.observed.source_status import SourceStatus
+from migration.values.timestamps import is_unbroken
 from streams.kafka import messages
 from streams.kafka.connection import Connection
 from streams.kafka.error_codes import ErrorCode, name
@@ -34,6 +35,8 @@ from streams.process.clocks import wall_clock_ms
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
+_PROMPT_MS: Final = 5_000
+"""A record that was not there in the previous reply, this long before, has just been written."""
 _IDENTIFY_S: Final = 1.0
 _IDENTIFY_S_MAX: Final = 600.0
 """Between two requests for the cluster id; each refused one is an error in the controller's log."""
@@ -88,6 +91,7 @@ class Follower(BackgroundThread):
             max_wait_s=_MAX_WAIT_MS / 1000,
             jitter=random.Random().random,  # noqa: S311 no secret; no shared state either
         )
+        self._is_prompt = False
         self._status = SourceStatus(
             observed_ms=wall_clock_ms(),
             log=spool.position.log,
@@ -229,6 +233,8 @@ class Follower(BackgroundThread):
         if time.monotonic() >= self._identify_at_s:
             self._identify(connection)
         sent = time.monotonic()
+        was_at_end = self._cursor.position.next_offset == self._cursor.high_watermark
+        before_ms = self._status.last_reply_ms
         request = messages.fetch_request(
             connection.version(messages.FETCH),
             cluster_id=self._cluster_id,
@@ -248,6 +254,9 @@ class Follower(BackgroundThread):
                 # Before the first append, but after a controller accepted the id.
                 self._spool.bind(self._cluster_id)
             self._report(answered=True)
+            self._is_prompt = was_at_end and is_unbroken(
+                before_ms or 0, self._status.last_reply_ms or 0, _PROMPT_MS
+            )
         return effect
 
     def _fetch_snapshot(self, connection: Connection, action: do.FetchSnapshot) -> do.Effect:
@@ -319,6 +328,7 @@ class Follower(BackgroundThread):
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
                 record_ms=position.record_ms,
+                record_seen_ms=self._status.last_reply_ms if self._is_prompt else None,
             )
         self._on_progress(position)
 
@@ -336,6 +346,7 @@ class Follower(BackgroundThread):
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
                 record_ms=position.record_ms,
+                record_seen_ms=was.record_seen_ms,
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
                 leader_epoch=cursor.epoch,

@@ -29,12 +29,12 @@ def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
         for broker in _held(view):
             since_ms = broker.last_progress_ms
             if since_ms is not None and (
-                broker.id not in view.stalled or view.now_ms - since_ms <= limit_ms
+                broker.id not in view.stalled or view.log_now_ms - since_ms <= limit_ms
             ):
                 continue
             # A broker that is known only from a metadata snapshot has no timestamps: it is stalled
             # if it was held for the limit, at every tick.
-            age = counted_text(limit_ms if since_ms is None else view.now_ms - since_ms)
+            age = counted_text(limit_ms if since_ms is None else view.log_now_ms - since_ms)
             yield rule.alert(
                 view,
                 labels=_labels(broker),
@@ -53,10 +53,10 @@ def _stalled(times: int) -> Callable[[Rule, View], Iterator[Alert]]:
 def _held_too_long(rule: Rule, view: View) -> Iterator[Alert]:
     for broker in _held(view):
         since_ms = broker.registered_ms
-        if since_ms is not None and view.now_ms - since_ms <= HELD_MS:
+        if since_ms is not None and view.log_now_ms - since_ms <= HELD_MS:
             continue
         # If only a metadata snapshot shows it, the time counts from when Kraftgate first saw it.
-        age = counted_text(HELD_MS if since_ms is None else view.now_ms - since_ms)
+        age = counted_text(HELD_MS if since_ms is None else view.log_now_ms - since_ms)
         yield rule.alert(
             view,
             labels=_labels(broker),
@@ -89,7 +89,7 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
-    found = broker_waits(broker, view.now_ms, view.stalled)
+    found = broker_waits(broker, view.log_now_ms, view.stalled)
     return tuple(each.text for each in found)
 
 

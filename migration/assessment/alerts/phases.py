@@ -26,9 +26,9 @@ def _not_registered(rule: Rule, view: View) -> Iterator[Alert]:
         if each.epoch is not None and each.registered_ms is not None
     ]
     since_ms = max(registered, default=view.phase_began_ms)
-    if since_ms is None or view.now_ms - since_ms <= UNREGISTERED_MS:
+    if since_ms is None or view.log_now_ms - since_ms <= UNREGISTERED_MS:
         return
-    age = counted_text(view.now_ms - since_ms)
+    age = counted_text(view.log_now_ms - since_ms)
     yield rule.alert(
         view,
         description=(
@@ -43,8 +43,8 @@ def _hybrid(rule: Rule, view: View) -> Iterator[Alert]:
     since_ms = view.phase_began_ms
     if since_ms is None or view.summary.known_phase is not Phase.HYBRID or not is_log_current(view):
         return
-    if view.now_ms - since_ms > HYBRID_MS:
-        age = counted_text(view.now_ms - since_ms)
+    if view.log_now_ms - since_ms > HYBRID_MS:
+        age = counted_text(view.log_now_ms - since_ms)
         yield rule.alert(
             view,
             description=(

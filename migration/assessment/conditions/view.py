@@ -9,7 +9,12 @@ from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter
-from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
+from migration.observed.source_status import (
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    controllers_now_ms,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,9 +197,14 @@ class View:
     failed: tuple[DirectoryFailed, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = self.summary.stalled(self.now_ms, self.stall_after_ms)
+        found = self.summary.stalled(self.log_now_ms, self.stall_after_ms)
         object.__setattr__(self, "stalled", found)
         object.__setattr__(self, "failed", failed_directories(self.summary))
+
+    @property
+    def log_now_ms(self) -> int:
+        """The present by the controllers' clock, for the age of what a record says."""
+        return controllers_now_ms(self.status(DataSource.METADATA_LOG), self.now_ms)
 
     @property
     def cluster(self) -> str:

@@ -69,6 +69,12 @@ def source(which: DataSource, status: SourceStatus, of_it: View | None = None) -
     return replace(unseen, sources={**unseen.sources, which: status})
 
 
+def ahead(of_it: View, ms: int) -> View:
+    """The same by a host whose clock is so many ms ahead of the controllers'."""
+    log = replace(ANSWERED, record_ms=NOW - ms - 400, record_seen_ms=NOW - 400)
+    return replace(of_it, sources={**of_it.sources, LOG: log})
+
+
 def jmx(read_ms: int | None) -> JmxImage:
     return JmxImage(nodes={3: JmxNode(id=3, read_ms=read_ms)})
 
@@ -113,6 +119,7 @@ HALTED = of(
 HOLDS = [
     ("AssignmentStalled", "warning", scene(of(held(STALL_MS + 1)))),
     ("AssignmentStalled", "warning", scene(of(held(None)))),
+    ("AssignmentStalled", "warning", ahead(scene(of(held(1))), -STALL_MS)),
     ("AssignmentStalled", "critical", scene(of(held(3 * STALL_MS + 1)))),
     ("BrokerHeldTooLong", "warning", scene(of(held(HOUR_MS // 2 + 1)))),
     ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY)))),
@@ -159,9 +166,11 @@ HOLDS = [
 DOES_NOT_HOLD = [
     ("AssignmentStalled", "warning", scene(of(held(STALL_MS)))),
     ("AssignmentStalled", "warning", scene(stale(LOG, of=of(held(HOUR_MS))))),
+    ("AssignmentStalled", "warning", ahead(scene(of(held(2 * HOUR_MS + 1))), 2 * HOUR_MS)),
     ("AssignmentStalled", "critical", scene(of(held(3 * STALL_MS)))),
     ("BrokerHeldTooLong", "warning", scene(of(held(HOUR_MS // 2)))),
     ("BrokerHeldTooLong", "warning", scene(stale(LOG, of=of(held(HOUR_MS))))),
+    ("BrokerHeldTooLong", "warning", ahead(scene(of(held(2 * HOUR_MS + 1))), 2 * HOUR_MS)),
     ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY, fenced=True)))),
     ("BrokerUnfencedEarly", "warning", scene(stale(LOG, of=of(held(unfenced_early=EARLY))))),
     ("LogDirOffline", "warning", scene(stale(LOG_DIRS, of=of(disks=all_disks(OFFLINE))))),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from migration.observed.source_status import SourceStatus, over_no_ops
+from migration.observed.source_status import SourceStatus, controllers_now_ms, over_no_ops
 from streams.kafka import messages
 from streams.kafka.error_codes import ErrorCode
 from streams.kafka.errors import ConnectionFailed, WrongCluster
@@ -144,6 +144,32 @@ def test_a_record_is_busy_as_soon_as_it_is_fetched(
         for store in (1, 5):
             assert over_no_ops(replace(status, high_watermark=7), store) == store
         held.set()
+
+
+def test_a_record_that_has_just_been_written_compares_the_clocks(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    """Those of a log that is read later, such as the first one, say nothing about the clocks."""
+    written = threading.Event()
+
+    def serve(key: int, request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(cluster_id="a-cluster")
+        at = request.topics[0].partitions[0].fetch_offset
+        if at == 0 or (at == 1 and written.is_set()):
+            return FetchReply(leader=LEADER, high_watermark=at + 1, records=no_op(at))
+        time.sleep(0.02)
+        return FetchReply(leader=LEADER, high_watermark=at)
+
+    script(serve)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda one: one.next_offset == 1)
+        assert controllers_now_ms(status, status.observed_ms) == status.observed_ms
+        written.set()
+        status = until(follower, lambda one: one.next_offset == 2)
+        assert status.record_ms is not None
+        assert status.record_seen_ms is not None
+        assert controllers_now_ms(status, status.record_seen_ms) == status.record_ms
 
 
 def test_the_configured_cluster_is_named_in_every_fetch(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.observed.source_status import controllers_now_ms
 from orchestrator.lab import Lab, LabSpec
 from streams.metadata.batches import redacted
 from streams.metadata.follower import Follower
@@ -142,4 +143,6 @@ def test_an_empty_spool_begins_with_the_snapshot(lab: Lab, spool: Spool) -> None
         ours = listing(spool.directory)
         assert [c.end_offset for c in ours.checkpoints] == [ours.segments[0].base_offset]
         assert wait_for(follower, follower.position.next_offset + 5, PATIENCE_S)
+        status = until(follower, lambda now: now.record_seen_ms is not None)
+        assert abs(controllers_now_ms(status, 0)) < 60_000  # they are on the same host
     assert mirrored(spool)
