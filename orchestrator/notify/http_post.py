@@ -4,15 +4,20 @@ Redirects are not followed: only the configured address may receive the content.
 are not used: they sleep uninterruptibly, and they repeat content that is out of date.
 """
 
+import socket
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import BadStatusLine
+from http.client import BadStatusLine, HTTPResponse
 from importlib.metadata import version
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import urllib3
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
@@ -25,7 +30,6 @@ from urllib3.exceptions import (
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
-from orchestrator.notify.bounded_response import POOLS
 from streams.net.secret_file import SecretFileRefused, first_line
 
 CONNECT_S: Final = 5.0
@@ -86,6 +90,62 @@ class Response:
     body: str
 
 
+class _Received(RawIOBase):
+    """The bytes of one response, until the timeout that the socket has at its start is over.
+
+    A socket's timeout bounds each receive: a receiver that sends a byte from time to time would
+    block its thread for ever.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self._timeout_s = sock, sock.gettimeout() or 0.0
+        self._deadline_s = time.monotonic() + self._timeout_s
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401  # as in RawIOBase
+        left_s = self._deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left_s)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._sock.settimeout(self._timeout_s)  # the next request uses it to send
+            self._raw.close()
+        super().close()
+
+
+class _WholeResponse(HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(sock, *args, **kwargs)
+        self.fp.close()
+        self.fp = BufferedReader(_Received(sock))
+
+
+class _Http(HTTPConnection):
+    response_class = _WholeResponse
+
+
+class _Https(HTTPSConnection):
+    response_class = _WholeResponse
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _Https
+
+
+_POOLS: Final = {"http": _HttpPool, "https": _HttpsPool}
+"""urllib3's pools, whose timeout of a read then bounds the whole response, headers included."""
+
+
 class Poster:
     """Posts to one address, from one thread. Nothing is opened or read before `post`."""
 
@@ -97,7 +157,7 @@ class Poster:
             self._pool = urllib3.PoolManager(retries=False, maxsize=1, ca_certs=ca_certs)
         else:
             self._pool = urllib3.ProxyManager(proxy, retries=False, maxsize=1, ca_certs=ca_certs)
-        self._pool.pool_classes_by_scheme = POOLS
+        self._pool.pool_classes_by_scheme = _POOLS
 
     def post(self, request: Request) -> Response:
         """Send a request and return the response.
