@@ -58,6 +58,8 @@ def make_parents(path: Path, count: int) -> None:
 
     That one is not created again: it may have been moved, and then could not be put back.
     """
+    if path.parent.is_dir():
+        return
     for each in reversed(path.parents[:count]):
         each.mkdir(exist_ok=True)
 
