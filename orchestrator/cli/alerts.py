@@ -245,11 +245,12 @@ def _since(one: AlertState) -> str:
 
 def _unresolved(state: ReceiverState) -> tuple[list[str], list[str]]:
     """Fingerprints of the alerts whose resolution was not delivered: accepted, and unconfirmed."""
-    unresolved = {
-        k: each for k, each in state.deliveries.items() if each.resolution_sent_ms is None
-    }
-    accepted = [key for key, each in unresolved.items() if each.count]
-    return accepted, [key for key in unresolved if key not in accepted]
+    accepted: list[str] = []
+    unconfirmed: list[str] = []
+    for key, each in state.deliveries.items():
+        if each.resolution_sent_ms is None:
+            (accepted if each.count else unconfirmed).append(key)
+    return accepted, unconfirmed
 
 
 def _receiver_json(name: str, state: ReceiverState) -> dict[str, object]:
