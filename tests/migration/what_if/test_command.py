@@ -129,18 +129,22 @@ def test_the_exit_code_answers_what_was_asked(file: Path, gives: Gives) -> None:
 def test_json_is_one_object_with_every_partition(file: Path, gives: Gives) -> None:
     gives(MANY)
     result = invoke(file, "--broker", "1", "--json")
-    told = json.loads(result.stdout)
-    assert list(told) == [
+    prediction = json.loads(result.stdout)
+    assert list(prediction) == [
         "cluster", "broker", "log_dir", "directory", "directory_known_by", "mode", "halts",
         "serious", "counts", "partitions", "directories", "notes",
     ]  # fmt: skip
-    assert (told["log_dir"], told["mode"], told["serious"]) == (None, "zookeeper", True)
-    assert told["counts"]["lost"] == len(told["partitions"]) == SHOWN_MAX + 3
-    first = told["partitions"][0]
+    assert (prediction["log_dir"], prediction["mode"], prediction["serious"]) == (
+        None,
+        "zookeeper",
+        True,
+    )
+    assert prediction["counts"]["lost"] == len(prediction["partitions"]) == SHOWN_MAX + 3
+    first = prediction["partitions"][0]
     assert (first["topic"], first["partition"], first["fate"]) == ("t", 0, "lost")
     assert (first["path"], first["replicas"], first["min_isr"]) == (D0, [1], 1)
-    assert [each["log_dir"] for each in told["directories"]] == ["/d0", "/d1"]
-    assert told["directories"][0]["counts"]["lost"] == SHOWN_MAX + 3
+    assert [each["log_dir"] for each in prediction["directories"]] == ["/d0", "/d1"]
+    assert prediction["directories"][0]["counts"]["lost"] == SHOWN_MAX + 3
 
 
 def test_the_list_for_people_is_bounded(file: Path, gives: Gives) -> None:
@@ -208,8 +212,12 @@ def test_brokers_that_are_not_there_end_with_4(file: Path) -> None:
 
 def test_settings_that_are_not_told_leave_the_mode_unknown(file: Path, gives: Gives) -> None:
     gives(SAFE, Unknown("DESCRIBE_CONFIGS on CLUSTER is needed"))
-    told = json.loads(invoke(file, "--broker", "1", "--log-dir", D0, "--json").stdout)
-    assert (told["mode"], told["halts"], told["counts"]["unknown"]) == (None, None, 1)
+    prediction = json.loads(invoke(file, "--broker", "1", "--log-dir", D0, "--json").stdout)
+    assert (prediction["mode"], prediction["halts"], prediction["counts"]["unknown"]) == (
+        None,
+        None,
+        1,
+    )
 
 
 @pytest.mark.parametrize(

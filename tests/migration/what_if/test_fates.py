@@ -100,25 +100,25 @@ def test_a_directory_fails_in_kraft_mode(
     one: Partition, assignments: Any, fate: Fate, basis: Basis
 ) -> None:
     """KIP-858, "Handling log directory failures": leaders of assigned replicas move."""
-    told = if_directory_fails(situation(one, assignments=assignments), D0)
-    assert [(each.fate, each.basis) for each in told.lines] == [(fate, basis)]
-    assert told.halts is False
+    prediction = if_directory_fails(situation(one, assignments=assignments), D0)
+    assert [(each.fate, each.basis) for each in prediction.lines] == [(fate, basis)]
+    assert prediction.halts is False
 
 
 def test_a_leader_that_is_not_moved_stays_with_its_isr_and_the_way_out_is_said() -> None:
     """KIP-589, "Failure Modes": a leader that is not reported stays until the broker restarts."""
-    told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}), D0)
-    (line,) = told.lines
+    prediction = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}), D0)
+    (line,) = prediction.lines
     assert (line.leader_after, line.isr_after) == (1, (1, 2))
     assert "the metadata log says migrating" in line.why
-    assert "until it is stopped" in told.notes[0]
+    assert "until it is stopped" in prediction.notes[0]
 
 
 def test_without_the_metadata_log_leader_not_moved_is_said_not_to_be_excluded() -> None:
-    told = if_directory_fails(situation(part((1, 2)), assignments=WHY), D0)
-    assert "leader_not_moved at worst, leader_moves at best" in told.lines[0].why
-    assert any("leader_not_moved cannot be excluded" in each for each in told.notes)
-    assert told.is_serious
+    prediction = if_directory_fails(situation(part((1, 2)), assignments=WHY), D0)
+    assert "leader_not_moved at worst, leader_moves at best" in prediction.lines[0].why
+    assert any("leader_not_moved cannot be excluded" in each for each in prediction.notes)
+    assert prediction.is_serious
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,12 @@ def test_what_only_the_metadata_log_places_there_is_taken_off_too(
 @pytest.mark.parametrize(("path", "fate"), [(D0, Fate.LOST), (D1, None)])
 def test_in_zookeeper_mode_only_what_lies_there_is_concerned(path: str, fate: Fate | None) -> None:
     """KIP-113, "Test Plan": a bad log directory does not affect the good ones."""
-    told = if_directory_fails(situation(part((1,)), mode=Mode.ZOOKEEPER, assignments=WHY), path)
-    assert [each.fate for each in told.lines] == ([] if fate is None else [fate])
-    assert told.halts is False
-    (note,) = told.notes
+    prediction = if_directory_fails(
+        situation(part((1,)), mode=Mode.ZOOKEEPER, assignments=WHY), path
+    )
+    assert [each.fate for each in prediction.lines] == ([] if fate is None else [fate])
+    assert prediction.halts is False
+    (note,) = prediction.notes
     assert note.startswith(f"if {path} fails, restore its disk, and do not restart broker 1 before")
 
 
@@ -165,10 +167,12 @@ def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
 )
 def test_the_broker_halts_and_takes_all_its_replicas_along(given: dict[str, Any], why: str) -> None:
     """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
-    told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}, **given), D0)
-    assert told.halts is True
-    assert told.notes[0] == f"broker 1 would halt, and all its replicas with it: {why}"
-    assert [each.fate for each in told.lines] == [Fate.LEADER_MOVES], "the fence moves it"
+    prediction = if_directory_fails(
+        situation(part((1, 2)), assignments={T: pending()}, **given), D0
+    )
+    assert prediction.halts is True
+    assert prediction.notes[0] == f"broker 1 would halt, and all its replicas with it: {why}"
+    assert [each.fate for each in prediction.lines] == [Fate.LEADER_MOVES], "the fence moves it"
 
 
 def test_a_halt_leaves_the_other_directories_logs_intact() -> None:
@@ -176,8 +180,8 @@ def test_a_halt_leaves_the_other_directories_logs_intact() -> None:
     other = TopicPartition("t", 1)
     disks = broker(1, d0=[T], d1=[other])
     now = situation(part((1,)), part((1,), at=other), mode=Mode.MIGRATING, brokers={1: disks})
-    told = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
-    assert told == {T: Fate.LOST, other: Fate.UNAVAILABLE}
+    prediction = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
+    assert prediction == {T: Fate.LOST, other: Fate.UNAVAILABLE}
     assert {each.fate for each in if_broker_fails(now).lines} == {Fate.LOST}
 
 
@@ -186,8 +190,8 @@ def test_at_a_halt_what_lies_in_no_directory_is_not_taken_for_intact_and_the_unl
 ):
     hidden = TopicPartition("hidden", 0)
     now = situation(part((1,)), mode=Mode.MIGRATING, brokers={1: broker(1, d1=[hidden])})
-    told = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
-    assert told == {T: Fate.LOST, hidden: Fate.UNKNOWN}
+    prediction = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
+    assert prediction == {T: Fate.LOST, hidden: Fate.UNKNOWN}
 
 
 @pytest.mark.parametrize("unknown", [{"mode": None}, {"metadata_dir": WHY}])
@@ -195,7 +199,7 @@ def test_where_it_may_halt_what_then_differs_is_unknown(unknown: dict[str, Any])
     """KIP-858, "Motivation": a node cannot run without its metadata log directory."""
     lies, elsewhere = part((1, 2)), part((1,), at=TopicPartition("t", 1))
     disks = broker(1, d0=[T], d1=[elsewhere.at], meta=META)
-    told = if_directory_fails(
+    prediction = if_directory_fails(
         situation(
             lies,
             elsewhere,
@@ -205,19 +209,19 @@ def test_where_it_may_halt_what_then_differs_is_unknown(unknown: dict[str, Any])
         ),
         D0,
     )
-    assert told.halts is None
-    assert {each.at: each.fate for each in told.lines} == {
+    assert prediction.halts is None
+    assert {each.at: each.fate for each in prediction.lines} == {
         T: Fate.LEADER_MOVES,
         elsewhere.at: Fate.UNKNOWN,
     }
-    assert told.lines[0].why.startswith("unavailable at worst, not concerned at best: ")
+    assert prediction.lines[0].why.startswith("unavailable at worst, not concerned at best: ")
 
 
 def test_of_a_directory_that_is_offline_already_nothing_is_known() -> None:
     now = situation(part((1, 2)), brokers={1: broker(1, bad=[D0])})
-    told = if_directory_fails(now, D0)
-    assert [each.fate for each in told.lines] == [Fate.UNKNOWN]
-    assert "/d0 is already offline" in told.notes[0]
+    prediction = if_directory_fails(now, D0)
+    assert [each.fate for each in prediction.lines] == [Fate.UNKNOWN]
+    assert "/d0 is already offline" in prediction.notes[0]
 
 
 def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> None:
@@ -225,9 +229,9 @@ def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> No
     now = situation(
         part((2, 3), leader=2, at=stray), brokers={1: broker(1, d0=[hidden, stray], meta=META)}
     )
-    for told in (if_directory_fails(now, D0), if_broker_fails(now)):
-        assert [(each.at, each.fate) for each in told.lines] == [(hidden, Fate.UNKNOWN)]
-        assert any("moved-0" in each and "stray" in each for each in told.notes)
+    for prediction in (if_directory_fails(now, D0), if_broker_fails(now)):
+        assert [(each.at, each.fate) for each in prediction.lines] == [(hidden, Fate.UNKNOWN)]
+        assert any("moved-0" in each and "stray" in each for each in prediction.notes)
 
 
 @pytest.mark.parametrize(
@@ -298,28 +302,28 @@ def test_the_metadata_log_is_in_its_own_or_the_first_directory(
 
 
 def test_a_note_names_the_broker_whose_directories_are_unknown() -> None:
-    told = if_broker_fails(situation(part((1, 2)), brokers=SILENT))
-    assert told.lines[0].why.endswith("at best: the directories of broker 2 are unknown")
-    (note,) = told.notes
+    prediction = if_broker_fails(situation(part((1, 2)), brokers=SILENT))
+    assert prediction.lines[0].why.endswith("at best: the directories of broker 2 are unknown")
+    (note,) = prediction.notes
     assert note == f"the directories of broker 2 are unknown, so it is not counted on: {WHY.why}"
 
 
 def test_a_note_says_why_no_controller_is_known_to_elect_leaders() -> None:
     now = situation(part((1, 2)), **NO_ELECTION)
-    for told in (if_broker_fails(now), if_directory_fails(now, D0)):
-        assert f"no controller is known to elect leaders: {WHY.why}" in told.notes
+    for prediction in (if_broker_fails(now), if_directory_fails(now, D0)):
+        assert f"no controller is known to elect leaders: {WHY.why}" in prediction.notes
 
 
 def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
     now = situation(part((1, 2), isr=(2,), leader=2), alive=frozenset({2, 3}), mode=None)
-    told = if_broker_fails(now)
-    assert [each.fate for each in told.lines] == [Fate.UNDER_REPLICATED]
-    assert "is not alive" in told.notes[0]
+    prediction = if_broker_fails(now)
+    assert [each.fate for each in prediction.lines] == [Fate.UNDER_REPLICATED]
+    assert "is not alive" in prediction.notes[0]
 
 
 def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
     whole = situation(part((1, 2)))
     now = replace(whole, brokers={2: whole.brokers[2]}, mode=None)
-    told = if_broker_fails(now)
-    assert [(each.fate, each.path) for each in told.lines] == [(Fate.LEADER_MOVES, None)]
-    assert any("where its logs are is not known" in each for each in told.notes)
+    prediction = if_broker_fails(now)
+    assert [(each.fate, each.path) for each in prediction.lines] == [(Fate.LEADER_MOVES, None)]
+    assert any("where its logs are is not known" in each for each in prediction.notes)

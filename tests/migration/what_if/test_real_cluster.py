@@ -98,12 +98,14 @@ class Real:
         until(alike)
         return shown[0]
 
-    def wait_as_told(self, told: Predicted, before: Partitions, broker: int) -> None:
+    def wait_as_told(self, prediction: Predicted, before: Partitions, broker: int) -> None:
         """Wait until every broker shows each partition as predicted, or unchanged."""
         wrong: list[str] = []
 
         def predicted() -> bool:
-            wrong[:] = [each for one in self.views() for each in _wrong(one, told, before, broker)]
+            wrong[:] = [
+                each for one in self.views() for each in _wrong(one, prediction, before, broker)
+            ]
             return not wrong
 
         until(predicted, seen=lambda: wrong)
@@ -120,10 +122,10 @@ def _view(address: str) -> Partitions:
     return {at: (each.leader, frozenset(each.isr)) for at, each in found}
 
 
-def _wrong(view: Partitions, told: Predicted, before: Partitions, broker: int) -> list[str]:
+def _wrong(view: Partitions, prediction: Predicted, before: Partitions, broker: int) -> list[str]:
     wrong = []
     for at, (leader, isr) in before.items():
-        line = told.lines.get(at)
+        line = prediction.lines.get(at)
         if line is not None:
             leader, isr = line["leader_after"], frozenset(line["isr_after"])
         seen_leader, seen_isr = view.get(at, (None, frozenset()))
@@ -167,17 +169,20 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
     _moves_in_zookeeper_mode(zookeeper, tmp_path / "plan.json")
     before = zookeeper.now(IN_ZOOKEEPER)
-    told = zookeeper.what_if(1, d0)
-    assert told.exit_code == ExitCode.HAZARD
-    assert (told.answer["mode"], told.answer["halts"]) == ("zookeeper", False)
+    prediction = zookeeper.what_if(1, d0)
+    assert prediction.exit_code == ExitCode.HAZARD
+    assert (prediction.answer["mode"], prediction.answer["halts"]) == ("zookeeper", False)
     lying = {name.name for name in d0.iterdir() if name.is_dir()}
-    assert {f"{topic}-{number}" for topic, number in told.lines} == lying
-    assert told.fates("one") == {"lost"}
-    assert told.fates("two") == {"under_min_isr"}
-    assert told.fates("loose") | told.fates("three") <= {"leader_moves", "under_replicated"}
+    assert {f"{topic}-{number}" for topic, number in prediction.lines} == lying
+    assert prediction.fates("one") == {"lost"}
+    assert prediction.fates("two") == {"under_min_isr"}
+    assert prediction.fates("loose") | prediction.fates("three") <= {
+        "leader_moves",
+        "under_replicated",
+    }
     lab.fail_directory(1, 0)
     assert wait_directory_noticed(lab, 1, 0)
-    zookeeper.wait_as_told(told, before, 1)
+    zookeeper.wait_as_told(prediction, before, 1)
     checked = configured(tmp_path, lab)
     _preflight_of_a_failed_directory(preflight(checked), d0, lying)
     _log_dirs_in_zookeeper_mode(zookeeper)
@@ -186,19 +191,21 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     assert last.answer["halts"] is True
     assert "this is its last directory" in last.answer["notes"][0]
     already = zookeeper.what_if(1, d0)
-    assert set(already.lines) == set(told.lines)
+    assert set(already.lines) == set(prediction.lines)
     assert {one["fate"] for one in already.lines.values()} == {"unknown"}
 
     before = zookeeper.now(IN_ZOOKEEPER)
-    told = zookeeper.what_if(2)
-    assert told.exit_code == ExitCode.HAZARD
+    prediction = zookeeper.what_if(2)
+    assert prediction.exit_code == ExitCode.HAZARD
     hosts = {at for at, (replicas, _, _) in lab.isrs().items() if 2 in replicas}
-    assert set(told.lines) == hosts
-    assert told.fates("one") == {"lost"}
-    assert "unavailable" in told.fates("two"), "broker 1 has left the ISR of half of them"
-    assert "under_min_isr" in told.fates("three"), "the ISR has one less since the directory failed"
+    assert set(prediction.lines) == hosts
+    assert prediction.fates("one") == {"lost"}
+    assert "unavailable" in prediction.fates("two"), "broker 1 has left the ISR of half of them"
+    assert "under_min_isr" in prediction.fates("three"), (
+        "the ISR has one less since the directory failed"
+    )
     lab.kill("broker-2")
-    zookeeper.wait_as_told(told, before, 2)
+    zookeeper.wait_as_told(prediction, before, 2)
     _preflight_of_a_dead_broker(preflight(checked))
     _conditions_without_a_broker(target(checked))
 
@@ -212,10 +219,10 @@ def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path
     _no_election(asked.what_if(3), "three", "refused")
 
 
-def _no_election(told: Predicted, topic: str, why: str) -> None:
-    assert told.exit_code == ExitCode.HAZARD
-    assert "unknown" in told.fates(topic), told
-    notes = [each for each in told.answer["notes"] if "no controller is known" in each]
+def _no_election(prediction: Predicted, topic: str, why: str) -> None:
+    assert prediction.exit_code == ExitCode.HAZARD
+    assert "unknown" in prediction.fates(topic), prediction
+    notes = [each for each in prediction.answer["notes"] if "no controller is known" in each]
     assert why in notes[0]
 
 
@@ -334,20 +341,25 @@ def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
     """KIP-858, "Migrating a cluster in ZK mode ...": it shuts down if any directory fails."""
     lab, d1 = migrating.lab, migrating.lab.directory(1, 1)
     before = migrating.now(IN_MIGRATION)
-    told = migrating.what_if(1, d1)
-    assert (told.answer["mode"], told.answer["halts"]) == ("migrating", True)
-    assert "in migration mode any directory's failure halts the broker" in told.answer["notes"][0]
-    assert set(told.lines) == {at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas}
-    for line in told.lines.values():
+    prediction = migrating.what_if(1, d1)
+    assert (prediction.answer["mode"], prediction.answer["halts"]) == ("migrating", True)
+    assert (
+        "in migration mode any directory's failure halts the broker"
+        in prediction.answer["notes"][0]
+    )
+    assert set(prediction.lines) == {
+        at for at, (replicas, _, _) in lab.isrs().items() if 1 in replicas
+    }
+    for line in prediction.lines.values():
         if line["topic"] == "one":
             assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")
-    assert told.fates("two") <= {"leader_moves", "under_replicated"}
+    assert prediction.fates("two") <= {"leader_moves", "under_replicated"}
     code, _, said = planned(migrating.file, "--broker", "1", "--drain", str(d1))
     assert code == ExitCode.HAZARD
     assert "broker 1 is in migration mode" in said
     lab.fail_directory(1, 1)
     assert not wait_directory_noticed(lab, 1, 1)
-    migrating.wait_as_told(told, before, 1)
+    migrating.wait_as_told(prediction, before, 1)
     _log_dirs_of_a_halted_broker(migrating)
 
 
@@ -389,22 +401,22 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
             return not blind_to_the_log(answers[-1])
 
         until(answered)
-        told = answers[-1]
+        prediction = answers[-1]
         following.wait_for(lambda now: identified(now, 9))
         _moves_in_kraft_mode(kraft, followed, tmp_path / "plan.json")
         assert following.interrupt() == 0
-    assert {one["rests_on"] for one in told.lines.values()} == {"disks_and_metadata_log"}
-    assert told.answer["directory_known_by"] == "meta.properties"
-    assert (told.answer["mode"], told.answer["halts"]) == ("kraft", False)
-    assert told.fates("two") == {"leader_moves"}
-    assert told.fates("followed") <= {"under_replicated"}
+    assert {one["rests_on"] for one in prediction.lines.values()} == {"disks_and_metadata_log"}
+    assert prediction.answer["directory_known_by"] == "meta.properties"
+    assert (prediction.answer["mode"], prediction.answer["halts"]) == ("kraft", False)
+    assert prediction.fates("two") == {"leader_moves"}
+    assert prediction.fates("followed") <= {"under_replicated"}
     failed = directory_id(d1)
     led = {at for at, one in blind.lines.items() if one["fate"] == "unknown"}
-    assert led == {at for at, one in told.lines.items() if one["fate"] == "leader_moves"}
+    assert led == {at for at, one in prediction.lines.items() if one["fate"] == "leader_moves"}
     lab.fail_directory(1, 1)
     assert wait_directory_noticed(lab, 1, 1)
     ids = {each: directory_id(lab.directory(*each)) for each in ((1, 0), (2, 0), (2, 1))}
-    kraft.wait_as_told(told, before, 1)
+    kraft.wait_as_told(prediction, before, 1)
     _log_dirs_in_kraft_mode(kraft, followed, ids, failed)
 
     before = kraft.now(IN_KRAFT)
@@ -473,5 +485,5 @@ def identified(summary: ClusterSummary, paths: int) -> bool:
     return len(summary.places.identities) == paths
 
 
-def blind_to_the_log(told: Predicted) -> bool:
-    return any("leader_not_moved cannot be excluded" in each for each in told.answer["notes"])
+def blind_to_the_log(prediction: Predicted) -> bool:
+    return any("leader_not_moved cannot be excluded" in each for each in prediction.answer["notes"])

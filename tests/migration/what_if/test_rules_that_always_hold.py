@@ -83,8 +83,8 @@ def _others(id_: int, made: tuple[Partition, ...]) -> st.SearchStrategy[Broker]:
     return st.sampled_from([broker(id_, d0=ours), broker(id_, bad=[D0]), broker(id_, unknown=WHY)])
 
 
-def fates(told: Prediction) -> dict[TopicPartition, Fate]:
-    return {each.at: each.fate for each in told.lines}
+def fates(prediction: Prediction) -> dict[TopicPartition, Fate]:
+    return {each.at: each.fate for each in prediction.lines}
 
 
 def directories(now: Situation) -> tuple[LogDir, ...]:
@@ -139,10 +139,10 @@ def test_what_a_directory_loses_its_broker_loses(now: Situation) -> None:
 @given(situations())
 def test_the_only_replica_is_in_danger_wherever_it_lies(now: Situation) -> None:
     for each in directories(now):
-        told = fates(if_directory_fails(now, each.path))
+        prediction = fates(if_directory_fails(now, each.path))
         for part in now.hosted:
             if len(part.replicas) == 1 and now.places.get(part.at) == each.path:
-                assert told[part.at] is Fate.LOST
+                assert prediction[part.at] is Fate.LOST
 
 
 @given(situations())
@@ -166,9 +166,9 @@ def test_what_is_known_less_of_is_never_less_serious(now: Situation) -> None:
 
 @given(situations())
 def test_who_leads_next_is_an_in_sync_replica_that_is_alive(now: Situation) -> None:
-    told = [if_broker_fails(now)]
-    told += [if_directory_fails(now, each.path) for each in directories(now)]
-    for line in (line for each in told for line in each.lines):
+    prediction = [if_broker_fails(now)]
+    prediction += [if_directory_fails(now, each.path) for each in directories(now)]
+    for line in (line for each in prediction for line in each.lines):
         if line.fate in {Fate.LOST, Fate.UNKNOWN} or line.leader_after is None:
             continue
         assert line.leader_after in line.isr
