@@ -75,7 +75,7 @@ def gather(config: Config, clusters: Sequence[str]) -> Facts:
     Raises:
         NoDataError: there is neither a store nor an audit trail.
         FollowingError: the store cannot be read.
-        ConfigError: the state is of another cluster than the configured one.
+        ConfigError: the state belongs to another cluster than the configured one.
     """
     path = config.state_dir / AUDIT_FILE
     store = open_store(config.state_dir)
