@@ -24,6 +24,7 @@ from streams.log_dirs.remembered import KnownPartition, LocalDir
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.listener import Listener
+from streams.process.background import REPORT_S
 
 _REPLY_TIMEOUT_MS: Final = 2000
 """For each reply; 3 s of grace are added."""
@@ -53,7 +54,7 @@ class LogDirsConfig:
     eager_s: float = 1.0
     eager_for_s: float = 30.0
     cluster: str | None = None
-    report_s: float = 30.0
+    report_s: float = REPORT_S
     parallel: int = 16
 
 

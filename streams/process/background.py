@@ -4,15 +4,31 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+REPORT_S: Final = 30
+"""The interval of reports that are not urgent: each batch of the job has a cost."""
+
+_shift_s = 0.0
+
+
+def shift_intervals(seconds: float) -> None:
+    """Let all intervals of this process begin so much later than multiples of their length."""
+    global _shift_s
+    _shift_s = seconds
 
 
 def until_next(interval_s: float) -> float:
-    """Return the seconds until the next multiple of an interval, by the wall clock.
+    """Return the seconds until the next interval begins, by the wall clock.
 
     Sources that wait for it report at the same moments, and their facts share a batch of the job.
     """
-    return interval_s - time.time() % interval_s
+    return interval_s - (time.time() - _shift_s) % interval_s
+
+
+def interval_of(moment_ms: int, interval_s: float) -> int:
+    """Return the number of the interval that a moment is in."""
+    return int((moment_ms / 1000 - _shift_s) // interval_s)
 
 
 class BackgroundThread(ABC):

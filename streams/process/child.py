@@ -40,7 +40,7 @@ class Child:
     Thread-safe; one thread iterates over the lines of its output.
     """
 
-    def __init__(self, module: str, *, silent: bool = False) -> None:
+    def __init__(self, module: str, *arguments: str, silent: bool = False) -> None:
         """Start the process; `silent`: discard its log.
 
         Raises:
@@ -48,7 +48,7 @@ class Child:
         """
         self._writing = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module],
+            [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if silent else None,

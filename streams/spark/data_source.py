@@ -139,8 +139,17 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._waits and latest != begin:
             if not any(self._source(name).has_more(begin[name], latest[name]) for name in begin):
                 self._wait(begin, latest, self._urgent, _GATHER_S)
-            latest = {name: self._latest(name, at, along=True) for name, at in begin.items()}
+            # A batch takes its time for each cluster that it has rows of.
+            clusters = {self._cluster(name) for name in begin if latest[name] != begin[name]}
+            latest |= {
+                name: self._latest(name, at, along=True)
+                for name, at in begin.items()
+                if self._cluster(name) in clusters
+            }
         return {**start, **latest}
+
+    def _cluster(self, name: str) -> str:
+        return self._configured[name][1]["cluster"]
 
     def _latest(self, name: str, at: Offset, *, along: bool = False) -> Offset:
         """Return the end of a source's batch; `at` once it is damaged: other clusters do not wait.
@@ -158,7 +167,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _note(self, name: str, error: Exception) -> None:
         """Stop reading the source; raise the error if its cluster is the only one."""
-        if len({of["cluster"] for _, of in self._configured.values()}) == 1:
+        if len(set(map(self._cluster, self._configured))) == 1:
             raise error
         self._damaged.add(name)
         if not isinstance(error, FeedDamaged):
@@ -231,7 +240,7 @@ class JobReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _opening(self) -> Feeds:
         # Not in the constructor: Spark pickles the reader, and a lock cannot be pickled.
         if self._feeds is None:
-            self._feeds = Feeds(of["cluster"] for _, of in self._configured.values())
+            self._feeds = Feeds(map(self._cluster, self._configured))
         return self._feeds
 
     def _source(self, name: str) -> Source:

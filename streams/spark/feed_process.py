@@ -1,5 +1,6 @@
 """A process with the feeds of some clusters (`feeds`), separate from the process that Spark calls.
 
+Argument: by how many seconds its sources' intervals are shifted (`background.shift_intervals`).
 Input, a JSON array a line: the name of a source, then "open" with its format and options, "retain"
 with a position, or "damage" with a text. The process ends with its input, so it does not outlive
 its parent. Output: the name, then "end" with the position of the feed's end, or "damaged" or
@@ -15,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from streams.process.background import BackgroundThread
+from streams.process.background import BackgroundThread, shift_intervals
 from streams.process.bell import Bell
 from streams.process.child import tell_parent
 from streams.process.feed import Feed, Offset
@@ -123,6 +124,7 @@ def _tell(*message: object) -> None:
 
 def main() -> None:
     """Run the feeds that are requested, until the input ends."""
+    shift_intervals(float(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the input
     with _Reporter() as reporter:
         _serve(sys.stdin, reporter)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from streams.process.background import BackgroundThread
+from streams.process.background import REPORT_S, BackgroundThread
 from streams.process.bell import Bell
 from streams.process.child import Child
 from streams.process.feed import Feed, Offset
@@ -32,10 +32,10 @@ class FeedFailed(Exception):
 class _Process(BackgroundThread):
     """Another process with feeds, and the thread that reads what it writes."""
 
-    def __init__(self, bell: Bell) -> None:
+    def __init__(self, bell: Bell, shift_s: float) -> None:
         super().__init__("feed-process", STOP_S)
         self._bell = bell
-        self._child = Child(feed_process.__name__)
+        self._child = Child(feed_process.__name__, str(shift_s))
         self._changed = threading.Condition()
         self._ends: dict[str, Offset | None] = {}
         self._failed: dict[str, FeedFailed | FeedDamaged] = {}
@@ -169,6 +169,9 @@ class Feeds:
     def _started(self) -> Mapping[int, _Process]:
         """Return all processes; they start together, since each takes a second."""
         if not self._processes:
-            for group in sorted(set(self._group.values())):
-                self._processes[group] = _Process(self._bell).start()
+            groups = sorted(set(self._group.values()))
+            for group in groups:
+                # Not all clusters report at once: their batch would delay the news of each.
+                shift_s = REPORT_S * group / len(groups)
+                self._processes[group] = _Process(self._bell, shift_s).start()
         return self._processes

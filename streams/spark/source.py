@@ -53,7 +53,8 @@ class Source(ABC):
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:
         """Return the end of the next batch, without waiting; `start`: there is nothing new.
 
-        `along`: another source has a batch, which also takes data that does not justify its own.
+        `along`: another source of the cluster has a batch, which also takes data that does not
+        justify its own.
         """
 
     @abstractmethod

@@ -2,8 +2,8 @@
 
 `/migration` is a heartbeat: in dual write the active KRaft controller rewrites it for every batch
 of the metadata log, about twice a second; only the offset and the epochs differ then
-(KRaftMigrationDriver). Such changes are delayed and combined; the source's status reports them
-meanwhile.
+(KRaftMigrationDriver). Such changes are delayed to the next interval and combined; the source's
+status reports them meanwhile.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,9 @@ from migration.observed.znode_codec import MIGRATION_OFFSET, MigrationZnode, fie
 from migration.observed.znodes import CONTROLLER, MIGRATION, TOPIC_CONFIGS, parent
 from migration.observed.zookeeper import migration_znode
 from migration.values.foreign import Unreadable
+from streams.process.background import REPORT_S, interval_of
 from streams.zookeeper import topic_changes
 from streams.zookeeper.known import Known, Znode
-
-COALESCE_MS: Final = 30_000
-"""A heartbeat is delayed to the next multiple of this: the facts of other sources arrive then, too
-(`streams.process.background.until_next`), and each batch of the job has a cost."""
 
 _HEARTBEAT_FIELDS: Final = frozenset(
     {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}
@@ -149,7 +146,8 @@ class Emitter:
         self.heartbeat = beat
 
     def _is_recent(self, last: ZnodeSeen) -> bool:
-        return self.clock() // COALESCE_MS == last.seen_ms // COALESCE_MS
+        now, then = (interval_of(each, REPORT_S) for each in (self.clock(), last.seen_ms))
+        return now == then
 
 
 def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:

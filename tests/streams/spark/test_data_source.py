@@ -348,22 +348,23 @@ def test_polled_facts_wait_for_others_and_not_beyond_a_record(
 def test_a_batch_takes_along_what_is_not_worth_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No-op records of the metadata log, in a batch that another source causes."""
+    """No-op records of the metadata log, in a batch that another source of the cluster causes."""
 
     def latest(_: object, start: dict[str, int], *, along: bool = False) -> dict[str, int]:
         return {**start, "offset": start["offset"] + along}
 
     monkeypatch.setattr(KraftMetadata, "latest", latest)
-    with stopped(reader(tmp_path, "a", waits=True)) as source:
+    with stopped(reader(tmp_path, "a", "b", waits=True)) as source:
         start = source.initialOffset()
         monkeypatch.setattr("streams.spark.data_source._WAIT_S", 0.0)
         assert source.latestOffset(start, NO_LIMIT) == start
     write(tmp_path, "a", 1)
     monkeypatch.setattr("streams.spark.data_source._GATHER_S", 0.0)
-    with stopped(reader(tmp_path, "a", waits=True)) as source:
+    with stopped(reader(tmp_path, "a", "b", waits=True)) as source:
         end = source.latestOffset(start, NO_LIMIT)
     assert end["a/zookeeper"] == {"sequence": 1}
     assert end["a/kraft_metadata"]["offset"] == start["a/kraft_metadata"]["offset"] + 1
+    assert end["b/kraft_metadata"] == start["b/kraft_metadata"]
 
 
 def test_a_backlog_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

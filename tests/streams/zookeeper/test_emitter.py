@@ -4,7 +4,8 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znodes import CONTROLLER, MIGRATION
-from streams.zookeeper.emitter import COALESCE_MS, Emitter, Heartbeat
+from streams.process.background import REPORT_S
+from streams.zookeeper.emitter import Emitter, Heartbeat
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.test_heartbeat import migration
 
@@ -135,11 +136,11 @@ def test_the_last_beat_is_told_although_no_other_follows() -> None:
     recorder = Recorder()
     recorder.found(MIGRATION, migration(1), stat(1))
     assert recorder.found(MIGRATION, migration(2), stat(2, 1)) == []
-    assert recorder.tick(COALESCE_MS - 1001) == []
+    assert recorder.tick(REPORT_S * 1000 - 1001) == []
     (late,) = recorder.tick(1)
     assert isinstance(late, ZnodeSeen)
     assert (late.version, late.data, late.seen_ms) == (1, migration(2), recorder.now_ms)
-    assert recorder.tick(COALESCE_MS) == []
+    assert recorder.tick(REPORT_S * 1000) == []
 
 
 def test_a_change_comes_after_the_heartbeat_before_it() -> None:
@@ -151,7 +152,7 @@ def test_a_change_comes_after_the_heartbeat_before_it() -> None:
     assert isinstance(before, ZnodeSeen)
     assert isinstance(changed, ZnodeSeen)
     assert (before.data, changed.data) == (migration(2), b"")
-    assert recorder.tick(COALESCE_MS) == []
+    assert recorder.tick(REPORT_S * 1000) == []
 
 
 def test_deletion_comes_after_the_heartbeat_before_it() -> None:
@@ -161,7 +162,7 @@ def test_deletion_comes_after_the_heartbeat_before_it() -> None:
     before, gone = recorder.new(lambda: recorder.emitter.remove(MIGRATION))
     assert isinstance(before, ZnodeSeen)
     assert (before.data, type(gone)) == (migration(2), ZnodeGone)
-    assert recorder.tick(COALESCE_MS) == []
+    assert recorder.tick(REPORT_S * 1000) == []
 
 
 def test_a_beat_that_is_held_comes_before_a_new_controller() -> None:
@@ -173,7 +174,7 @@ def test_a_beat_that_is_held_comes_before_a_new_controller() -> None:
     assert isinstance(beat, ZnodeSeen)
     assert isinstance(claim, ZnodeSeen)
     assert (beat.data, claim.path) == (migration(2), CONTROLLER)
-    assert recorder.tick(COALESCE_MS) == []
+    assert recorder.tick(REPORT_S * 1000) == []
 
 
 def test_a_clock_that_was_set_back_holds_nothing() -> None:

@@ -9,7 +9,7 @@ from kazoo.exceptions import NoNodeError
 from migration.observed import znodes
 from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen
 from orchestrator.lab import Lab
-from streams.zookeeper.emitter import COALESCE_MS
+from streams.process.background import REPORT_S
 from streams.zookeeper.notifications import Notifications
 from tests.streams.zookeeper.test_heartbeat import migration
 from tests.streams.zookeeper.watching import (
@@ -137,7 +137,7 @@ def test_the_heartbeat_is_emitted_twice_a_minute(kafka: Writer, connect: str) ->
         watched.until_of(znodes.CONTROLLER_EPOCH, 1)
         assert len(watched.of(znodes.MIGRATION)) == 2
         watched.until(lambda: watched.watcher.status().migration_offset == 21)
-        now[0] += COALESCE_MS
+        now[0] += REPORT_S * 1000
         assert data(watched.until_of(znodes.MIGRATION, 3)) == migration(21)
         kafka.delete(znodes.MIGRATION)
         assert isinstance(watched.until_of(znodes.MIGRATION, 4), ZnodeGone)
