@@ -12,7 +12,7 @@ from pathlib import Path
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from streams.metadata.feed import Reach
 from streams.metadata.follower import Follower
-from streams.metadata.spool import Spool
+from streams.metadata.spool import Position, Spool
 from streams.net.listener import parse_listener
 from streams.process.feed import Feed, Offset
 from streams.state.source_status import STATUS_FILE, StatusWriter
@@ -42,7 +42,7 @@ class DueOffset:
 class LiveFeed(Feed):
     """The follower of one cluster, its spool and its status file.
 
-    `ring`: the follower calls it when new data is available.
+    `ring`: the follower calls it when there are new records other than no-op records.
     """
 
     def __init__(
@@ -50,9 +50,11 @@ class LiveFeed(Feed):
     ) -> None:
         self._damage: str | None = None
         self._due = DueOffset()
+        self._ring = ring
+        self._rung_for: tuple[int, int | None] | None = None
         listener = parse_listener(controllers)
         self._spool = Spool(spool)
-        self._follower = Follower(listener, self._spool, lambda _: ring()).start()
+        self._follower = Follower(listener, self._spool, self._progressed).start()
         self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
 
     def end(self) -> Offset:
@@ -66,6 +68,12 @@ class LiveFeed(Feed):
     def retain(self, done: Mapping[str, int]) -> None:
         reach = Reach.from_json(done)
         self._spool.retain(reach.offset, reach.log)
+
+    def _progressed(self, position: Position) -> None:
+        news = position.log, position.busy_until
+        if position.busy_until is None or news != self._rung_for:
+            self._rung_for = news
+            self._ring()
 
     def note_damage(self, damage: str) -> None:
         if self._damage is None:

@@ -11,6 +11,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,9 @@ FORMATS: Final[Mapping[str, type[Source]]] = {
 }
 STOP_S: Final = 15
 """Time to stop all feeds; then the process ends. What they stored is durable at any time."""
-_LOOK_S: Final = 1.0
-"""A thread that ended with an error rings no bell."""
+_LOOK_S: Final = 2.0
+"""The interval of reports of all feeds: a thread that ended with an error rings no bell, and
+records that are not worth a batch do not either."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -81,9 +83,12 @@ class _Reporter(BackgroundThread):
         self._bell.ring(name)
 
     def _run(self) -> None:
+        due_s = 0.0
         while not self._stopping.is_set():
-            rung = self._bell.wait(_LOOK_S)
-            for name in rung or tuple(self._feeds):
+            names = self._bell.wait(max(0.0, due_s - time.monotonic()))
+            if time.monotonic() >= due_s:
+                names, due_s = set(self._feeds), time.monotonic() + _LOOK_S
+            for name in names:
                 self._guarded(name, partial(self._report, name))
 
     def _report(self, name: str) -> None:

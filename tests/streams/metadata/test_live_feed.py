@@ -1,9 +1,12 @@
 """The offset up to which the store must include the metadata log."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from migration.observed.source_status import SourceStatus
-from streams.metadata.live_feed import DueOffset
+from streams.metadata.live_feed import DueOffset, LiveFeed
+from streams.metadata.spool import Position
+from streams.spark.settings import ClusterSources
 
 
 def at(end: int | None, log: int = 1) -> SourceStatus:
@@ -41,3 +44,23 @@ def test_an_end_that_falls_is_not_exceeded() -> None:
     due = DueOffset()
     due.of(at(100), 0.0)
     assert due.of(at(90), 1.0) == 90
+
+
+def test_only_records_that_are_worth_a_batch_ring(tmp_path: Path) -> None:
+    rung: list[int] = []
+    controllers = {"bootstrap": "127.0.0.1:1", "security": {}}
+    options = dict(ClusterSources(cluster="a", controllers=controllers).options(tmp_path))
+    nowhere = options["kraft_metadata"]["controllers"]
+    feed = LiveFeed(nowhere, tmp_path / "spool", tmp_path, lambda: rung.append(end))
+    feed.stop()
+    for log, end, busy_until in (
+        (1, 4, None),  # unknown
+        (1, 5, 5),
+        (1, 6, 5),
+        (1, 7, 5),
+        (1, 8, 8),
+        (1, 9, 8),
+        (2, 9, 8),
+    ):
+        feed._progressed(Position(end, 1, log, busy_until=busy_until))
+    assert rung == [4, 5, 8, 9]
