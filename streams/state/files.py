@@ -82,10 +82,9 @@ def replace_file(
     if fresh is None:
         fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
-        with fresh.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+        with fresh.open("wb", buffering=0) as file:
+            write_all(file, content.encode() if isinstance(content, str) else content)
             if durable:
-                file.flush()
                 os.fsync(file.fileno())
         fresh.replace(path)
     except BaseException:
