@@ -10,7 +10,7 @@ from pydantic import Field
 from migration.assessment.alerts import AlertState
 from migration.assessment.conditions import Finding, Verdict
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
-from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.hazards import Action, HazardKind
 from migration.assessment.next_action import Need
 from migration.assessment.waits import WaitKind
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
@@ -23,7 +23,6 @@ from orchestrator.api.shape import Moment, Row
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.notify.notification import page_url
-from orchestrator.run.execution_status import ExecutionStatus
 
 _REPLICA_ORDER = (
     ReplicaState.MIGRATING,
@@ -130,7 +129,7 @@ class HazardRow(Row):
         evidence_total: the number of facts, named or not.
     """
 
-    id: HazardKind
+    id: HazardKind = Field(validation_alias="kind")
     severity: Severity
     blocks: Action | None
     broker: int | None
@@ -308,10 +307,6 @@ def finding_row(finding: Finding) -> FindingRow:
     return FindingRow.from_facts(finding, evidence_total=total)
 
 
-def hazard_row(hazard: Hazard) -> HazardRow:
-    return HazardRow.from_facts(hazard, id=hazard.kind)
-
-
 def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
     """Return one alert; `runbook_url`: the address of the alerts' pages."""
     alert = state.alert
@@ -323,15 +318,6 @@ def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
         is_known=state.is_known,
         runbook_url=page_url(alert, runbook_url),
     )
-
-
-def execution_row(execution: ExecutionStatus) -> ExecutionRow:
-    return ExecutionRow.from_facts(execution, unexpected=unexpected_rows(execution))
-
-
-def unexpected_rows(execution: ExecutionStatus) -> tuple[UnexpectedRow, ...]:
-    """Return the changes that no step made, oldest first."""
-    return tuple(UnexpectedRow(at_ms=at_ms, text=text) for at_ms, text in execution.unexpected)
 
 
 def jmx_row(image: JmxImage | None, source: SourceStatus, now_ms: int) -> JmxRow | None:

@@ -27,8 +27,6 @@ from orchestrator.api.rows import (
     alert_row,
     broker_row,
     eta_row,
-    execution_row,
-    hazard_row,
     jmx_row,
 )
 from orchestrator.api.shape import Moment, Row
@@ -135,11 +133,11 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
         stale_seconds=None if age is None else age / 1000,
         alerts=[alert_row(each, runbook_url) for each in alerts.active()],
         waits=one.waits,
-        hazards=[hazard_row(each) for each in one.hazards],
+        hazards=one.hazards,
         broker_eta_seconds={broker: each.seconds for broker, each in etas.items()},
         limits=one.read.limits,
         jmx=jmx_row(one.summary.jmx, one.read.jmx, one.now_ms),
-        walk=None if execution is None else execution_row(execution),
+        walk=execution,
         eta=eta,
         broker_etas=etas,
         pending_alerts=[alert_row(each, runbook_url) for each in alerts.pending()],

@@ -10,7 +10,7 @@ from migration.assessment.conditions import View, hazards_not_known
 from migration.assessment.conditions.condition import absent_broker
 from migration.assessment.hazards import Action, Hazard
 from migration.image.known_ids import known_brokers
-from orchestrator.api.rows import hazard_row
+from orchestrator.api.rows import HazardRow
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.cli.polled_disks import why_not_polled
@@ -127,7 +127,7 @@ def _as_json(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> dic
         "cluster": cluster,
         "blocked": any(each.blocks is not None for each in found),
         "unknown": unknown,
-        "hazards": [hazard_row(each).public() for each in found],
+        "hazards": [HazardRow.model_validate(each).public() for each in found],
     }
 
 

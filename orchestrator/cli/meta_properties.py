@@ -18,13 +18,7 @@ from migration.assessment.next_start import (
 )
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
-from orchestrator.api.meta_properties import (
-    DirectoryRow,
-    EffectRow,
-    FaultRow,
-    MetaPropertiesReport,
-    StartRow,
-)
+from orchestrator.api.meta_properties import DirectoryRow, MetaPropertiesReport, StartRow
 from orchestrator.cli.framework import json_option, log_options
 from orchestrator.errors import HazardError, KraftgateError
 from orchestrator.output.printing import echo_json
@@ -175,21 +169,12 @@ def _report(
             DirectoryRow.from_facts(
                 one,
                 version=one.version if one.readable else None,
-                faults=[FaultRow(kind=f.kind, text=f.text) for f in found if f.path == one.path],
+                faults=[each for each in found if each.path == one.path],
             )
             for one in files
         ),
         starts=tuple(
-            StartRow(
-                mode=each.mode,
-                counts=each.mode in counting,
-                safe=each.is_safe,
-                refusal=each.refusal,
-                directories=tuple(
-                    EffectRow(path=one.path, effect=one.effect, text=one.text)
-                    for one in each.directories
-                ),
-            )
+            StartRow.from_facts(each, counts=each.mode in counting, safe=each.is_safe)
             for each in starts
         ),
     )

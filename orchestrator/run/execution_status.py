@@ -13,7 +13,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.audit.execution.concern import concern
 from orchestrator.audit.execution.entries import RecordedFinding
-from orchestrator.audit.execution.state import STAGE_WORDS, CheckpointState, ExecutionState, Stage
+from orchestrator.audit.execution.state import (
+    STAGE_WORDS,
+    CheckpointState,
+    ExecutionState,
+    Stage,
+    Unexpected,
+)
 from streams.state.files import make_parents, replace_file
 
 EXECUTION_FILE: Final = "walk.json"
@@ -67,7 +73,7 @@ class ExecutionStatus(_Stored):
         people: how many people must approve the step before it begins; 0: none.
         basis: the state that an approval would be given for; None: none is needed.
         approved_by: who approved, as far as the approvals are in force; one entry for each login.
-        unexpected: changes in the cluster that no step made, newest last: time in ms, text.
+        unexpected: changes in the cluster that no step made, newest last.
         has_effect: whether the gate shows the effect of a step that was shown.
         finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
             checkpoint of the runbook finalizes.
@@ -87,7 +93,7 @@ class ExecutionStatus(_Stored):
     execute: bool
     asks: str | None
     places: tuple[CheckpointStatus, ...]
-    unexpected: tuple[tuple[int, str], ...]
+    unexpected: tuple[Unexpected, ...]
     people: int = 0
     basis: Mapping[str, str] | None = None
     approved_by: tuple[str, ...] = ()

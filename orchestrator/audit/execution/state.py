@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
@@ -95,6 +95,13 @@ class LeftoverHook:
     run: str
 
 
+class Unexpected(NamedTuple):
+    """A change in the cluster that no step made."""
+
+    at_ms: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionState:
     """The state of one execution of a runbook.
@@ -137,7 +144,7 @@ class ExecutionState:
     last_run: str | None = None
     elsewhere: RunningStep | None = None
     decided_elsewhere: RunningStep | None = None
-    unexpected: tuple[tuple[int, str], ...] = ()
+    unexpected: tuple[Unexpected, ...] = ()
 
     def checkpoint(self, id_: str) -> CheckpointState:
         """Return the checkpoint, even if the execution has not entered it."""
@@ -247,7 +254,7 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.RollbackBegan():
             return _roll_back(execution, body)
         case entries.UnexpectedChange():
-            unexpected = (*execution.unexpected, (at_ms, body.text))
+            unexpected = (*execution.unexpected, Unexpected(at_ms, body.text))
             return replace(execution, unexpected=unexpected[-UNEXPECTED_MAX:])
         case entries.StepElsewhere():
             return replace(execution, elsewhere=body.step)

@@ -13,7 +13,7 @@ from migration.comparison.differences import Difference
 from migration.image.summary import Mode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.values.evidence import EVIDENCE_MAX, bounded
-from orchestrator.api.rows import finding_row, hazard_row
+from orchestrator.api.rows import HazardRow, finding_row
 from orchestrator.views.console.state.rows import hazards as console_hazards
 from tests.migration.assessment.conditions.views import COMPARED, NOW, broker, directory, seen, view
 
@@ -70,9 +70,9 @@ def test_a_hazard_counts_what_no_comparison_named() -> None:
     )  # fmt: skip
     places = replace(COMPARED, lasting={"misplaced": PARTITIONS}, named=named)
     hazard = only(hazards(seen(places=places).summary, NOW, CURRENT), HazardKind.REPLICA_MISPLACED)
-    assert hazard_row(hazard).public()["evidence"] == list(hazard.evidence)
+    assert HazardRow.model_validate(hazard).public()["evidence"] == list(hazard.evidence)
     assert len(hazard.evidence) > EVIDENCE_MAX
-    assert hazard_row(hazard).public()["evidence_total"] == PARTITIONS
+    assert HazardRow.model_validate(hazard).public()["evidence_total"] == PARTITIONS
     (on_the_page,) = console_hazards([hazard])
     assert (on_the_page.evidence, on_the_page.evidence_total) == (hazard.shown, PARTITIONS)
     assert len(hazard.shown) - 1 + left_out(list(hazard.shown)) == PARTITIONS

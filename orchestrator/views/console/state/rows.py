@@ -27,8 +27,6 @@ from orchestrator.api.rows import (
     alert_row,
     broker_row,
     eta_row,
-    hazard_row,
-    unexpected_rows,
 )
 from orchestrator.audit.execution.state import BEHIND, TURNED_BACK, Stage
 from orchestrator.execution.route import checkpoints
@@ -156,7 +154,7 @@ def waits(found: Sequence[Wait]) -> Iterator[WaitState]:
 def hazards(found: Sequence[Hazard]) -> Iterator[HazardRow]:
     """Yield the most severe hazards, with their first facts."""
     for each in found[:ROWS_MAX]:
-        yield hazard_row(each).model_copy(update={"evidence": each.shown})
+        yield HazardRow.model_validate(each).model_copy(update={"evidence": each.shown})
 
 
 def alerts(found: AlertStates, runbook_url: str) -> Iterator[AlertRow]:
@@ -168,7 +166,6 @@ def execution_state(walk: ExecutionStatus, bases: ShownBases) -> ExecutionState:
     return ExecutionState.from_facts(
         walk,
         basis=None if walk.basis is None else bases.add(walk.basis),
-        unexpected=unexpected_rows(walk),
         at_ms=walk.at_ms - walk.at_ms % _MINUTE_MS,
     )
 

@@ -11,7 +11,7 @@ from migration.assessment.conditions import Verdict
 from migration.image.summary import Phase
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit.execution.entries import RecordedFinding
-from orchestrator.audit.execution.state import Stage
+from orchestrator.audit.execution.state import Stage, Unexpected
 from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
@@ -71,7 +71,9 @@ WALK = ExecutionStatus(
             id="preflight", stage=Stage.PASSED, how="opened", entered_ms=1, ended_ms=2
         ),
     ),
-    unexpected=((NOW_MS - 30_000, "broker 2 registered anew, while the walk stands at soak"),),
+    unexpected=(
+        Unexpected(NOW_MS - 30_000, "broker 2 registered anew, while the walk stands at soak"),
+    ),
 )
 SHOWN = WALK.model_copy(
     update={
