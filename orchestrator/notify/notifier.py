@@ -35,7 +35,7 @@ class Notifier:
             Sender(channel, config.state_dir, repeat_ms) for channel in channels(alerts)
         ]
         self._heartbeats = [
-            HeartbeatSender(HeartbeatChannel(name, one))
+            HeartbeatSender(HeartbeatChannel(name, one)).start()
             for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()
@@ -74,7 +74,7 @@ class Notifier:
         """Send the notifications that are due and stop; print those that could not be sent."""
         deadline_s = time.monotonic() + _END_S
         for heartbeat in self._heartbeats:
-            heartbeat.end()
+            heartbeat.stop()
         for sender in self._senders:
             sender.end()
         for sender in self._senders:

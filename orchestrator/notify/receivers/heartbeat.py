@@ -17,6 +17,7 @@ from orchestrator.notify.channel import Channel, as_json, header_values, secret_
 from orchestrator.notify.http_post import Request, Undelivered
 from orchestrator.notify.notification import Notification
 from orchestrator.notify.sender import SenderStats
+from streams.process.background import BackgroundThread
 from streams.process.clocks import wall_clock_ms
 
 _POLLED_S_MAX: Final = 60.0
@@ -35,37 +36,31 @@ class HeartbeatChannel(Channel[Heartbeat]):
         return Request(url=url, body=body, headers=headers, secrets=(*secrets, *headers.values()))
 
 
-class HeartbeatSender:
+class HeartbeatSender(BackgroundThread):
     """Sends heartbeats to one address, from its own thread, while the clusters are polled."""
 
     def __init__(self, channel: HeartbeatChannel) -> None:
+        super().__init__(f"heartbeat-{channel.name}", stop_s=0)
         self.name = channel.name
         self.stats = SenderStats()
         self._channel = channel
         self._polled_s: float | None = None
         self._first = threading.Event()
-        self._ends = threading.Event()
-        self._thread = threading.Thread(
-            target=self._work, name=f"heartbeat-{self.name}", daemon=True
-        )
-        self._thread.start()
 
     def polled(self) -> None:
         self._polled_s = time.monotonic()
         self._first.set()
 
-    def end(self) -> None:
-        """Stop sending; returns at once."""
-        self._ends.set()
+    def _wake(self) -> None:
         self._first.set()
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         self._first.wait()
         try:
-            while not self._ends.is_set():
+            while not self._stopping.is_set():
                 if self._is_polling():
                     self._send()
-                self._ends.wait(self._channel.config.every.total_seconds())
+                self._stopping.wait(self._channel.config.every.total_seconds())
         finally:
             self._channel.close()
 

@@ -151,7 +151,7 @@ def heart(folder: Path, url: str) -> HeartbeatSender:
     line = f"  heartbeat: [{{url: '{url}'}}]\n"
     ((name, given),) = receivers.config(folder, line).alerts.heartbeats().items()
     often = given.model_copy(update={"every": timedelta(milliseconds=10)})
-    return HeartbeatSender(HeartbeatChannel(name, often))
+    return HeartbeatSender(HeartbeatChannel(name, often)).start()
 
 
 def test_a_heart_does_not_beat_before_the_first_look_nor_when_looks_stop(
@@ -164,7 +164,7 @@ def test_a_heart_does_not_beat_before_the_first_look_nor_when_looks_stop(
     assert one._is_polling()
     one._polled_s = -1e9
     assert not one._is_polling()
-    one.end()
+    one.stop()
 
 
 def test_a_heart_that_fails_says_so_and_goes_on(
@@ -176,7 +176,7 @@ def test_a_heart_that_fails_says_so_and_goes_on(
     until(lambda: one.stats.failed >= 2)
     receiver.answer = lambda _: Reply(204)
     until(lambda: one.stats.sent >= 1)
-    one.end()
+    one.stop()
     assert one.stats.error is None
     assert caplog.text.count("a heartbeat was not delivered") == 1
 
