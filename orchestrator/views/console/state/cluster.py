@@ -5,27 +5,21 @@ when one broker makes progress. Only one thread builds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVarTuple
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from migration.assessment.conditions.authority import in_use
-from migration.assessment.data_source import DataSource
-from migration.assessment.failed_directories import DirectoryFailed
-from migration.comparison.result import Identity
-from migration.image.summary import BrokerSummary
-from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.state.approvable import ShownBases
-from orchestrator.views.console.state.disks import disks_row
+from orchestrator.views.console.state.disks import disk_facts, disks_row
 from orchestrator.views.console.state.head import head
 from orchestrator.views.console.state.rows import (
-    Estimated,
+    BrokerFacts,
     Estimates,
     alerts,
     broker_state,
@@ -36,7 +30,7 @@ from orchestrator.views.console.state.rows import (
     waits,
 )
 
-Facts = TypeVarTuple("Facts")
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +46,21 @@ class ClusterParts:
     rows: Mapping[str, Mapping[int, bytes]]
 
 
-class _Rows(Generic[*Facts]):
+class _Rows(Generic[F]):
     """Rows by broker; a row is made again when its facts changed."""
 
-    def __init__(self, make: Callable[[*Facts], BaseModel], cleaner: RedactedJson) -> None:
+    def __init__(self, make: Callable[[F], BaseModel], cleaner: RedactedJson) -> None:
         self._make = make
         self._json = cleaner.json
-        self._made: dict[int, tuple[tuple[*Facts], bytes]] = {}
+        self._made: dict[int, tuple[F, bytes]] = {}
 
-    def of(self, facts: Iterable[tuple[int, tuple[*Facts]]]) -> dict[int, bytes]:
+    def of(self, facts: Iterable[tuple[int, F]]) -> dict[int, bytes]:
         """Return the rows for the facts of each broker."""
         before, self._made = self._made, {}
         for id_, each in facts:
             known = before.get(id_)
             if known is None or known[0] != each:
-                known = (each, self._json(self._make(*each)))
+                known = (each, self._json(self._make(each)))
             self._made[id_] = known
         return {id_: row for id_, (_, row) in self._made.items()}
 
@@ -97,7 +91,7 @@ class StateBuilder:
             parts=dict(self._parts(one)),
             rows={
                 "brokers": self._brokers.of(self._broker_facts(one)),
-                "disks": self._disks.of(_disk_facts(one)),
+                "disks": self._disks.of((each.disks.id, each) for each in disk_facts(one)),
             },
         )
 
@@ -122,48 +116,10 @@ class StateBuilder:
     def _list(self, models: Iterable[BaseModel]) -> bytes:
         return b"[" + b",".join(map(self._json, models)) + b"]"
 
-    def _broker_facts(
-        self, one: Assessed
-    ) -> Iterator[tuple[int, tuple[BrokerSummary, bool, int | None, Estimated | None, bool, bool]]]:
+    def _broker_facts(self, one: Assessed) -> Iterator[tuple[int, BrokerFacts]]:
         counts, stalled = one.assessment.counts, one.assessment.stalled
         failed = one.assessment.failed_by_broker
         for each in one.summary.brokers:
             disks, eta = one.summary.replicas_on_disk(each.id), self._estimates.of(each)
-            yield each.id, (each, counts(each), disks, eta, each.id in stalled, each.id in failed)
-
-
-def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:
-    """Return the disks of a broker as if it did not answer: nothing describes them now."""
-    log_dirs = tuple(each._replace(readable=None) for each in disks.log_dirs)
-    return replace(disks, unreachable=disks.unreachable or why, log_dirs=log_dirs)
-
-
-def _disk_facts(
-    one: Assessed,
-) -> Iterator[
-    tuple[
-        int,
-        tuple[
-            int,
-            BrokerSummary | None,
-            BrokerDisks | None,
-            tuple[Identity, ...],
-            tuple[DirectoryFailed, ...],
-            bool,
-        ],
-    ]
-]:
-    summary, knows_partitions = one.summary, one.assessment.knows_partitions
-    brokers = {each.id: each for each in summary.brokers}
-    disks = (summary.disks or DisksImage()).brokers
-    source = DataSource.LOG_DIRS
-    why = one.currency.not_current.get(source) if source in one.configured else None
-    if why is not None and in_use(one.assessment.view, source):
-        disks = {id_: _silent(each, why) for id_, each in disks.items()}
-    identities: dict[int, list[Identity]] = {}
-    for each in summary.places.identities:
-        identities.setdefault(each.broker, []).append(each)
-    failed = one.assessment.failed_by_broker
-    for id_ in sorted({*brokers, *disks, *failed}):
-        named, bad = tuple(identities.get(id_, ())), failed.get(id_, ())
-        yield id_, (id_, brokers.get(id_), disks.get(id_), named, bad, knows_partitions)
+            is_stalled, has_failed = each.id in stalled, each.id in failed
+            yield each.id, BrokerFacts(each, counts(each), disks, eta, is_stalled, has_failed)

@@ -5,22 +5,23 @@ The metadata log knows directories by id, the brokers by path; a comparison maps
 directory whose id is known, replicas beyond the assigned ones are pending.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from migration.assessment.conditions.authority import in_use
+from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed, state_of
-from migration.comparison.result import Identity
-from migration.image.summary import BrokerSummary
 from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.console.state import Cell, CellState, Disks
+from orchestrator.run.assessed import Assessed
 
 _MINUTE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """The facts of one broker's cells; the log's are None where it is not authoritative."""
+class DiskFacts:
+    """The facts of one broker's row; the log's are None where it is not authoritative."""
 
     disks: BrokerDisks
     failed: tuple[DirectoryFailed, ...]
@@ -34,32 +35,49 @@ class _Known:
         return self.disks.unreachable is None and self.disks.answered_ms is not None
 
 
-def disks_row(
-    broker: int,
-    summary: BrokerSummary | None,
-    disks: BrokerDisks | None,
-    identities: Sequence[Identity],
-    failed: tuple[DirectoryFailed, ...],
-    knows_partitions: bool,
-) -> Disks:
+def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
+    """Yield the facts of each broker that a source knows, by id."""
+    summary, failed = one.summary, one.assessment.failed_by_broker
+    brokers = {each.id: each for each in summary.brokers}
+    disks = _disks(one)
+    ids: dict[int, dict[str, str]] = {}
+    for identity in summary.places.identities:
+        ids.setdefault(identity.broker, {})[identity.path] = identity.directory
+    for id_ in sorted({*brokers, *disks, *failed}):
+        broker, bad = brokers.get(id_), failed.get(id_, ())
+        known = broker if broker is not None and one.assessment.counts(broker) else None
+        named = {each.path: each.directory for each in bad if each.path and each.directory}
+        yield DiskFacts(
+            disks=disks.get(id_, BrokerDisks(id=id_)),
+            failed=bad,
+            assigned=None if known is None else known.directories,
+            pending=None if known is None else known.pending,
+            registered=frozenset(() if broker is None else broker.log_dirs),
+            ids=ids.get(id_, {}) | named,
+        )
+
+
+def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
+    """Return the disks; while the source is not current, as if no broker answered."""
+    disks, source = (one.summary.disks or DisksImage()).brokers, DataSource.LOG_DIRS
+    why = one.currency.not_current.get(source) if source in one.configured else None
+    if why is None or not in_use(one.assessment.view, source):
+        return disks
+    return {id_: _silent(each, why) for id_, each in disks.items()}
+
+
+def _silent(disks: BrokerDisks, why: str) -> BrokerDisks:
+    log_dirs = tuple(each._replace(readable=None) for each in disks.log_dirs)
+    return replace(disks, unreachable=disks.unreachable or why, log_dirs=log_dirs)
+
+
+def disks_row(known: DiskFacts) -> Disks:
     """Return one broker's directories, by path, then those of which only the id is known."""
-    is_known = summary is not None and summary.epoch is not None and knows_partitions
-    known = _Known(
-        disks=disks or BrokerDisks(id=broker),
-        failed=failed,
-        assigned=summary.directories if summary is not None and is_known else None,
-        pending=summary.pending if summary is not None and is_known else None,
-        registered=frozenset(summary.log_dirs if summary is not None else ()),
-        ids={
-            **{each.path: each.directory for each in identities},
-            **{each.path: each.directory for each in failed if each.path and each.directory},
-        },
-    )
     cells = (*_by_path(known), *_by_id(known))
     placed = sum(each.pending or 0 for each in cells)
     answered_ms = known.disks.answered_ms
     return Disks(
-        broker=broker,
+        broker=known.disks.id,
         told_ms=None if answered_ms is None else answered_ms - answered_ms % _MINUTE_MS,
         silent=known.disks.unreachable,
         silent_since_ms=known.disks.unreachable_since_ms,
@@ -68,7 +86,7 @@ def disks_row(
     )
 
 
-def _by_path(known: _Known) -> Iterator[Cell]:
+def _by_path(known: DiskFacts) -> Iterator[Cell]:
     left = known.pending
     for each in sorted(known.disks.log_dirs, key=lambda one: one.path):
         directory = known.ids.get(each.path, each.directory_id)
@@ -89,7 +107,7 @@ def _by_path(known: _Known) -> Iterator[Cell]:
         )
 
 
-def _by_id(known: _Known) -> Iterator[Cell]:
+def _by_id(known: DiskFacts) -> Iterator[Cell]:
     """Yield the directories that the metadata log names and that have no known path."""
     named = {known.ids.get(each.path, each.directory_id) for each in known.disks.log_dirs}
     hosted = known.assigned or {}
@@ -110,7 +128,7 @@ def _by_id(known: _Known) -> Iterator[Cell]:
         )
 
 
-def _assigned(known: _Known, directory: str | None) -> int | None:
+def _assigned(known: DiskFacts, directory: str | None) -> int | None:
     if known.assigned is None:
         return None
     if directory is None:  # if the log assigns nothing to any directory, this one has none either
@@ -118,7 +136,9 @@ def _assigned(known: _Known, directory: str | None) -> int | None:
     return known.assigned.get(directory, 0)
 
 
-def _pending(here: int | None, assigned: int | None, left: int | None, known: _Known) -> int | None:
+def _pending(
+    here: int | None, assigned: int | None, left: int | None, known: DiskFacts
+) -> int | None:
     """Return the replicas here without a directory in the log; at most the broker's number."""
     if known.pending == 0:
         return 0
@@ -128,7 +148,7 @@ def _pending(here: int | None, assigned: int | None, left: int | None, known: _K
 
 
 def _cut_off(
-    known: _Known, log_dir: LogDirSeen, state: CellState, assigned: int | None
+    known: DiskFacts, log_dir: LogDirSeen, state: CellState, assigned: int | None
 ) -> int | None:
     cut_off = known.disks.cut_off.get(log_dir.path)
     if cut_off is not None:

@@ -93,20 +93,27 @@ def to_the_second(moment_ms: int | None) -> int | None:
     return None if moment_ms is None else moment_ms - moment_ms % 1000
 
 
-def broker_state(
-    broker: BrokerSummary,
-    replicas_known: bool,
-    replicas_on_disk: int | None,
-    eta: Estimated | None,
-    stalled: bool,
-    has_failed: bool,
-) -> BrokerState:
-    """Return the page's row of one broker.
+class BrokerFacts(NamedTuple):
+    """The facts of one broker's row.
 
-    `eta`: for a held broker; `has_failed`: it has a failed log directory.
+    Attributes:
+        known: whether the metadata log counts its replicas.
+        eta: for a held broker.
+        has_failed: it has a failed log directory.
     """
-    row = broker_row(broker, replicas_known=replicas_known, replicas_on_disk=replicas_on_disk)
-    known = replicas_known
+
+    broker: BrokerSummary
+    known: bool
+    on_disk: int | None
+    eta: Estimated | None
+    stalled: bool
+    has_failed: bool
+
+
+def broker_state(facts: BrokerFacts) -> BrokerState:
+    """Return the page's row of one broker."""
+    broker, known, on_disk, eta, stalled, has_failed = facts
+    row = broker_row(broker, replicas_known=known, replicas_on_disk=on_disk)
     return BrokerState.from_facts(
         row,
         host=broker.host,
