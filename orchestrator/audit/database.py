@@ -14,7 +14,8 @@ from streams.state import sqlite
 from streams.state.sqlite import Connection, errors_as, format_of, schema
 
 FORMAT: Final = 1
-SELECT: Final = "SELECT sequence, at_ms, cluster, kind, body, previous, hash FROM entries"
+COLUMNS: Final = "sequence, at_ms, cluster, kind, body, previous, hash"
+SELECT: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608
 _BUSY_S_MAX: Final = 30.0
 
 

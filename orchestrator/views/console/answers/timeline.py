@@ -4,11 +4,12 @@ Both are opened for one response and closed after it; nothing stays in memory.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator
 
@@ -23,21 +24,20 @@ from orchestrator.errors import NoDataError
 from orchestrator.output.event_text import sentence, weight_of
 from orchestrator.run.reader import STORE_FILE
 from orchestrator.views.console.answers.query import Limit, Number, Query, Text, bounded
-from streams.state.timeline import EventCount, EventFilter, EventPosition, EventTimeline
+from streams.state.timeline import EventFilter, EventPosition, EventTimeline, TimedRows
 
-SOURCE_OF: Final[Mapping[Lane, Source]] = {
-    "metadata": Source.KRAFT_METADATA,
-    "zookeeper": Source.ZOOKEEPER,
-    "disks": Source.LOG_DIRS,
-    "jmx": Source.JMX,
-}
 LANES: Final[Mapping[str, Lane]] = {
-    **{str(source): lane for lane, source in SOURCE_OF.items()},
+    Source.KRAFT_METADATA: "metadata",
+    Source.ZOOKEEPER: "zookeeper",
+    Source.LOG_DIRS: "disks",
+    Source.JMX: "jmx",
     LANE: "decisions",
 }
+"""The lane of the page, by that of the store or of the audit trail."""
 _TEXT_MAX: Final = 600
 
-Found = tuple[EventPosition, TimelineEvent]
+Part = tuple[TimedRows[Any], Callable[[int, Any], TimelineEvent]]
+"""A file, and the function that makes a row of the page from a sequence number and its value."""
 
 
 def place_of(text: str) -> EventPosition:
@@ -67,18 +67,12 @@ class TimelineQuery(Query):
     order: Literal["newest", "oldest"] = "newest"
     cursor: Annotated[EventPosition | None, BeforeValidator(place_of)] = None
 
-    @property
-    def sources(self) -> set[Source]:
-        """The sources of the store that were requested."""
-        return {SOURCE_OF[each] for each in self.lane if each in SOURCE_OF}
-
 
 class History:
-    """Reads events and decisions; each is None if it does not exist yet."""
+    """Reads events and decisions, as far as they exist yet."""
 
-    def __init__(self, events: EventTimeline | None, decisions: AuditWindow | None) -> None:
-        self._events = events
-        self._decisions = decisions
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
 
     def timeline(self, cluster: str, asked: TimelineQuery) -> Timeline:
         """Return the counts by lane and kind in buckets of equal length."""
@@ -87,7 +81,8 @@ class History:
         stretches: dict[tuple[int, Lane], dict[str, int]] = {}
         lanes: Counter[Lane] = Counter()
         kinds: Counter[str] = Counter()
-        for each in self._counts(window, width_ms, asked):
+        counted = (part.counts(window, width_ms) for part, _ in self._asked(window))
+        for each in chain.from_iterable(counted):
             lane = LANES[each.lane]
             stretches.setdefault((each.stretch, lane), {})[each.kind] = each.number
             lanes[lane] += each.number
@@ -120,7 +115,11 @@ class History:
                 window = replace(window, to_ms=min(window.to_ms, near_ms + 1))
             else:
                 window = replace(window, from_ms=max(window.from_ms, near_ms))
-        found = [*self._rows(window, asked, limit + 1, newest=newest)]
+        found = [
+            (place, row(place.sequence, value))
+            for part, row in self._asked(window)
+            for place, value in part.page(window, limit + 1, newest=newest, behind=asked.cursor)
+        ]
         found.sort(key=lambda each: each[0], reverse=newest)
         shown = found[:limit]
         more = len(found) > limit
@@ -132,7 +131,7 @@ class History:
     def _window(self, cluster: str, asked: TimelineQuery) -> EventFilter:
         from_ms, to_ms = asked.from_ms, asked.to_ms
         if from_ms is None or to_ms is None:
-            spans = [each.span(cluster) for each in (self._events, self._decisions) if each]
+            spans = [part.span(cluster) for part, _ in self._parts]
             known = [each for each in spans if each is not None]
             first = min((each[0] for each in known), default=0)
             last = max((each[1] for each in known), default=0)
@@ -142,28 +141,13 @@ class History:
             cluster=cluster,
             from_ms=from_ms,
             to_ms=max(from_ms, to_ms),
+            lanes=frozenset(name for name, lane in LANES.items() if lane in asked.lane),
             kind=asked.kind,
             broker=asked.broker,
         )
 
-    def _counts(
-        self, window: EventFilter, width_ms: int, asked: TimelineQuery
-    ) -> Iterator[EventCount]:
-        if self._events is not None and asked.sources:
-            yield from self._events.counts(window, width_ms, asked.sources)
-        if self._decisions is not None and "decisions" in asked.lane:
-            yield from self._decisions.counts(window, width_ms)
-
-    def _rows(
-        self, window: EventFilter, asked: TimelineQuery, limit: int, *, newest: bool
-    ) -> Iterator[Found]:
-        behind = asked.cursor
-        if self._events is not None and asked.sources:
-            events = self._events.page(window, asked.sources, limit, newest=newest, behind=behind)
-            yield from ((place, event_row(place.sequence, event)) for place, event in events)
-        if self._decisions is not None and "decisions" in asked.lane:
-            entries = self._decisions.page(window, limit, newest=newest, behind=behind)
-            yield from ((place, decision_row(entry)) for place, entry in entries)
+    def _asked(self, window: EventFilter) -> list[Part]:
+        return [each for each in self._parts if each[0].lanes & window.lanes]
 
 
 @contextmanager
@@ -175,16 +159,15 @@ def history(state_dir: Path) -> Iterator[History]:
         AuditError: the audit trail cannot be read.
     """
     with ExitStack() as opened:
-        events = decisions = None
+        parts: list[Part] = []
         store, audit = state_dir / STORE_FILE, state_dir / AUDIT_FILE
         if store.is_file():
-            events = opened.enter_context(closing(EventTimeline(store)))
+            parts.append((opened.enter_context(closing(EventTimeline(store))), event_row))
         if audit.is_file():
-            try:
+            with suppress(NoDataError):  # it is being created: there are no decisions yet
                 decisions = opened.enter_context(closing(AuditWindow(audit)))
-            except NoDataError:
-                decisions = None  # it is being created: there are no decisions yet
-        yield History(events, decisions)
+                parts.append((decisions, lambda _, entry: decision_row(entry)))
+        yield History(parts)
 
 
 def event_row(sequence: int, event: Event) -> TimelineEvent:
