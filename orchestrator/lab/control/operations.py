@@ -105,20 +105,6 @@ def _controllers(lab: Lab, _: Message, __: Progress) -> Message:
     return {"active_controller": lab.active_controller()}
 
 
-def _finalize(lab: Lab, arguments: Message, _: Progress) -> None:
-    lab.finalize(early=bool(arguments["early"]))
-
-
-def _create_topic(lab: Lab, arguments: Message, _: Progress) -> None:
-    lab.create_topic(
-        str(arguments["name"]),
-        int(arguments["partitions"]),
-        int(arguments["replication_factor"]),
-        config=dict(arguments["config"]),
-        assignments=arguments["assignments"],
-    )
-
-
 def _dump_log(lab: Lab, arguments: Message, progress: Progress) -> Message:
     name = lab.resolve(str(arguments["name"]))
     target = lab.home / "dumps" / name
@@ -144,10 +130,6 @@ def _of_process(change: Callable[[Lab, str], None]) -> _Run:
     return run
 
 
-def _of_broker(change: Callable[[Lab, int], None]) -> _Run:
-    return lambda lab, arguments, _: change(lab, int(arguments["broker"]))
-
-
 def _of_directory(change: Callable[[Lab, int, int], None]) -> _Run:
     def run(lab: Lab, arguments: Message, _: Progress) -> Message:
         broker, index = int(arguments["broker"]), int(arguments["index"])
@@ -157,50 +139,38 @@ def _of_directory(change: Callable[[Lab, int, int], None]) -> _Run:
     return run
 
 
+def _call(change: Callable[..., None]) -> _Run:
+    """Return a function that passes the arguments, which have the names of `change`'s own."""
+    return lambda lab, arguments, _: change(lab, **arguments)
+
+
 OPERATIONS = {
     "status": Operation(_status),
     "controllers": Operation(_controllers, step=True),
-    "migrate-broker": Operation(_of_broker(Lab.enter_migration), step=True),
+    "migrate-broker": Operation(_call(Lab.enter_migration), step=True),
     "wait-copied": Operation(
-        lambda lab, arguments, _: {
-            "metadata_offset": lab.wait_copied(timeout_s=float(arguments["timeout_s"]))
-        }
+        lambda lab, arguments, _: {"metadata_offset": lab.wait_copied(**arguments)}
     ),
-    "kraft-broker": Operation(_of_broker(Lab.move_to_kraft), step=True),
-    "finalize": Operation(_finalize, step=True),
-    "finalize-controller": Operation(
-        lambda lab, arguments, _: lab.finalize_controller(int(arguments["controller"])), step=True
-    ),
+    "kraft-broker": Operation(_call(Lab.move_to_kraft), step=True),
+    "finalize": Operation(_call(Lab.finalize), step=True),
+    "finalize-controller": Operation(_call(Lab.finalize_controller), step=True),
     "migrate": Operation(lambda lab, _, progress: lab.migrate(progress), step=True),
-    "revert-to-migration": Operation(_of_broker(Lab.revert_to_migration), step=True),
+    "revert-to-migration": Operation(_call(Lab.revert_to_migration), step=True),
     "deprovision": Operation(
         lambda lab, _, __: {"kept": [str(each) for each in lab.deprovision_controllers()]},
         step=True,
     ),
     "clear-znodes": Operation(
-        lambda lab, arguments, _: asdict(
-            lab.clear_znodes(keep_migration=bool(arguments["keep_migration"]))
-        ),
-        step=True,
+        lambda lab, arguments, _: asdict(lab.clear_znodes(**arguments)), step=True
     ),
-    "revert-to-zookeeper": Operation(_of_broker(Lab.revert_to_zookeeper), step=True),
+    "revert-to-zookeeper": Operation(_call(Lab.revert_to_zookeeper), step=True),
     "roll-back": Operation(
-        lambda lab, arguments, progress: lab.roll_back(
-            progress, keep_migration=bool(arguments["keep_migration"])
-        ),
-        step=True,
+        lambda lab, arguments, progress: lab.roll_back(progress, **arguments), step=True
     ),
-    "raise-metadata-version": Operation(
-        lambda lab, arguments, _: lab.raise_metadata_version(str(arguments["release"])), step=True
-    ),
-    "set-directories": Operation(
-        lambda lab, arguments, _: lab.set_directories(
-            int(arguments["broker"]), int(arguments["count"])
-        ),
-        step=True,
-    ),
-    "replace-directories": Operation(_of_broker(Lab.replace_directories), step=True),
-    "restore-directories": Operation(_of_broker(Lab.restore_directories), step=True),
+    "raise-metadata-version": Operation(_call(Lab.raise_metadata_version), step=True),
+    "set-directories": Operation(_call(Lab.set_directories), step=True),
+    "replace-directories": Operation(_call(Lab.replace_directories), step=True),
+    "restore-directories": Operation(_call(Lab.restore_directories), step=True),
     "restart": Operation(_of_process(Lab.restart), step=True),
     "stop": Operation(_of_process(Lab.stop)),
     "kill": Operation(_of_process(Lab.kill)),
@@ -208,7 +178,7 @@ OPERATIONS = {
     "thaw": Operation(_of_process(Lab.thaw)),
     "fail-directory": Operation(_of_directory(Lab.fail_directory)),
     "heal-directory": Operation(_of_directory(Lab.heal_directory)),
-    "create-topic": Operation(_create_topic),
-    "delete-topic": Operation(lambda lab, arguments, _: lab.delete_topic(str(arguments["name"]))),
+    "create-topic": Operation(_call(Lab.create_topic)),
+    "delete-topic": Operation(_call(Lab.delete_topic)),
     "dump-log": Operation(_dump_log),
 }
