@@ -8,7 +8,7 @@ from migration.image.summary import Mode
 from orchestrator.lab.cluster import properties
 from orchestrator.lab.cluster.layout import Layout
 from orchestrator.lab.cluster.spec import LabSpec
-from orchestrator.lab.errors import LabError, WrongStateError
+from orchestrator.lab.errors import WrongStateError
 from orchestrator.lab.machine.ports import Ports
 
 
@@ -103,33 +103,6 @@ def test_each_zookeeper_of_several_names_all_and_listens_for_itself(tmp_path: Pa
 
 def test_rendered_text_is_a_properties_file() -> None:
     assert properties.render({"a": "1", "b": "c\\d"}) == "a=1\nb=c\\\\d\n"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"),
-    [
-        ({"brokers": -1}, "brokers"),
-        ({"directories": 0}, "directories"),
-        ({"controllers": 0}, "controllers"),
-        ({"zookeepers": 0}, "zookeepers"),
-        ({"broker_heap_mb": 1}, "broker_heap_mb"),
-    ],
-)
-def test_an_impossible_lab_is_refused_by_name(wrong: dict[str, int], word: str) -> None:
-    with pytest.raises(LabError, match=word):
-        LabSpec(
-            brokers=wrong.get("brokers", 3),
-            directories=wrong.get("directories", 2),
-            controllers=wrong.get("controllers", 1),
-            zookeepers=wrong.get("zookeepers", 1),
-            broker_heap_mb=wrong.get("broker_heap_mb", 256),
-        )
-
-
-@pytest.mark.parametrize("chroot", ["kafka", "/kafka/", "/"])
-def test_a_chroot_is_an_absolute_path_without_an_end_slash(chroot: str) -> None:
-    with pytest.raises(LabError, match="chroot"):
-        LabSpec(zookeeper_chroot=chroot)
 
 
 def test_who_is_not_in_the_lab_is_told_who_is(layout: Layout) -> None:
