@@ -140,14 +140,13 @@ class Orchestrating:
     log: AuditLog
     fence: int
     lock: ClusterLock
-    has_zookeeper: bool
 
     def record(self, body: Body) -> None:
         self.log.append(self.cluster, body.kind, body.as_json(), wall_clock_ms(), fence=self.fence)
 
     def require_lock(self) -> None:
         """Raise LockError unless this process still holds the lock."""
-        found = self.lock.check(has_zookeeper=self.has_zookeeper)
+        found = self.lock.check(has_zookeeper=True)
         if isinstance(found, NotHeld):
             raise LockError(f"{self.cluster}: the lock was lost: {found.why}")
 
@@ -172,17 +171,11 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
                 " same state directory"
             ) from error
         _require_no_hook(config, entry, log, lock)
-        yield Orchestrating(
-            cluster=entry.name,
-            log=log,
-            fence=fence,
-            lock=lock,
-            has_zookeeper=lock.is_shared,
-        )
+        yield Orchestrating(cluster=entry.name, log=log, fence=fence, lock=lock)
 
 
 def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
-    step = lock.running(has_zookeeper=lock.is_shared)
+    step = lock.running(has_zookeeper=True)
     if step is not None:
         raise LockHeld(
             f"{entry.name}: wait for the end of {step.words()}. If its hook has ended, start"
@@ -224,6 +217,7 @@ class MoveRun:
         self._requests = requests
         self._wait = wait
         self._warn = warn
+        self._command: Command = "apply"
         self._throttled = dict(left_throttled(held.log.entries(held.cluster)))
         self._unsent: Counter[int] = Counter()
         self._silent_since_s: dict[int, float] = {}
@@ -251,16 +245,7 @@ class MoveRun:
             LockError: another orchestrator has the lock.
             AuditError: the audit trail cannot be written.
         """
-        with self._resumable("apply"):
-            self._apply(at_once, require_allowed, show)
-
-    def _apply(
-        self,
-        at_once: int,
-        require_allowed: Callable[[Collection[int], Mapping[int, Broker]], None],
-        show: Callable[[Measured, Step], None],
-    ) -> None:
-        self._record_begin("apply")
+        self._begin("apply")
         run, _, found, _ = self._polled(Moving(), at_once)
         kind: type[KraftgateError] = MoveError
         why: list[str] = []
@@ -284,7 +269,7 @@ class MoveRun:
             kind = NoDataError if error.is_silence else kind
             why.append(str(error))
             found = _newer(found, self._poll())
-        self._end("apply", run, found, kind, why)
+        self._end(run, found, kind, why)
 
     def cancel(self) -> None:
         """Assign to each replica that moves its current directory again, so that it stays there.
@@ -298,11 +283,7 @@ class MoveRun:
             LockError: another orchestrator has the lock.
             AuditError: the audit trail cannot be written.
         """
-        with self._resumable("cancel"):
-            self._cancel()
-
-    def _cancel(self) -> None:
-        self._record_begin("cancel")
+        self._begin("cancel")
         found = self._poll()
         run = Moving()
         kept: dict[Replica, str] = {}
@@ -314,32 +295,27 @@ class MoveRun:
                 break
         silent = [each.why or "" for each in found if each.progress is Progress.UNKNOWN]
         kind = NoDataError if silent else MoveError
-        self._end("cancel", run, found, kind, list(dict.fromkeys(silent)))
+        self._end(run, found, kind, list(dict.fromkeys(silent)))
 
-    @contextmanager
-    def _resumable(self, command: Command) -> Iterator[None]:
-        """Add to the error of a lost lock what is left: without the lock nothing may be restored.
-
-        Raises:
-            LockError: the lock was lost.
-        """
+    def _require_lock(self) -> None:
+        """Raise a LockError with what is left: without the lock nothing may be restored."""
         try:
-            yield
+            self._held.require_lock()
         except LockError as error:
             throttles = [f"broker {id_} keeps the throttle" for id_ in sorted(self._throttled)]
             left = "; ".join(["replicas that are being moved go on", *throttles])
-            raise LockError(f"{error}. {left}. {self._next(command)}") from error
+            raise LockError(f"{error}. {left}. {self._next()}") from error
 
-    def _next(self, command: Command, *, has_left: bool = True) -> str:
+    def _next(self, *, has_left: bool = True) -> str:
         """Return the commands to call next; `has_left`: whether replicas that can move are left."""
         if self._throttled and not has_left:
             return (
                 "To restore the throttle, as soon as the broker moves no replica:"
                 f" kraftgate move cancel {self._plan.file}"
             )
-        resume = f"To resume: kraftgate move {command} {self._plan.file}"
+        resume = f"To resume: kraftgate move {self._command} {self._plan.file}"
         end = f"; to end: kraftgate move cancel {self._plan.file}"
-        return resume + end * (command == "apply")
+        return resume + end * (self._command == "apply")
 
     def _keep(self, run: Moving, broker: int, kept: dict[Replica, str]) -> Moving:
         """Assign to the replicas of a broker that move the directories that they have now.
@@ -398,7 +374,7 @@ class MoveRun:
         targets: Mapping[TopicPartition, str],
     ) -> Moving:
         """Record and send one request; return the run with what the broker accepts and refuses."""
-        self._held.require_lock()
+        self._require_lock()
         sent = tuple(
             Sent(topic=each.at.topic, partition=each.at.number, source=each.path, to=to)
             for each in moves
@@ -442,7 +418,7 @@ class MoveRun:
             is_ours = left is not None and now.own in left.values
             previous = left.last.previous if left is not None and is_ours else now.own
             intent = MoveThrottled(broker=id_, previous=previous, value=value)
-            self._held.require_lock()
+            self._require_lock()
             self._held.record(intent)
             self._throttled[id_] = after_change(left, intent)
             try:
@@ -478,7 +454,7 @@ class MoveRun:
         previous = left.last.previous
         own = self._requests.throttle(broker).own
         kept = self._is_from_another_client(broker, own)
-        self._held.require_lock()
+        self._require_lock()
         if not kept:
             self._requests.set_throttle(broker, previous)
         value = own if kept else previous
@@ -501,7 +477,8 @@ class MoveRun:
         left = self._throttled[broker]
         return own not in {*left.values, left.last.previous}
 
-    def _record_begin(self, command: Command) -> None:
+    def _begin(self, command: Command) -> None:
+        self._command = command
         began = MoveBegan(
             command=command,
             by=this_person(),
@@ -512,12 +489,7 @@ class MoveRun:
         self._held.record(began)
 
     def _end(
-        self,
-        command: Command,
-        run: Moving,
-        found: Iterable[Verified],
-        kind: type[KraftgateError],
-        why: list[str],
+        self, run: Moving, found: Iterable[Verified], kind: type[KraftgateError], why: list[str]
     ) -> None:
         """Restore the throttles of the brokers at rest, record the end, and report what is left.
 
@@ -529,7 +501,7 @@ class MoveRun:
             each.broker for each in found if each.progress in (Progress.MOVING, Progress.UNKNOWN)
         }
         done = [each for each in found if each.progress is _COMPLETED]
-        if command == "cancel":
+        if self._command == "cancel":
             done += [each for each in found if _is_at_rest(each)]
         left = [each for each in found if each not in done]
         reasons = _by_reason(left, run)
@@ -548,16 +520,17 @@ class MoveRun:
             for id_ in sorted(self._throttled.keys() - set(at_rest))
         ]
         ended = MoveEnded(
-            command=command, done=len(done), left=len(left), why=bounded([*why, *reasons])
+            command=self._command, done=len(done), left=len(left), why=bounded([*why, *reasons])
         )
         self._held.record(ended)
         if left or why:
             named = [joined(reasons, _NAMED_MAX)] if left else []
-            state = "in their target" if command == "apply" else "without a move"
+            is_apply = self._command == "apply"
+            state = "in their target" if is_apply else "without a move"
             gone = [
                 each
                 for each in left
-                if command == "apply" and each.progress is Progress.MISSING and not each.is_offline
+                if is_apply and each.progress is Progress.MISSING and not each.is_offline
             ]
             if gone:
                 named.append(
@@ -570,7 +543,7 @@ class MoveRun:
             )
             has_left = len(left) > len(gone)
             if has_left or self._throttled or not left:
-                text += f" {self._next(command, has_left=has_left)}"
+                text += f" {self._next(has_left=has_left)}"
             raise kind(text)
 
 

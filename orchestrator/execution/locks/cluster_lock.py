@@ -59,11 +59,6 @@ class ClusterLock:
             zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), owner)
         return cls(StoreLock(config.state_dir, entry.name, log, owner), zookeeper)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether it counts across hosts."""
-        return self._zookeeper is not None
-
     def acquire(self) -> int:
         """Take both locks; return the fence for the audit trail.
 
