@@ -22,7 +22,7 @@ from orchestrator.runbook.cluster_facts import facts_of
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.runbook.plan import plan
+from orchestrator.runbook.plan import Plan, plan
 from streams.probe.gather import gather
 
 _INDENT: Final = " " * 8
@@ -40,13 +40,15 @@ def hooks() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Checked:
-    """The hooks of one cluster; `reached`: whether a source answered."""
+    """The hooks of one cluster."""
 
-    cluster: str
-    loaded: Loaded
+    plan: Plan
     hooks: Hooks
     results: Sequence[CheckedHook]
-    reached: bool
+
+    @property
+    def cluster(self) -> str:
+        return self.plan.facts.cluster
 
     @property
     def failed(self) -> list[str]:
@@ -93,15 +95,9 @@ def check(config_path: Path, file: Path | None, cluster: str | None, *, as_json:
 def _check(entry: ClusterEntry, loaded: Loaded, path: Path) -> _Checked:
     commands = load_hooks(path, loaded.runbook)
     commands.check_passed(os.environ)
-    probed = gather(target_of(entry))
-    made = plan(loaded.runbook, facts_of(entry, probed), commands)
-    return _Checked(
-        cluster=entry.name,
-        loaded=loaded,
-        hooks=commands,
-        results=check_hooks(entry.name, commands, made),
-        reached=not probed.nothing_reached,
-    )
+    made = plan(loaded, facts_of(entry, gather(target_of(entry))), commands)
+    results = check_hooks(entry.name, commands, made)
+    return _Checked(plan=made, hooks=commands, results=results)
 
 
 def _raise_if_bad(found: Iterable[_Checked]) -> None:
@@ -111,7 +107,7 @@ def _raise_if_bad(found: Iterable[_Checked]) -> None:
         HookError: a command could not do its work.
         NoDataError: a cluster cannot be reached, so its hosts are unknown.
     """
-    unreachable = [one.cluster for one in found if not one.reached]
+    unreachable = [one.cluster for one in found if not one.plan.facts.reached]
     if unreachable:
         raise NoDataError(f"{', '.join(unreachable)} cannot be reached: its hosts are unknown")
     failed = [f"{one.cluster}: {', '.join(one.failed)}" for one in found if one.failed]
@@ -122,7 +118,7 @@ def _raise_if_bad(found: Iterable[_Checked]) -> None:
 def _print(one: _Checked) -> None:
     common = _common(one.results)
     echo(f"Hooks of cluster {one.cluster}: {one.hooks.path}")
-    echo(f"runbook {one.loaded.path}")
+    echo(f"runbook {one.plan.loaded.path}")
     echo(f"every command gets {', '.join(sorted(common))}")
     for each in one.results:
         echo()
@@ -159,14 +155,10 @@ def _common(results: Iterable[CheckedHook]) -> frozenset[str]:
 def _as_json(one: _Checked) -> dict[str, object]:
     return {
         "cluster": one.cluster,
-        "runbook": {
-            "name": one.loaded.runbook.name,
-            "file": str(one.loaded.path),
-            "sha256": one.loaded.sha256,
-        },
+        "runbook": one.plan.loaded.identity,
         "file": str(one.hooks.path),
         "sha256": one.hooks.sha256,
-        "reached": one.reached,
+        "reached": one.plan.facts.reached,
         "failed": list(one.failed),
         "hooks": [
             {

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,10 +34,9 @@ from orchestrator.run.probes.probes import disks_poller, poller_for
 from orchestrator.run.publishing import publishing
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import AuditRecorder
-from orchestrator.runbook.cluster_facts import ClusterFacts, facts_of
-from orchestrator.runbook.hooks_file import Hooks, load_hooks
+from orchestrator.runbook.cluster_facts import facts_of
+from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
-from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.plan import Plan, plan
 from orchestrator.runbook.plan_formats import plan_json, plan_text
 from orchestrator.views.metrics.serving import served
@@ -284,43 +283,19 @@ def _print_plans(config: Config, *, as_json: bool) -> None:
         raise ExecutionError(f"{config.path} has no `runbook` to plan")
     plans = [_plan(each, runbook) for each, runbook in named]
     if as_json:
-        found = [plan_json(*each.parts) for each in plans]
-        echo_json(clusters_json(found, many=config.many))
+        echo_json(clusters_json(list(map(plan_json, plans)), many=config.many))
     else:
         for each in plans:
-            echo_text(plan_text(*each.parts))
-    unreachable = [each.facts.cluster for each in plans if not each.reached]
+            echo_text(plan_text(each))
+    unreachable = [each.facts.cluster for each in plans if not each.facts.reached]
     if unreachable:
         raise NoDataError(f"{', '.join(unreachable)} cannot be reached: the plan has no hosts")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ClusterPlan:
-    """The plan for one cluster; `reached`: whether a source answered."""
-
-    loaded: Loaded
-    facts: ClusterFacts
-    hooks: Hooks | None
-    plan: Plan
-    reached: bool
-
-    @property
-    def parts(self) -> tuple[Loaded, ClusterFacts, Hooks | None, Plan]:
-        return self.loaded, self.facts, self.hooks, self.plan
-
-
-def _plan(entry: ClusterEntry, runbook: RunbookEntry) -> _ClusterPlan:
+def _plan(entry: ClusterEntry, runbook: RunbookEntry) -> Plan:
     loaded = load(runbook.file)
     hooks = None if runbook.hooks is None else load_hooks(runbook.hooks, loaded.runbook)
-    probed = gather(target_of(entry))
-    facts = facts_of(entry, probed)
-    return _ClusterPlan(
-        loaded=loaded,
-        facts=facts,
-        hooks=hooks,
-        plan=plan(loaded.runbook, facts, hooks),
-        reached=not probed.nothing_reached,
-    )
+    return plan(loaded, facts_of(entry, gather(target_of(entry))), hooks)
 
 
 def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":

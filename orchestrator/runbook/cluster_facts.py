@@ -26,6 +26,7 @@ class ClusterFacts:
             not configured.
         answers: for the other fields.
         not_known: the facts that are unknown, as text.
+        reached: whether a source answered.
     """
 
     cluster: str
@@ -35,6 +36,7 @@ class ClusterFacts:
     addresses: dict[str, str]
     answers: Answers = NO_ANSWERS
     not_known: tuple[str, ...] = ()
+    reached: bool = True
 
     def values(self, member: Member | None = None, each: str | None = None) -> dict[str, str]:
         """Return the fields of a step's texts.
@@ -93,6 +95,7 @@ def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
         addresses=addresses_of(entry),
         answers=_answers(entry, asked),
         not_known=tuple(_not_known(asked)),
+        reached=not asked.nothing_reached,
     )
 
 

@@ -24,6 +24,11 @@ class Loaded:
     sha256: str
     read: YamlFile
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """Its name, file and hash, as JSON shows them."""
+        return {"name": self.runbook.name, "file": str(self.path), "sha256": self.sha256}
+
     def is_now(self, sha256: str) -> bool:
         """Return whether the file has this hash now; False also if it cannot be read."""
         try:

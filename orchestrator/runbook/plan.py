@@ -15,6 +15,7 @@ from orchestrator.errors import RunbookError
 from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member, in_order, rules_of
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Approval, Checkpoint, Rollback, Runbook, Step
 from orchestrator.runbook.places import forward, in_turn
 from orchestrator.runbook.templates import readable, render
@@ -54,8 +55,15 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The plan of the forward path and of each rollback path."""
+    """The plan of the forward path and of each rollback path, and what it was made from.
 
+    Attributes:
+        hooks: None: every step is done by hand.
+    """
+
+    loaded: Loaded
+    facts: ClusterFacts
+    hooks: Hooks | None
     way: tuple[Planned, ...]
     ways_back: tuple[tuple[Rollback, tuple[Planned, ...]], ...]
 
@@ -101,10 +109,14 @@ def _soak(conditions: Iterable[str]) -> timedelta:
     return max(found, default=timedelta())
 
 
-def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
+def plan(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
     """Plan an execution; without hooks every step is done by hand."""
+    runbook = loaded.runbook
     planner = _Planner(runbook, facts, hooks)
     return Plan(
+        loaded=loaded,
+        facts=facts,
+        hooks=hooks,
         way=planner.stops(place.checkpoint for place in in_turn(forward(runbook))),
         ways_back=tuple((way, planner.stops(way.checkpoints)) for way in runbook.rollbacks),
     )

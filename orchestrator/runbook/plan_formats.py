@@ -8,9 +8,7 @@ from typing import Final
 from migration.values.durations import format_duration
 from orchestrator.output.json_value import JsonValue
 from orchestrator.runbook.cluster_facts import ClusterFacts
-from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.instance_order import Member
-from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint
 from orchestrator.runbook.plan import Plan, Planned
 
@@ -19,17 +17,17 @@ _LABEL: Final = 12
 _INDENT: Final = "    "
 
 
-def plan_text(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> str:
-    return "\n".join(_lines(loaded, facts, hooks, plan)) + "\n"
+def plan_text(plan: Plan) -> str:
+    return "\n".join(_lines(plan)) + "\n"
 
 
-def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> Iterator[str]:
-    yield f"Plan for cluster {facts.cluster}: {loaded.runbook.title}"
+def _lines(plan: Plan) -> Iterator[str]:
+    yield f"Plan for cluster {plan.facts.cluster}: {plan.loaded.runbook.title}"
     yield plan.summary
-    yield f"runbook {loaded.path}"
-    by = "every step is done by hand" if hooks is None else str(hooks.path)
+    yield f"runbook {plan.loaded.path}"
+    by = "every step is done by hand" if plan.hooks is None else str(plan.hooks.path)
     yield f"hooks   {by}"
-    yield from _cluster(facts)
+    yield from _cluster(plan.facts)
     yield from ("", "This is the current order; it is determined again before each instance.")
     yield from _stops(plan.way, "")
     for way, stops in plan.ways_back:
@@ -124,18 +122,13 @@ def _labelled(label: str, text: str) -> Iterator[str]:
     )
 
 
-def plan_json(
-    loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan
-) -> dict[str, object]:
+def plan_json(plan: Plan) -> dict[str, object]:
     """Return the plan; `sha256` identifies the file of the runbook, or of the hooks."""
+    hooks = plan.hooks
     return {
-        "cluster": facts.cluster,
+        "cluster": plan.facts.cluster,
         "summary": plan.summary,
-        "runbook": {
-            "name": loaded.runbook.name,
-            "file": str(loaded.path),
-            "sha256": loaded.sha256,
-        },
+        "runbook": plan.loaded.identity,
         "hooks": None if hooks is None else {"file": str(hooks.path), "sha256": hooks.sha256},
         "soak_seconds": plan.soak.total_seconds(),
         "checkpoints": list(_json_of(plan.way)),
@@ -149,7 +142,7 @@ def plan_json(
             for way, stops in plan.ways_back
         ],
         "problems": list(plan.problems),
-        "not_known": list(facts.not_known),
+        "not_known": list(plan.facts.not_known),
     }
 
 

@@ -14,7 +14,7 @@ from orchestrator.runbook.load import load
 from orchestrator.runbook.plan import plan
 from tests.orchestrator.execution.running import nothing_left_behind
 
-BOOK = load("zk-to-kraft-jbod").runbook
+BOOK = load("zk-to-kraft-jbod")
 FACTS = ClusterFacts(
     cluster="prod",
     brokers=(Member(id=1, host="k1"), Member(id=2)),
@@ -40,7 +40,7 @@ def checked(folder: Path, steps: str, facts: ClusterFacts = FACTS) -> dict[str, 
 def hooks_of(folder: Path, steps: str) -> Hooks:
     file = folder / "hooks.yaml"
     file.write_text(TEXT + steps, "utf-8")
-    return load_hooks(file, BOOK)
+    return load_hooks(file, BOOK.runbook)
 
 
 @pytest.fixture(autouse=True)
@@ -176,6 +176,6 @@ def test_a_secret_that_is_not_set_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "hooks.yaml"
     text = TEXT.replace("secrets: [SET]", "secrets: [NOT_SET]")
     file.write_text(text + '  provision-controllers: {argv: ["true"]}\n', "utf-8")
-    hooks = load_hooks(file, BOOK)
+    hooks = load_hooks(file, BOOK.runbook)
     with pytest.raises(SecretUnknown, match="NOT_SET is named as a secret and is not set"):
         check_hooks("prod", hooks, plan(BOOK, FACTS, hooks))

@@ -105,13 +105,13 @@ def test_a_whole_plan(tmp_path: Path) -> None:
     file = tmp_path / "hooks.yaml"
     file.write_text(HOOKS, "utf-8")
     hooks = load_hooks(file, loaded.runbook)
-    made = plan(loaded.runbook, FACTS, hooks)
+    made = plan(loaded, FACTS, hooks)
     expected = EXPECTED.format(summary=made.summary, path=file)
-    assert plan_text(loaded, FACTS, hooks, made) == expected
+    assert plan_text(made) == expected
 
 
 def test_the_first_line_sums_it_up() -> None:
-    made = plan(load("zk-to-kraft-jbod").runbook, FACTS, None)
+    made = plan(load("zk-to-kraft-jbod"), FACTS, None)
     assert made.summary == (
         "9 checkpoints, 5 steps, 6 broker restarts, 2 controller restarts, 1 irreversible,"
         " 3 approvals, at least 2 h 10 min"
@@ -123,8 +123,8 @@ def test_the_json_has_what_the_text_has(tmp_path: Path) -> None:
     file = tmp_path / "hooks.yaml"
     file.write_text(HOOKS, "utf-8")
     hooks = load_hooks(file, loaded.runbook)
-    made = plan(loaded.runbook, FACTS, hooks)
-    found = json.loads(json.dumps(plan_json(loaded, FACTS, hooks, made)))
+    made = plan(loaded, FACTS, hooks)
+    found = json.loads(json.dumps(plan_json(made)))
     assert (found["cluster"], found["summary"]) == ("prod", made.summary)
     assert (found["runbook"]["sha256"], found["hooks"]["sha256"]) == (loaded.sha256, hooks.sha256)
     assert [each["id"] for each in found["checkpoints"]] == [each.id for each in made.way]
@@ -137,9 +137,9 @@ def test_the_json_has_what_the_text_has(tmp_path: Path) -> None:
 def test_every_command_of_the_examples_can_be_made_and_pasted(hooks_name: str) -> None:
     loaded = load("zk-to-kraft-jbod")
     hooks = load_hooks(Path("runbooks/hooks") / hooks_name, loaded.runbook)
-    made = plan(loaded.runbook, FACTS, hooks)
+    made = plan(loaded, FACTS, hooks)
     assert made.problems == ()
-    text = plan_text(loaded, FACTS, hooks, made)
+    text = plan_text(made)
     commands = [
         line.partition("runs        ")[2].rpartition("  (at most")[0]
         for line in text.splitlines()
@@ -151,7 +151,7 @@ def test_every_command_of_the_examples_can_be_made_and_pasted(hooks_name: str) -
 
 
 def test_every_broker_and_controller_has_its_turn_in_order() -> None:
-    way = plan(load("zk-to-kraft-jbod").runbook, FACTS, None).way
+    way = plan(load("zk-to-kraft-jbod"), FACTS, None).way
     ids = [stop.id for stop in way]
     at = ids.index("brokers-kraft[2]")
     assert ids[at : at + 3] == ["brokers-kraft[2]", "brokers-kraft[3]", "brokers-kraft[1]"]
@@ -165,7 +165,7 @@ def test_every_broker_and_controller_has_its_turn_in_order() -> None:
 
 def test_what_destroys_data_and_which_approval_covers_it_is_in_the_plan() -> None:
     loaded = load("zk-to-kraft-jbod")
-    text = plan_text(loaded, FACTS, None, plan(loaded.runbook, FACTS, None))
+    text = plan_text(plan(loaded, FACTS, None))
     off = text[text.index("zookeeper-off") : text.index("ROLLBACK")]
     assert "approve zookeeper-off --reason" in off
     assert "This destroys data, or the storage of data." in off
@@ -184,7 +184,7 @@ def test_before_the_controllers_exist_they_are_planned_for_as_a_kind() -> None:
     )
     loaded = load("zk-to-kraft-jbod")
     hooks = load_hooks(Path("runbooks/hooks/systemd-ssh.yaml"), loaded.runbook)
-    made = plan(loaded.runbook, before, hooks)
+    made = plan(loaded, before, hooks)
     (finalize,) = [stop for stop in made.way if stop.id.startswith("finalize[")]
     assert finalize.id == "finalize[each controller]"
     assert finalize.where == "which controllers there are is not known yet"
@@ -203,19 +203,19 @@ def test_what_cannot_be_said_to_a_host_is_a_problem_of_the_plan() -> None:
     )
     loaded = load("zk-to-kraft-jbod")
     hooks = load_hooks(Path("runbooks/hooks/systemd-ssh.yaml"), loaded.runbook)
-    made = plan(loaded.runbook, nobody, hooks)
+    made = plan(loaded, nobody, hooks)
     said = "\n".join(made.problems)
     assert "brokers-kraft[1]: runbooks/hooks/systemd-ssh.yaml:" in said
     assert "{host} is unknown for this cluster now" in said
     assert "{controllers} is unknown for this cluster now" in said
-    assert "These commands cannot be made now:" in plan_text(loaded, nobody, hooks, made)
+    assert "These commands cannot be made now:" in plan_text(made)
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_every_shipped_runbook_can_be_planned_by_hand(name: str) -> None:
     loaded = load(name)
-    made = plan(loaded.runbook, FACTS, None)
-    text = plan_text(loaded, FACTS, None, made)
+    made = plan(loaded, FACTS, None)
+    text = plan_text(made)
     assert made.problems == ()
     assert "every step is done by hand" in text
     assert all(line == line.rstrip() for line in text.splitlines())

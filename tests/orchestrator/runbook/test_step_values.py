@@ -92,7 +92,7 @@ def test_the_lines_of_a_value_are_indented_like_its_field() -> None:
 
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_nothing_that_is_known_has_a_placeholder(name: str) -> None:
-    made = plan(load(name).runbook, FACTS, None)
+    made = plan(load(name), FACTS, None)
     stops = (*made.way, *(stop for _, stops in made.ways_back for stop in stops))
     texts = [stop.manual for stop in stops if stop.manual is not None]
     assert texts
