@@ -13,7 +13,7 @@ from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
-from orchestrator.audit.execution.state import ExecutionState, LeftoverHook
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -163,12 +163,13 @@ class Steps:
                 self._record(entries.StepUnknown(checkpoint=checkpoint, run=run, why=why))
         return None
 
-    def poll_leftover(self, hook: LeftoverHook) -> str | None:
+    def poll_leftover(self, checkpoint: CheckpointState) -> str | None:
         """Do the same for a hook of an aborted execution, and wait for processes that it left."""
-        if left := self.left_running(hook.run):
+        run = str(checkpoint.run)
+        if left := self.left_running(run):
             processes = ", ".join(map(str, left))
-            return f"the processes {processes} of the hook of {hook.checkpoint} to end"
-        return self.poll(hook.checkpoint, hook.run)
+            return f"the processes {processes} of the hook of {checkpoint.id} to end"
+        return self.poll(checkpoint.id, run)
 
     def left_running(self, run: str) -> tuple[int, ...]:
         """Return the processes of a hook that run although its supervisor is gone."""

@@ -84,17 +84,6 @@ class CheckpointState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftoverHook:
-    """A hook of an execution that was aborted before the hook ended.
-
-    Attributes:
-        checkpoint: the checkpoint of its step, as that execution named it.
-    """
-
-    checkpoint: str
-    run: str
-
-
 class Unexpected(NamedTuple):
     """A change in the cluster that no step made."""
 
@@ -118,8 +107,8 @@ class ExecutionState:
         hooks_sha256: the hash of that orchestrator's file of hooks; a new execution inherits it.
         lock_lost: why no step may begin; None: the lock is held, or none is needed. A new execution
             inherits it.
-        left_running: a hook whose end is not in the trail, although the execution that started it,
-            an earlier one or this one, was aborted.
+        left_running: the checkpoint whose hook started and has no end in the trail, although its
+            execution, an earlier one or this one, was aborted.
         last_run: the last run of a hook in the trail, also of an earlier execution.
         elsewhere: a step that another orchestrator began, whose end is not known here.
         decided_elsewhere: the last such step that ended by an operator's decision.
@@ -140,7 +129,7 @@ class ExecutionState:
     execute: bool = False
     hooks_sha256: str | None = None
     lock_lost: str | None = None
-    left_running: LeftoverHook | None = None
+    left_running: CheckpointState | None = None
     last_run: str | None = None
     elsewhere: RunningStep | None = None
     decided_elsewhere: RunningStep | None = None
@@ -220,18 +209,6 @@ def _begin(
     )
 
 
-def _leftover(execution: ExecutionState) -> LeftoverHook | None:
-    """Return the hook that runs, or whose processes may run."""
-    return next(
-        (
-            LeftoverHook(checkpoint=each.id, run=each.run)
-            for each in execution.checkpoints.values()
-            if each.run is not None and each.may_run
-        ),
-        None,
-    )
-
-
 def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:  # noqa: C901  # a case an entry
     match body:
         case entries.OrchestratorStarted():
@@ -247,7 +224,8 @@ def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:
         case entries.Resumed():
             return replace(execution, paused=None)
         case entries.Aborted():
-            left = execution.left_running or _leftover(execution)
+            running = (e for e in execution.checkpoints.values() if e.run is not None and e.may_run)
+            left = execution.left_running or next(running, None)
             return replace(execution, outcome="aborted", ended_ms=at_ms, left_running=left)
         case entries.ExecutionEnded():
             return replace(execution, outcome=body.outcome, ended_ms=at_ms)

@@ -10,7 +10,6 @@ from orchestrator.audit.execution.entries import Approved, Body, Person
 from orchestrator.audit.execution.state import (
     CheckpointState,
     ExecutionState,
-    LeftoverHook,
     Stage,
     fold,
 )
@@ -224,14 +223,14 @@ def test_a_new_walk_inherits_the_orchestrator_and_its_lock() -> None:
 
 def test_a_new_walk_inherits_the_hook_that_still_runs_until_its_end() -> None:
     walk = walked(entered(), started(), ABORTED, BEGAN)
-    assert walk.left_running == LeftoverHook(checkpoint="copy", run="r1")
+    assert walk.left_running == walked(entered(), started()).checkpoint("copy")
     after = walked(entered(), started(), ABORTED, BEGAN, ended(exit_code=1))
     assert (after.left_running, after.checkpoints) == (None, {})
 
 
 def test_an_aborted_walk_knows_the_hook_that_still_runs_until_its_end() -> None:
     walk = walked(entered(), started(), ABORTED)
-    assert walk.left_running == LeftoverHook(checkpoint="copy", run="r1")
+    assert walk.left_running == walked(entered(), started()).checkpoint("copy")
     after = walked(entered(), started(), ABORTED, ended(exit_code=1))
     assert (after.left_running, after.checkpoint("copy").stage) == (None, Stage.ASKS)
 
