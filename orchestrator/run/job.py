@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from orchestrator.config import models
 from orchestrator.config.load import Config
-from orchestrator.config.models import Security, ZookeeperSecurity
+from orchestrator.config.models import Listener, ZookeeperEnsemble
 from orchestrator.errors import FollowingError
 
 if TYPE_CHECKING:
@@ -74,36 +72,23 @@ def job_sources(config: Config) -> "list[ClusterSources]":
         ClusterSources(
             cluster=each.name,
             cluster_id=each.id,
-            controllers=_listener(each.controllers, "controllers.security"),
-            zookeeper=_ensemble(each.zookeeper),
-            brokers=_listener(each.brokers, "brokers.security"),
+            controllers=_source(each.controllers, "controllers.security"),
+            zookeeper=_source(each.zookeeper, "zookeeper.security"),
+            brokers=_source(each.brokers, "brokers.security"),
             jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
         )
         for each in config.clusters
     ]
 
 
-def _listener(given: models.Listener | None, key: str) -> dict[str, object] | None:
+def _source(given: Listener | ZookeeperEnsemble | None, key: str) -> dict[str, object] | None:
+    """Return the address and the security of a source, of that the keys that are not defaults."""
     if given is None:
         return None
-    bootstrap = ",".join(map(str, given.bootstrap))
-    return {"bootstrap": bootstrap, "security": _security(given.security, key)}
-
-
-def _ensemble(given: models.ZookeeperEnsemble | None) -> dict[str, object] | None:
-    if given is None:
-        return None
-    return {
-        "connect": str(given.connect),
-        "security": _security(given.security, "zookeeper.security"),
-    }
-
-
-def _security(security: Security | ZookeeperSecurity, key: str) -> dict[str, str | bool]:
-    """Return the fields that differ from their defaults, with absolute file names."""
-    given = security.model_dump(exclude_defaults=True)
-    fields = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
-    return fields | {"key": key}
+    security = given.security.model_dump(mode="json", exclude_defaults=True) | {"key": key}
+    if isinstance(given, ZookeeperEnsemble):
+        return {"connect": str(given.connect), "security": security}
+    return {"bootstrap": ",".join(map(str, given.bootstrap)), "security": security}
 
 
 def check(job: Following | None) -> None:
