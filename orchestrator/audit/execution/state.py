@@ -83,7 +83,6 @@ class CheckpointState:
         return self.stage in BEHIND
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unexpected(NamedTuple):
     """A change in the cluster that no step made."""
 
