@@ -39,7 +39,6 @@ class PartResult:
     """
 
     holds: bool
-    verdict: Verdict
     findings: tuple[Finding, ...]
     entry: Evaluated | None
 
@@ -74,7 +73,7 @@ class PartEvaluator:
     ) -> PartResult:
         """Evaluate one part; a part without conditions holds at once."""
         if not conditions:
-            return PartResult(holds=True, verdict=Verdict.SATISFIED, findings=(), entry=None)
+            return PartResult(holds=True, findings=(), entry=None)
         self._facts.keep(conditions)
         key = (state.id, part)
         self._evaluated.add(key)
@@ -83,7 +82,7 @@ class PartEvaluator:
         verdict = verdict_of(findings)
         holds = self._confirmed(key, conditions, verdict, view)
         entry = self._changed(state, part, findings, verdict, view.now_ms, facts)
-        return PartResult(holds=holds, verdict=verdict, findings=findings, entry=entry)
+        return PartResult(holds=holds, findings=findings, entry=entry)
 
     def begin_tick(self) -> None:
         """Start over with each part that was not evaluated in the tick before."""

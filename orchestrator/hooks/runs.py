@@ -62,11 +62,9 @@ class NotStarted:
     """Nothing was done: the run may be started."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Running:
-    """The supervisor is alive; `started_ms` is None while the command is about to start."""
-
-    started_ms: int | None
+    """The supervisor is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +82,10 @@ class Unknown:
     Attributes:
         why: its supervisor is gone, as after a machine crash, or its files are.
         still_running: processes of the command that were still running when checked.
-        output: the file of the output until then.
     """
 
     why: str
     still_running: tuple[int, ...] = ()
-    output: Path
 
 
 RunState: TypeAlias = NotStarted | Running | Ended | Unknown
@@ -165,25 +161,21 @@ class HookRuns:
         ended = self._ended(directory)
         if ended is not None:
             return ended
-        started = files.read_json(directory / files.STARTED)
         if _is_held(directory):
-            return Running(started_ms=None if started is None else int(started["at_ms"]))
-        # It may have ended, or begun, since the first read.
+            return Running()
         started = files.read_json(directory / files.STARTED)
-        ended = self._ended(directory)
+        ended = self._ended(directory)  # it may have ended since the first read
         if ended is not None:
             return ended
         if started is None:
             if (directory / files.STEP).exists():
                 return NotStarted()
-            why = f"its files in {directory} are gone: check on this host whether it runs"
-            return Unknown(why=why, output=directory / files.OUTPUT)
+            return Unknown(
+                why=f"its files in {directory} are gone: check on this host whether it runs"
+            )
         process = files.read_json(directory / files.PROCESS)
-        return Unknown(
-            why="its supervisor is gone",
-            still_running=() if process is None else _process(process).session(),
-            output=directory / files.OUTPUT,
-        )
+        left = () if process is None else _process(process).session()
+        return Unknown(why="its supervisor is gone", still_running=left)
 
     def runs(self, run_id: str) -> bool:
         """Return whether the command runs, or processes of it that its supervisor left behind.

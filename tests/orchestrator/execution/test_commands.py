@@ -566,7 +566,7 @@ def test_nothing_begins_beside_processes_of_a_hook(
         ),
         entries.StepUnknown(checkpoint="brokers-kraft[1]", run="1", why="its outcome is not known"),
     )
-    left = Unknown(why="its supervisor is gone", still_running=(4711,), output=desk.folder / "none")
+    left = Unknown(why="its supervisor is gone", still_running=(4711,))
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)
     assert "the hook of brokers-kraft[1] still has running processes" in desk.refused(*words, *WHY)
     monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))

@@ -63,7 +63,7 @@ def test_what_holds_is_looked_at_once_more_before_it_is_believed() -> None:
     facts = FakeFacts()
     evaluator = PartEvaluator(facts)
     first = evaluator.evaluate(AT, "needs", [condition("a")], view(), {})
-    assert (first.verdict, first.holds, facts.wanted) == (Verdict.SATISFIED, False, [NOW_MS])
+    assert (first.holding_back, first.holds, facts.wanted) == ((), False, [NOW_MS])
     facts.asked_ms = NOW_MS - 1
     assert not evaluator.evaluate(AT, "needs", [condition("a")], view(NOW_MS + 5), {}).holds
     facts.asked_ms = NOW_MS + 1

@@ -136,7 +136,7 @@ class Outside(HookRuns, ClusterLock):
         self.folder = folder
         self.by_hook = frozenset({"enter-kraft", "finalize", "leave-kraft"})
         self.started: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
-        self.now: RunState = Running(started_ms=NOW_MS)
+        self.now: RunState = Running()
         self.prepared: dict[str, Mapping[str, Any]] = {}
         self.lost: str | None = None
         self.token = 1
@@ -154,7 +154,7 @@ class Outside(HookRuns, ClusterLock):
 
     def start(self, run_id: str, hook: Hook) -> None:
         self.started.append((run_id, hook.argv, hook.environment))
-        self.now = Running(started_ms=NOW_MS)
+        self.now = Running()
 
     def prepare(self, run_id: str, step: Mapping[str, Any]) -> None:
         self.prepared[run_id] = step
@@ -411,7 +411,7 @@ def test_a_repeated_step_is_a_new_run(night: Night) -> None:
 
 def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
     night.settle()
-    gone = Unknown(why="its supervisor is gone", still_running=(), output=Path("none"))
+    gone = Unknown(why="its supervisor is gone", still_running=())
     night.outside.now = gone
     assert "the outcome of the hook is unknown" in night.settle().holds[0]
     night.brokers = (kraft(1), migrating(2))
@@ -456,11 +456,9 @@ def test_an_aborted_walk_names_the_hook_that_goes_on_and_records_its_end(night: 
 def test_an_aborted_walk_records_once_that_an_outcome_is_unknown(night: Night) -> None:
     night.settle()
     night.say(entries.Aborted(by=ANNA, reason="stop everything"))
-    night.outside.now = Unknown(
-        why="its supervisor is gone", still_running=(4711,), output=Path("none")
-    )
+    night.outside.now = Unknown(why="its supervisor is gone", still_running=(4711,))
     assert "the processes 4711 of the hook" in night.settle().holds[0]
-    night.outside.now = Unknown(why="its supervisor is gone", still_running=(), output=Path("none"))
+    night.outside.now = Unknown(why="its supervisor is gone", still_running=())
     assert night.settle().holds == ()
     assert night.kinds().count("step_unknown") == 1
 
@@ -471,7 +469,7 @@ def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: 
     result = night.settle()
     assert result.holds == ("the hook of brokers-kraft[1] to end: an aborted execution started it",)
     assert len(night.outside.started) == 1
-    gone = Unknown(why="its supervisor is gone", still_running=(4711,), output=Path("none"))
+    gone = Unknown(why="its supervisor is gone", still_running=(4711,))
     night.outside.now = gone
     assert "the processes 4711 of the hook" in night.settle().holds[0]
     night.outside.ends(1)
@@ -607,7 +605,7 @@ def test_a_step_recorded_and_never_started_is_begun_by_the_next_orchestrator(nig
 
 def test_the_record_of_an_unknown_end_is_kept_until_it_is_decided(night: Night) -> None:
     night.settle()
-    night.outside.now = Unknown(why="its supervisor is gone", still_running=(), output=Path("none"))
+    night.outside.now = Unknown(why="its supervisor is gone", still_running=())
     night.settle()
     assert night.outside.recorded is not None
     assert night.place("brokers-kraft[1]").stage is Stage.ASKS
@@ -1148,7 +1146,7 @@ def test_which_brokers_there_are_must_be_known(night: Night) -> None:
 
 def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Night) -> None:
     night.settle()
-    left = Unknown(why="its supervisor is gone", still_running=(4711,), output=Path("none"))
+    left = Unknown(why="its supervisor is gone", still_running=(4711,))
     night.outside.now = left
     night.settle()
     night.brokers = (kraft(1), migrating(2))  # halfway through the hook
@@ -1172,7 +1170,7 @@ def test_a_gate_that_was_unknown_before_a_step_does_not_show_that_it_is_done(
 
 def test_a_new_execution_waits_for_processes_of_a_hook_of_unknown_end(night: Night) -> None:
     night.settle()
-    left = Unknown(why="its supervisor is gone", still_running=(4711,), output=Path("none"))
+    left = Unknown(why="its supervisor is gone", still_running=(4711,))
     night.outside.now = left
     night.settle()
     assert night.place("brokers-kraft[1]").stage is Stage.ASKS
