@@ -56,10 +56,10 @@ def verify(db: Connection, path: Path, recorded: str | None = None) -> VerifyRes
             for row in db.execute(f"{database.SELECT} ORDER BY sequence"):
                 good = _follow(good, row)
                 is_found |= good.hash == recorded
-            _check_file(damaged)
+            _require(damaged)
             if unread is None:
-                _check_end(kept, db, path)
-            _check_schema(db)
+                _require(_against(kept, db, Anchor(path).path))
+            _require(_schema_change(db))
         why = unread or ""
         if not is_found:
             why = (
@@ -136,23 +136,19 @@ def _damage(db: Connection) -> str | None:
     return None if found is None else f"the file is damaged: {found}"
 
 
-def _check_file(damaged: str | None) -> None:
-    if damaged is not None:
-        raise _Broken(None, damaged)
+def _require(why_not: str | None) -> None:
+    if why_not is not None:
+        raise _Broken(None, why_not)
 
 
-def _check_schema(db: Connection) -> None:
+def _schema_change(db: Connection) -> str | None:
+    """Return how the schema differs from that of an unchanged file; None: it does not."""
     found, written = schema(db), database.schema_as_written()
     for name in sorted(found.keys() | written.keys()):
         if found.get(name) != written.get(name):
             what = "is missing" if name not in found else "was changed"
-            raise _Broken(None, f"{name}, which keeps the trail append-only, {what}")
-
-
-def _check_end(anchor: ChainHead | None, db: Connection, path: Path) -> None:
-    why = _against(anchor, db, Anchor(path).path)
-    if why is not None:
-        raise _Broken(None, why)
+            return f"{name}, which keeps the trail append-only, {what}"
+    return None
 
 
 def _against(kept: ChainHead | None, db: Connection, where: Path) -> str | None:
