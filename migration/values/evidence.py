@@ -41,6 +41,16 @@ def joined(reasons: Sequence[str], at_most: int = _JOINED_MAX) -> str:
     return "; ".join(reasons[:at_most]) + (f"; and {more} more" if more > 0 else "")
 
 
+def named(names: Sequence[object], at_most: int) -> str:
+    """Return the first few names in a line, with the number of the others.
+
+    >>> named([1, 2, 3], 2)
+    '1, 2 and 1 more'
+    """
+    more = len(names) - at_most
+    return ", ".join(map(str, names[:at_most])) + (f" and {more} more" if more > 0 else "")
+
+
 def capitalized(text: str) -> str:
     """Return a text with a capital at its beginning; `str.capitalize` would change the rest."""
     return text[:1].upper() + text[1:]

@@ -6,7 +6,8 @@ from typing import Final
 from migration.assessment.failed_directories import harm, restart_advice
 from migration.image.summary import Mode
 from migration.observed.log_dirs import STORAGE_ERROR
-from migration.observed.probed import TopicPartition, Unknown
+from migration.observed.probed import Unknown
+from migration.values.evidence import named
 from migration.what_if.situation import Situation
 from migration.what_if.values import Fate, Line
 
@@ -99,7 +100,7 @@ def _around(now: Situation) -> Iterator[str]:
     if strays:
         yield (
             f"{len(strays)} logs are on the disks, but the cluster has no such replicas here (stray"
-            f" logs, not affected): {_some(strays)}"
+            f" logs, not affected): {named(strays, _NAMED_MAX)}"
         )
     nowhere = [part.at for part in now.hosted if part.at not in placed]
     if nowhere and not isinstance(now.log_dirs, Unknown):
@@ -107,7 +108,7 @@ def _around(now: Situation) -> Iterator[str]:
         why = f"offline: {', '.join(offline)}" if offline else "none is offline"
         yield (
             f"{len(nowhere)} of its replicas are in no directory that answers ({why}):"
-            f" {_some(nowhere)}"
+            f" {named(nowhere, _NAMED_MAX)}"
         )
     yield from _others(now)
 
@@ -119,12 +120,6 @@ def _others(now: Situation) -> Iterator[str]:
         yield f"the directories of broker {id_} are unknown, so it is not counted on: {why}"
     broken = sorted({at for _, at in now.broken})
     if broken:
-        yield f"replicas on other brokers in an offline directory: {_some(broken)}"
+        yield f"replicas on other brokers in an offline directory: {named(broken, _NAMED_MAX)}"
     if isinstance(now.topics.min_isr, Unknown):
         yield f"min.insync.replicas is not known: {now.topics.min_isr.why}"
-
-
-def _some(places: Sequence[TopicPartition]) -> str:
-    named = ", ".join(map(str, places[:_NAMED_MAX]))
-    more = len(places) - _NAMED_MAX
-    return f"{named} and {more} more" if more > 0 else named

@@ -9,6 +9,7 @@ import click
 from migration.image.known_ids import no_such
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Broker, Maybe, Unknown
+from migration.values.evidence import named
 from migration.what_if import (
     SERIOUS,
     Line,
@@ -175,14 +176,12 @@ def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
 
 
 def _serious(prediction: Prediction) -> str:
-    serious = [str(each.at) for each in prediction.lines if each.fate in SERIOUS]
+    serious = [each.at for each in prediction.lines if each.fate in SERIOUS]
     counts = ", ".join(
         f"{n} {fate}" for fate, n in prediction.counts.items() if n and fate in SERIOUS
     )
-    more = len(serious) - _NAMED_MAX
-    named = ", ".join(serious[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
     what = f"broker {prediction.broker}" if prediction.log_dir is None else prediction.log_dir
-    return f"if {what} failed now: {counts}: {named}"
+    return f"if {what} failed now: {counts}: {named(serious, _NAMED_MAX)}"
 
 
 def _json(

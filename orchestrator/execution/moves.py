@@ -25,7 +25,7 @@ from migration.moves.steps import (
 )
 from migration.moves.verify import Progress, Verified, on_disk
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
-from migration.values.evidence import bounded, joined
+from migration.values.evidence import bounded, joined, named
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.move_entries import (
@@ -524,7 +524,7 @@ class MoveRun:
         )
         self._held.record(ended)
         if left or why:
-            named = [joined(reasons, _NAMED_MAX)] if left else []
+            lines = [joined(reasons, _NAMED_MAX)] if left else []
             is_apply = self._command == "apply"
             state = "in their target" if is_apply else "without a move"
             gone = [
@@ -533,13 +533,13 @@ class MoveRun:
                 if is_apply and each.progress is Progress.MISSING and not each.is_offline
             ]
             if gone:
-                named.append(
+                lines.append(
                     "if a topic was deleted or a partition was reassigned, plan again (kraftgate"
                     " move plan)"
                 )
             text = (
                 f"{self._held.cluster}: {len(done)} of {len(found)} replicas are {state}."
-                f" {'; '.join([*why, *named])}."
+                f" {'; '.join([*why, *lines])}."
             )
             has_left = len(left) > len(gone)
             if has_left or self._throttled or not left:
@@ -613,8 +613,4 @@ def _by_reason(left: Iterable[Verified], run: Moving) -> list[str]:
         why = run.failed.get((each.broker, each.at)) or each.why
         why = why or str(each.progress).replace("_", " ")
         found[why].append(f"{each.at} on broker {each.broker}")
-    lines = []
-    for why, names in found.items():
-        more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-        lines.append(f"{', '.join(names[:_NAMED_MAX])}{more}: {why}")
-    return lines
+    return [f"{named(names, _NAMED_MAX)}: {why}" for why, names in found.items()]

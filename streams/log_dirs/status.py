@@ -4,7 +4,7 @@ import threading
 from typing import Final
 
 from migration.observed.source_status import SourceStatus
-from migration.values.evidence import joined
+from migration.values.evidence import joined, named
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import NotAuthorized, WrongCluster
 from streams.log_dirs.poll import PollResult
@@ -89,9 +89,7 @@ def _waits(reply: PollResult, *, is_error: bool) -> list[str]:
     if reply.failure is not None and not is_error:
         found.append(f"broker {broker}: {reply.failure}")
     if reply.unlisted:
-        names = ", ".join(reply.unlisted[:_SHOWN_MAX])
-        more = len(reply.unlisted) - _SHOWN_MAX
-        names += f" and {more} more" if more > 0 else ""
+        names = named(reply.unlisted, _SHOWN_MAX)
         found.append(
             f"broker {broker} has replicas of topics that METADATA does not list ({names}):"
             " they are being deleted, or DESCRIBE on TOPIC is needed to follow their offsets"

@@ -26,6 +26,7 @@ from migration.assessment.finding import Finding, satisfied, skipped, violated, 
 from migration.image.summary import Phase
 from migration.observed.log_dirs import STORAGE_ERROR, disks_of
 from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Unknown
+from migration.values.evidence import named
 
 _FULL: Final = 0.03
 _FILLING: Final = 0.10
@@ -99,13 +100,8 @@ def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
         return text
     text += f"; replicas of the broker in no readable directory: {len(lost)}"
     if alone:
-        text += f", {len(alone)} of them the only copy: {_some(alone)}"
+        text += f", {len(alone)} of them the only copy: {named(alone, _NAMED_MAX)}"
     return text
-
-
-def _some(found: list[TopicPartition]) -> str:
-    more = f" and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
-    return listed(found[:_NAMED_MAX]) + more
 
 
 @needs(no_brokers)

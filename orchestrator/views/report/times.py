@@ -1,19 +1,9 @@
 """The format of times, durations and counts in the report."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from migration.values.durations import duration_text
 from migration.values.timestamps import date_text, time_text
-
-_NAMED_MAX: Final = 12
-
-
-def listed(ids: Sequence[int]) -> str:
-    """Return ids in a line; of more than 12, the first ones and the number of the others."""
-    if len(ids) <= _NAMED_MAX:
-        return ", ".join(map(str, ids))
-    return f"{', '.join(map(str, ids[:_NAMED_MAX]))} and {len(ids) - _NAMED_MAX} more"
 
 
 def clock(moment_ms: int) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.image.summary import Phase
-from migration.values.evidence import count
+from migration.values.evidence import count, named
 from migration.values.timestamps import utc_text as at
 from orchestrator.api.report.brokers import BrokerAccount, Exposure
 from orchestrator.api.report.execution import Decision, ExecutionAccount
@@ -23,7 +23,7 @@ from orchestrator.api.report.report import (
 from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.run_spans import Periods
 from orchestrator.views.report.accounts.phases import UNKNOWN
-from orchestrator.views.report.times import lasting, listed
+from orchestrator.views.report.times import lasting
 
 _ENDINGS: Final[Mapping[str, str]] = {
     Phase.FINALIZED: "went from ZooKeeper to finalized KRaft",
@@ -31,6 +31,7 @@ _ENDINGS: Final[Mapping[str, str]] = {
     Phase.KRAFT: "is in KRaft mode and did not migrate",
 }
 
+_NAMED_MAX: Final = 12
 _END_UNKNOWN: Final = "It is unknown which were active at the end."
 
 
@@ -142,7 +143,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
         times = f"for {lasting(spent[-1])}"
         if lasting(spent[0]) != lasting(spent[-1]):
             times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
-        who = f"{count(len(held_ids), 'broker')} ({listed(held_ids)})"
+        who = f"{count(len(held_ids), 'broker')} ({named(held_ids, _NAMED_MAX)})"
         until = "" if cut_short or still else ", until every replica had a known directory"
         yield f"{who} had to be held after a registration in KRaft mode, {times}{each}{until}."
     elif kraft and not unseen:
@@ -150,10 +151,10 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     if cut_short:
         yield (
             "Replicas had no known directory yet when a hold ended, by another registration or the"
-            f" rollback: of {count(len(cut_short), 'broker')} ({listed(cut_short)})."
+            f" rollback: of {count(len(cut_short), 'broker')} ({named(cut_short, _NAMED_MAX)})."
         )
     if still:
-        yield f"Still held: {listed(still)}."
+        yield f"Still held: {named(still, _NAMED_MAX)}."
     exposed = [(b.id, each) for b, i in kraft for each in i.exposed]
     if exposed:
         yield _exposed(exposed)
@@ -162,7 +163,7 @@ def _of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     if unseen:
         yield (
             "Holds and early unfencing before a snapshot was read are unknown: it had the"
-            f" registration of {count(len(unseen), 'broker')} ({listed(unseen)})."
+            f" registration of {count(len(unseen), 'broker')} ({named(unseen, _NAMED_MAX)})."
         )
 
 
@@ -173,7 +174,8 @@ def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:
     still = " so far" if longest.ended_at is None else ""
     who = f"broker {id_} early: it"
     if len(ids) > 1:
-        who = f"{len(ids)} brokers early ({listed(ids)}), the longest of them broker {id_}: it"
+        brokers = named(ids, _NAMED_MAX)
+        who = f"{len(ids)} brokers early ({brokers}), the longest of them broker {id_}: it"
     return (
         f"Kafka unfenced {who} served for {spent}{still} while {longest.pending} of its replicas"
         " had no known directory."
