@@ -1,125 +1,81 @@
 """The page of hazards: for each kind, when it is active and what it blocks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
-from migration.assessment.hazards import Action, HazardKind
-from migration.assessment.hazards.hazard import SOURCES
+from migration.assessment.hazards import HazardKind
 from migration.moves.permission import WORSENED
 from orchestrator.reference.markdown import code, page, table
 
-
-@dataclass(frozen=True, slots=True)
-class HazardDoc:
-    """One kind of hazard.
-
-    Attributes:
-        active_when: completes "The hazard is active when ...".
-        blocks: the steps that a hazard of this kind can block.
-    """
-
-    active_when: str
-    blocks: tuple[Action, ...] = ()
-
-
-_RESTART: Final = (Action.RESTART,)
-_MIGRATE: Final = (Action.MIGRATE,)
-_FINALIZE: Final = (Action.FINALIZE,)
-
-HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
-    {
-        HazardKind.RECORDS_LOST: HazardDoc(
-            "A partition's log ends before the offset at which it ended earlier."
-        ),
-        HazardKind.ZOOKEEPER_WIPED: HazardDoc(
-            "A quorum that skipped the copy deleted topics from ZooKeeper. Their logs are still on"
-            " the disks.",
-            _RESTART,
-        ),
-        HazardKind.REPLICAS_RECREATED: HazardDoc(
-            "A broker came back with fewer log directories while replicas had no known directory."
-        ),
-        HazardKind.FINALIZED_TOO_EARLY: HazardDoc(
-            "The migration was finalized while a broker was not in KRaft mode, or while a replica"
-            " had no directory."
-        ),
-        HazardKind.RESTART_LOSES_REPLICAS: HazardDoc(
-            "A log directory is offline or unreadable, and the controller does not know which"
-            " replicas are in it (H1, H2, H3).",
-            _RESTART,
-        ),
-        HazardKind.HALTED_IN_MIGRATION: HazardDoc(
-            "A broker in migration mode is down, and its log directories have not been checked.",
-            _RESTART,
-        ),
-        HazardKind.STALE_MIGRATION_ZNODE: HazardDoc(
-            "`/migration` is left from an earlier attempt. A new quorum skips the copy, and deletes"
-            " all topics from ZooKeeper once its own log has passed the offset in the znode. Blocks"
-            " a restart once such a quorum has taken over.",
-            (Action.MIGRATE, Action.RESTART),
-        ),
-        HazardKind.DIRECTORY_FAILED_UNDER_PENDING: HazardDoc(
-            "A directory failed while replicas had no known directory. Leaders stay on it.",
-            _RESTART,
-        ),
-        HazardKind.REPLICA_NOT_ON_DISK: HazardDoc(
-            "A replica is in no directory of its broker (after H3).", _FINALIZE
-        ),
-        HazardKind.CONTENT_DIFFERS: HazardDoc(
-            "ZooKeeper and the metadata log differ while both are written.", _FINALIZE
-        ),
-        HazardKind.DUAL_WRITE_STUCK: HazardDoc(
-            "ZooKeeper was observed for 30 s and was not written; or `/migration` is gone; or"
-            " another client wrote `/controller_epoch`.",
-            _FINALIZE,
-        ),
-        HazardKind.ASSIGNMENT_QUEUE_FLAT: HazardDoc(
-            "The controller confirmed none of a broker's assignments for one minute (JMX).",
-            _FINALIZE,
-        ),
-        HazardKind.DIRECTORY_IDS: HazardDoc(
-            "A `directory.id` exists twice, is reserved or is missing.", _RESTART
-        ),
-        HazardKind.METADATA_VERSION: HazardDoc(
-            "metadata.version is below 3.7-IV2, and brokers have several log directories.", _MIGRATE
-        ),
-        HazardKind.BROKER_SHUTS_DOWN: HazardDoc(
-            "The controllers have not recorded a failed directory of a broker in KRaft mode, which"
-            " shuts down after `log.dir.failure.timeout.ms`. Shown with the time that is left."
-        ),
-        HazardKind.LOG_DIRS_NOT_REGISTERED: HazardDoc(
-            "A broker is registered without log directories at metadata.version 3.7-IV2 or later"
-            " (KAFKA-16162).",
-            _FINALIZE,
-        ),
-        HazardKind.UNFENCED_EARLY: HazardDoc("Kafka unfenced a held broker.", _RESTART),
-        HazardKind.REPLICA_MISPLACED: HazardDoc(
-            "A replica is in another directory than the metadata log says.", _FINALIZE
-        ),
-        HazardKind.REPLICA_NOT_IN_METADATA: HazardDoc(
-            "A log directory holds a log that is in no metadata."
-        ),
-        HazardKind.FUTURE_REPLICA_STUCK: HazardDoc(
-            "A move of a replica between log directories does not end: over three polls its lag, or"
-            " its size, stays the same, and no other move of the broker goes on; or it has caught"
-            " up and is not promoted."
-        ),
-        HazardKind.ONE_DIRECTORY_LEFT: HazardDoc(
-            "One of several log directories of a broker is left."
-        ),
-        HazardKind.JMX_CONTRADICTS: HazardDoc(
-            "Two readings of a JMX number contradict the metadata log or the disks.",
-            (Action.FINALIZE, Action.RESTART),
-        ),
-        HazardKind.FINALIZE_TOO_EARLY: HazardDoc(
-            "A broker is not in KRaft mode, or a replica has no directory. Shown once the runbook"
-            " is near finalizing (without a runbook: in dual write), and with `--before finalize`.",
-            _FINALIZE,
-        ),
-    }
-)
+HAZARDS: Final[Mapping[HazardKind, str]] = {
+    HazardKind.RECORDS_LOST: (
+        "A partition's log ends before the offset at which it ended earlier."
+    ),
+    HazardKind.ZOOKEEPER_WIPED: (
+        "A quorum that skipped the copy deleted topics from ZooKeeper. Their logs are still on"
+        " the disks."
+    ),
+    HazardKind.REPLICAS_RECREATED: (
+        "A broker came back with fewer log directories while replicas had no known directory."
+    ),
+    HazardKind.FINALIZED_TOO_EARLY: (
+        "The migration was finalized while a broker was not in KRaft mode, or while a replica"
+        " had no directory."
+    ),
+    HazardKind.RESTART_LOSES_REPLICAS: (
+        "A log directory is offline or unreadable, and the controller does not know which"
+        " replicas are in it (H1, H2, H3)."
+    ),
+    HazardKind.HALTED_IN_MIGRATION: (
+        "A broker in migration mode is down, and its log directories have not been checked."
+    ),
+    HazardKind.STALE_MIGRATION_ZNODE: (
+        "`/migration` is left from an earlier attempt. A new quorum skips the copy, and deletes"
+        " all topics from ZooKeeper once its own log has passed the offset in the znode. Blocks"
+        " a restart once such a quorum has taken over."
+    ),
+    HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (
+        "A directory failed while replicas had no known directory. Leaders stay on it."
+    ),
+    HazardKind.REPLICA_NOT_ON_DISK: ("A replica is in no directory of its broker (after H3)."),
+    HazardKind.CONTENT_DIFFERS: ("ZooKeeper and the metadata log differ while both are written."),
+    HazardKind.DUAL_WRITE_STUCK: (
+        "ZooKeeper was observed for 30 s and was not written; or `/migration` is gone; or"
+        " another client wrote `/controller_epoch`."
+    ),
+    HazardKind.ASSIGNMENT_QUEUE_FLAT: (
+        "The controller confirmed none of a broker's assignments for one minute (JMX)."
+    ),
+    HazardKind.DIRECTORY_IDS: ("A `directory.id` exists twice, is reserved or is missing."),
+    HazardKind.METADATA_VERSION: (
+        "metadata.version is below 3.7-IV2, and brokers have several log directories."
+    ),
+    HazardKind.BROKER_SHUTS_DOWN: (
+        "The controllers have not recorded a failed directory of a broker in KRaft mode, which"
+        " shuts down after `log.dir.failure.timeout.ms`. Shown with the time that is left."
+    ),
+    HazardKind.LOG_DIRS_NOT_REGISTERED: (
+        "A broker is registered without log directories at metadata.version 3.7-IV2 or later"
+        " (KAFKA-16162)."
+    ),
+    HazardKind.UNFENCED_EARLY: ("Kafka unfenced a held broker."),
+    HazardKind.REPLICA_MISPLACED: ("A replica is in another directory than the metadata log says."),
+    HazardKind.REPLICA_NOT_IN_METADATA: ("A log directory holds a log that is in no metadata."),
+    HazardKind.FUTURE_REPLICA_STUCK: (
+        "A move of a replica between log directories does not end: over three polls its lag, or"
+        " its size, stays the same, and no other move of the broker goes on; or it has caught"
+        " up and is not promoted."
+    ),
+    HazardKind.ONE_DIRECTORY_LEFT: ("One of several log directories of a broker is left."),
+    HazardKind.JMX_CONTRADICTS: (
+        "Two readings of a JMX number contradict the metadata log or the disks."
+    ),
+    HazardKind.FINALIZE_TOO_EARLY: (
+        "A broker is not in KRaft mode, or a replica has no directory. Shown once the runbook"
+        " is near finalizing (without a runbook: in dual write), and with `--before finalize`."
+    ),
+}
+"""When a hazard of each kind is active."""
 
 _INTRODUCTION: Final = """
 A hazard is a state in which the next step would lose data, or in which data is already lost. Each
@@ -138,9 +94,9 @@ def hazards() -> str:
     rows = [
         (
             code(kind),
-            HAZARDS[kind].active_when,
-            ", ".join(each.value for each in HAZARDS[kind].blocks),
-            ", ".join(code(str(each)) for each in SOURCES[kind]),
+            HAZARDS[kind],
+            ", ".join(each.value for each in kind.blocks),
+            ", ".join(code(str(each)) for each in kind.sources),
             WORSENED[kind] or "",
         )
         for kind in HazardKind

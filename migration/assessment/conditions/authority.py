@@ -11,7 +11,7 @@ from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, SOURCE_WORDS, DataSource
 from migration.assessment.finding import Finding, unknown
 from migration.assessment.hazards.dual_write import writing_not_known
-from migration.assessment.hazards.hazard import SOURCES, Action, HazardKind
+from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
 from migration.image.known_ids import known_brokers, member_brokers
 from migration.image.summary import (
@@ -230,7 +230,7 @@ def is_hazard_over(view: View, kind: str, broker: int | None) -> bool:
     one that an earlier version recorded and this version does not know.
     """
     jmx = DataSource.JMX
-    of_jmx = jmx in SOURCES.get(kind, (jmx,))
+    of_jmx = kind not in set(HazardKind) or jmx in HazardKind(kind).sources
     sources = [each for each in sorted(view.configured) if each is not jmx or of_jmx]
     return not hazards_not_known(view, kind, broker, sources=sources)
 

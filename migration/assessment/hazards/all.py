@@ -10,7 +10,6 @@ from migration.assessment.hazards.hazard import Hazard, HazardKind, dated
 from migration.image.summary import ClusterSummary
 from migration.observed.log_dirs import DisksImage, Loss
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.values.severity import Severity
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(HazardKind)}
 
@@ -87,8 +86,6 @@ def _lost_on(broker: int | None, losses: tuple[Loss, ...]) -> Iterator[Hazard]:
     ]
     yield Hazard(
         kind=HazardKind.RECORDS_LOST,
-        severity=Severity.CRITICAL,
-        blocks=None,
         broker=broker,
         text=f"acknowledged records of {_partitions(losses)} are lost",
         evidence=tuple(lines),

@@ -7,16 +7,13 @@ They cover KAFKA-16297 (a replica in another directory than assigned), KAFKA-160
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.comparison.differences import Difference
 from migration.image.summary import ClusterSummary, Phase
-from migration.values.severity import Severity
 
 
 class _Rule(NamedTuple):
     kind: HazardKind
-    severity: Severity
-    blocks: Action | None
     text: str
     way_out: str
 
@@ -24,8 +21,6 @@ class _Rule(NamedTuple):
 _ON_DISK: Final = {
     "missing": _Rule(
         HazardKind.REPLICA_NOT_ON_DISK,
-        Severity.CRITICAL,
-        Action.FINALIZE,
         (
             "{count} replicas are in no log directory of their broker, although all of its"
             " directories are readable"
@@ -36,8 +31,6 @@ _ON_DISK: Final = {
     ),
     "misplaced": _Rule(
         HazardKind.REPLICA_MISPLACED,
-        Severity.WARNING,
-        Action.FINALIZE,
         "{count} replicas are in another log directory than the metadata log assigns: if that"
         " directory fails, Kafka does not move their leaders",
         "Restart the broker once all its log directories are online: it then reports the"
@@ -45,8 +38,6 @@ _ON_DISK: Final = {
     ),
     "stray": _Rule(
         HazardKind.REPLICA_NOT_IN_METADATA,
-        Severity.WARNING,
-        None,
         (
             "{count} logs on disk belong to partitions that the metadata log does not assign to"
             " that broker"
@@ -67,8 +58,6 @@ def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
             named = [_where(each) for each in places.named if each.kind == kind]
             yield Hazard(
                 kind=rule.kind,
-                severity=rule.severity,
-                blocks=rule.blocks,
                 text=rule.text.format(count=count),
                 evidence=tuple(named),
                 way_out=rule.way_out,
@@ -95,8 +84,6 @@ def content_differs(summary: ClusterSummary, stuck: Hazard | None) -> Iterator[H
     ]
     yield Hazard(
         kind=HazardKind.CONTENT_DIFFERS,
-        severity=Severity.CRITICAL,
-        blocks=Action.FINALIZE,
         text=(
             f"ZooKeeper and the metadata log differ ({kinds}): brokers in ZooKeeper mode, and a"
             " rollback, use other metadata"

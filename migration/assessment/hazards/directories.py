@@ -17,7 +17,7 @@ from migration.assessment.failed_directories import (
     last_ones,
     restart_advice,
 )
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
@@ -32,7 +32,6 @@ from migration.observed.log_dirs import (
     name,
 )
 from migration.values.evidence import capitalized
-from migration.values.severity import Severity
 from migration.values.timestamps import utc_text
 
 _HEARD_MS: Final = 6_000
@@ -77,8 +76,6 @@ def _restart_hazard(
     unnamed = 0 if cut_off is None else cut_off.replicas - len(cut_off.named)
     return Hazard(
         kind=HazardKind.RESTART_LOSES_REPLICAS,
-        severity=Severity.CRITICAL,
-        blocks=Action.RESTART,
         broker=one.id,
         text=(
             f"broker {one.id} must not be restarted: {failed.name} is {failed.how}, and"
@@ -128,8 +125,6 @@ def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) ->
         unseen = [each.path for each in one.log_dirs if each.readable is None]
         yield Hazard(
             kind=HazardKind.HALTED_IN_MIGRATION,
-            severity=Severity.WARNING,
-            blocks=Action.RESTART,
             broker=id_,
             text=(
                 f"broker {id_} is down in migration mode, in which a failed log directory"
@@ -182,8 +177,6 @@ def broker_shuts_down(
         restart = restart_advice(broker.id, harms)
         yield Hazard(
             kind=HazardKind.BROKER_SHUTS_DOWN,
-            severity=Severity.WARNING,
-            blocks=None,
             broker=broker.id,
             text=(
                 f"broker {broker.id} begins to shut down by {utc_text(deadline_ms)},"
@@ -218,8 +211,6 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
             continue
         yield Hazard(
             kind=HazardKind.REPLICAS_RECREATED,
-            severity=Severity.CRITICAL,
-            blocks=None,
             broker=broker.id,
             text=(
                 f"broker {broker.id} registered without {len(gone.directories)} of its log"
@@ -249,8 +240,6 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
             continue
         yield Hazard(
             kind=HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
-            severity=Severity.CRITICAL,
-            blocks=Action.RESTART,
             broker=broker.id,
             text=(
                 f"a log directory of broker {broker.id} failed while {failed.pending} of its"
@@ -300,8 +289,6 @@ def one_directory_left(
         actions = ". ".join(dict.fromkeys(action for action, _ in advised))
         yield Hazard(
             kind=HazardKind.ONE_DIRECTORY_LEFT,
-            severity=Severity.WARNING,
-            blocks=None,
             broker=id_,
             text=f"broker {id_} has {count}",
             evidence=tuple(f"{each}: offline" for each in every if each not in left),
@@ -325,8 +312,6 @@ def future_replica_stuck(disks: DisksImage) -> Iterator[Hazard]:
         moves = "a move" if len(stuck) == 1 else f"{len(stuck)} moves"
         yield Hazard(
             kind=HazardKind.FUTURE_REPLICA_STUCK,
-            severity=Severity.WARNING,
-            blocks=None,
             broker=one.id,
             text=f"broker {one.id} makes no progress with {moves} between its log directories",
             evidence=tuple(map(_stuck, stuck)),
@@ -366,8 +351,6 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
             lines += [f"registered, but in no directory now: {each}" for each in gone]
         yield Hazard(
             kind=HazardKind.DIRECTORY_IDS,
-            severity=Severity.CRITICAL,
-            blocks=Action.RESTART,
             broker=broker,
             text=(
                 f"a directory.id of broker {broker} is duplicate, reserved or missing: the broker"

@@ -12,14 +12,13 @@ from typing import Final, NamedTuple
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.jmx import JmxImage
 from migration.observed.jmx_names import JmxName
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.durations import duration_text
-from migration.values.severity import Severity
 
 _HEALTHY_LAG: Final = 100
 """A lag up to this number of records is normal: a controller writes two no-ops a second."""
@@ -64,8 +63,6 @@ def stuck(
     if stop is not None:
         yield Hazard(
             kind=HazardKind.DUAL_WRITE_STUCK,
-            severity=Severity.CRITICAL,
-            blocks=Action.FINALIZE,
             text=stop.text,
             evidence=(stop.evidence, *_lag(summary)),
             way_out=stop.way_out,

@@ -11,43 +11,15 @@ The effect of a source that is not current:
 """
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.values import evidence
 from migration.values.severity import Severity
 from migration.values.timestamps import utc_text
-
-
-class HazardKind(enum.StrEnum):
-    """The kind of a hazard; the name stays when the text changes. In order of importance."""
-
-    RECORDS_LOST = "records_lost"
-    ZOOKEEPER_WIPED = "zookeeper_wiped"
-    REPLICAS_RECREATED = "replicas_recreated"
-    FINALIZED_TOO_EARLY = "finalized_too_early"
-    RESTART_LOSES_REPLICAS = "restart_loses_replicas"
-    HALTED_IN_MIGRATION = "halted_in_migration"
-    BROKER_SHUTS_DOWN = "broker_shuts_down"
-    STALE_MIGRATION_ZNODE = "stale_migration_znode"
-    DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending"
-    REPLICA_NOT_ON_DISK = "replica_not_on_disk"
-    CONTENT_DIFFERS = "content_differs"
-    DUAL_WRITE_STUCK = "dual_write_stuck"
-    ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat"
-    DIRECTORY_IDS = "directory_ids"
-    METADATA_VERSION = "metadata_version"
-    LOG_DIRS_NOT_REGISTERED = "log_dirs_not_registered"
-    UNFENCED_EARLY = "unfenced_early"
-    REPLICA_MISPLACED = "replica_misplaced"
-    REPLICA_NOT_IN_METADATA = "replica_not_in_metadata"
-    FUTURE_REPLICA_STUCK = "future_replica_stuck"
-    ONE_DIRECTORY_LEFT = "one_directory_left"
-    JMX_CONTRADICTS = "jmx_contradicts"
-    FINALIZE_TOO_EARLY = "finalize_too_early"
 
 
 class Action(enum.StrEnum):
@@ -58,13 +30,80 @@ class Action(enum.StrEnum):
     FINALIZE = "finalize"
 
 
+_CRITICAL: Final = Severity.CRITICAL
+_WARNING: Final = Severity.WARNING
+_NOTHING: Final = ()
+_RESTART: Final = (Action.RESTART,)
+_MIGRATE: Final = (Action.MIGRATE,)
+_FINALIZE: Final = (Action.FINALIZE,)
+_LOG: Final = (DataSource.METADATA_LOG,)
+_ZOOKEEPER: Final = (DataSource.ZOOKEEPER,)
+_DISKS: Final = (DataSource.LOG_DIRS,)
+_JMX: Final = (DataSource.JMX,)
+
+
+class HazardKind(enum.StrEnum):
+    """The kind of a hazard; the name stays when the text changes. In order of importance.
+
+    Attributes:
+        severity: of each hazard of this kind.
+        blocks: the actions that a hazard of this kind can block; empty: it reports damage or a
+            state.
+        sources: those that date its evidence; empty for a hazard that records past damage.
+    """
+
+    severity: Severity
+    blocks: tuple[Action, ...]
+    sources: tuple[DataSource, ...]
+
+    def __new__(
+        cls,
+        value: str,
+        severity: Severity = Severity.CRITICAL,
+        blocks: tuple[Action, ...] = (),
+        sources: tuple[DataSource, ...] = (),
+    ) -> Self:
+        """Make a member whose value is `value`."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.severity, kind.blocks, kind.sources = severity, blocks, sources
+        return kind
+
+    RECORDS_LOST = "records_lost", _CRITICAL
+    ZOOKEEPER_WIPED = "zookeeper_wiped", _CRITICAL, _RESTART
+    REPLICAS_RECREATED = "replicas_recreated", _CRITICAL
+    FINALIZED_TOO_EARLY = "finalized_too_early", _CRITICAL
+    RESTART_LOSES_REPLICAS = "restart_loses_replicas", _CRITICAL, _RESTART, _DISKS
+    HALTED_IN_MIGRATION = "halted_in_migration", _WARNING, _RESTART, _DISKS
+    BROKER_SHUTS_DOWN = "broker_shuts_down", _WARNING, _NOTHING, (*_DISKS, *_LOG)
+    STALE_MIGRATION_ZNODE = (
+        "stale_migration_znode",
+        _CRITICAL,
+        (Action.MIGRATE, Action.RESTART),
+        _ZOOKEEPER,
+    )
+    DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending", _CRITICAL, _RESTART, _LOG
+    REPLICA_NOT_ON_DISK = "replica_not_on_disk", _CRITICAL, _FINALIZE, _DISKS
+    CONTENT_DIFFERS = "content_differs", _CRITICAL, _FINALIZE, _ZOOKEEPER
+    DUAL_WRITE_STUCK = "dual_write_stuck", _CRITICAL, _FINALIZE, (*_ZOOKEEPER, *_LOG)
+    ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat", _WARNING, _FINALIZE, (*_JMX, *_LOG)
+    DIRECTORY_IDS = "directory_ids", _CRITICAL, _RESTART, _DISKS
+    METADATA_VERSION = "metadata_version", _CRITICAL, _MIGRATE, _LOG
+    LOG_DIRS_NOT_REGISTERED = "log_dirs_not_registered", _CRITICAL, _FINALIZE, _LOG
+    UNFENCED_EARLY = "unfenced_early", _WARNING, _RESTART, _LOG
+    REPLICA_MISPLACED = "replica_misplaced", _WARNING, _FINALIZE, _DISKS
+    REPLICA_NOT_IN_METADATA = "replica_not_in_metadata", _WARNING, _NOTHING, _DISKS
+    FUTURE_REPLICA_STUCK = "future_replica_stuck", _WARNING, _NOTHING, _DISKS
+    ONE_DIRECTORY_LEFT = "one_directory_left", _WARNING, _NOTHING, _DISKS
+    JMX_CONTRADICTS = "jmx_contradicts", _WARNING, (Action.FINALIZE, Action.RESTART), _JMX
+    FINALIZE_TOO_EARLY = "finalize_too_early", _WARNING, _FINALIZE, _LOG
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hazard:
     """One hazard.
 
     Attributes:
-        blocks: the action to avoid while it is active; None: it reports damage or a state.
-        also_blocks: another one, if there are two.
         broker: the broker that it concerns, if any.
         text: one sentence: the problem and its consequence.
         evidence: the named facts behind it; first an entry for each source that is not current.
@@ -72,13 +111,12 @@ class Hazard:
         since_ms: since when, as precisely as known.
         deadline_ms: when what it announces happens at the latest; None: it announces nothing.
         counted: number of facts; 0: all of them are in `evidence`.
+        actions: those to avoid while it is active; None: the first one that its kind can block.
         is_due: whether it is dangerous now; False: only when the step that it blocks is near.
             Conditions see both; screens, metrics, alerts and the audit trail show only due hazards.
     """
 
     kind: HazardKind
-    severity: Severity
-    blocks: Action | None
     broker: int | None = None
     text: str
     evidence: tuple[str, ...]
@@ -86,12 +124,30 @@ class Hazard:
     since_ms: int | None = None
     deadline_ms: int | None = None
     counted: int = 0
+    actions: tuple[Action, ...] | None = None
     is_due: bool = True
-    also_blocks: Action | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return self.kind.severity
+
+    @property
+    def _blocked(self) -> tuple[Action, ...]:
+        return self.kind.blocks[:1] if self.actions is None else self.actions
+
+    @property
+    def blocks(self) -> Action | None:
+        """The action to avoid while it is active; None: it reports damage or a state."""
+        return next(iter(self._blocked), None)
+
+    @property
+    def also_blocks(self) -> Action | None:
+        """Another one, if there are two."""
+        return next(iter(self._blocked[1:]), None)
 
     def forbids(self, action: Action | str) -> bool:
         """Return whether the hazard forbids the action while it is active."""
-        return action in (self.blocks, self.also_blocks)
+        return action in self._blocked
 
     @property
     def action(self) -> str:
@@ -114,42 +170,9 @@ def due(found: Iterable[Hazard]) -> tuple[Hazard, ...]:
     return tuple(each for each in found if each.is_due)
 
 
-_LOG: Final = DataSource.METADATA_LOG
-_ZOOKEEPER: Final = DataSource.ZOOKEEPER
-_DISKS: Final = DataSource.LOG_DIRS
-_JMX: Final = DataSource.JMX
-
-SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
-    HazardKind.RECORDS_LOST: (),
-    HazardKind.ZOOKEEPER_WIPED: (),
-    HazardKind.REPLICAS_RECREATED: (),
-    HazardKind.FINALIZED_TOO_EARLY: (),
-    HazardKind.RESTART_LOSES_REPLICAS: (_DISKS,),
-    HazardKind.HALTED_IN_MIGRATION: (_DISKS,),
-    HazardKind.BROKER_SHUTS_DOWN: (_DISKS, _LOG),
-    HazardKind.STALE_MIGRATION_ZNODE: (_ZOOKEEPER,),
-    HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (_LOG,),
-    HazardKind.REPLICA_NOT_ON_DISK: (_DISKS,),
-    HazardKind.CONTENT_DIFFERS: (_ZOOKEEPER,),
-    HazardKind.DUAL_WRITE_STUCK: (_ZOOKEEPER, _LOG),
-    HazardKind.ASSIGNMENT_QUEUE_FLAT: (_JMX, _LOG),
-    HazardKind.DIRECTORY_IDS: (_DISKS,),
-    HazardKind.METADATA_VERSION: (_LOG,),
-    HazardKind.LOG_DIRS_NOT_REGISTERED: (_LOG,),
-    HazardKind.UNFENCED_EARLY: (_LOG,),
-    HazardKind.REPLICA_MISPLACED: (_DISKS,),
-    HazardKind.REPLICA_NOT_IN_METADATA: (_DISKS,),
-    HazardKind.FUTURE_REPLICA_STUCK: (_DISKS,),
-    HazardKind.ONE_DIRECTORY_LEFT: (_DISKS,),
-    HazardKind.JMX_CONTRADICTS: (_JMX,),
-    HazardKind.FINALIZE_TOO_EARLY: (_LOG,),
-}
-"""The sources that date a hazard's evidence; empty for a hazard that records past damage."""
-
-
 def dated(hazard: Hazard, currency: Currency) -> Hazard:
     """Return the hazard; its evidence begins with each source that is not current."""
-    stale = [each for each in SOURCES[hazard.kind] if not currency.is_current(each)]
+    stale = [each for each in hazard.kind.sources if not currency.is_current(each)]
     if not stale:
         return hazard
     lines = [_stale(each, currency) for each in stale]

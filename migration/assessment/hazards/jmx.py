@@ -14,7 +14,6 @@ from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.jmx import Contradiction, JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName
 from migration.values.durations import duration_text
-from migration.values.severity import Severity
 
 FLAT_AFTER_MS: Final = 60_000
 """The broker waits this long for an answer of the controller (BrokerServer, retryTimeoutMs of the
@@ -72,8 +71,6 @@ def _flat(
         )
     return Hazard(
         kind=HazardKind.ASSIGNMENT_QUEUE_FLAT,
-        severity=Severity.WARNING,
-        blocks=Action.FINALIZE,
         broker=node.id,
         text=(
             f"broker {node.id} has {reads} assignments that the controller has not confirmed for"
@@ -134,8 +131,7 @@ def _doubt(each: Contradiction, brokers: set[int]) -> Hazard:
     doubt, reads, expected = _DOUBTS[name], name.words(each.reads), name.words(each.expected)
     return Hazard(
         kind=HazardKind.JMX_CONTRADICTS,
-        severity=Severity.WARNING,
-        blocks=doubt.blocks,
+        actions=(doubt.blocks,),
         broker=each.node if each.node in brokers else None,
         text=f"{each.name} of node {each.node} contradicts the {each.against}: {doubt.means}",
         evidence=(f"it is {reads}; by the {each.against} it should be {expected}",),

@@ -13,7 +13,6 @@ from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
 from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import MigrationZnode
 from migration.observed.zookeeper import ZooKeeperImage
-from migration.values.severity import Severity
 
 
 def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
@@ -45,8 +44,6 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
     if done:
         yield Hazard(
             kind=HazardKind.FINALIZED_TOO_EARLY,
-            severity=Severity.CRITICAL,
-            blocks=None,
             text="the migration was finalized although brokers or replicas were not ready",
             evidence=tuple(lines),
             way_out=(
@@ -57,8 +54,6 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         return
     yield Hazard(
         kind=HazardKind.FINALIZE_TOO_EARLY,
-        severity=Severity.WARNING,
-        blocks=Action.FINALIZE,
         text="the migration must not be finalized yet, but Kafka would accept it",
         evidence=tuple(lines),
         way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
@@ -146,8 +141,6 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
     """
     return Hazard(
         kind=HazardKind.STALE_MIGRATION_ZNODE,
-        severity=Severity.CRITICAL,
-        blocks=Action.MIGRATE,
         text=(
             "/migration records a complete copy that no running controller made: a new quorum"
             " would skip the copy and overwrite ZooKeeper with its own empty metadata"
@@ -167,9 +160,7 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
 def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) -> Hazard:
     return Hazard(
         kind=HazardKind.STALE_MIGRATION_ZNODE,
-        severity=Severity.CRITICAL,
-        blocks=Action.MIGRATE,
-        also_blocks=Action.RESTART,
+        actions=(Action.MIGRATE, Action.RESTART),
         text=(
             "a quorum has taken over the cluster and skipped the copy: once its metadata log"
             f" passes offset {offset}, it deletes every topic from ZooKeeper"
@@ -195,8 +186,6 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
     gone = wiped.gone
     yield Hazard(
         kind=HazardKind.ZOOKEEPER_WIPED,
-        severity=Severity.CRITICAL,
-        blocks=Action.RESTART,
         text=(
             f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper"
             " that it had never copied"
@@ -234,8 +223,6 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
     nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION)
     yield Hazard(
         kind=HazardKind.METADATA_VERSION,
-        severity=Severity.CRITICAL,
-        blocks=Action.MIGRATE,
         text=(
             f"the metadata.version is {name_of(level)}, and directory assignments need"
             f" {JBOD_NAME}: "
@@ -278,8 +265,6 @@ def log_dirs_not_registered(summary: ClusterSummary) -> Iterator[Hazard]:
             continue
         yield Hazard(
             kind=HazardKind.LOG_DIRS_NOT_REGISTERED,
-            severity=Severity.CRITICAL,
-            blocks=Action.FINALIZE,
             broker=broker.id,
             text=(
                 f"broker {broker.id} is registered without log directories: if one fails, the"
@@ -306,8 +291,6 @@ def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
             continue
         yield Hazard(
             kind=HazardKind.UNFENCED_EARLY,
-            severity=Severity.WARNING,
-            blocks=Action.RESTART,
             broker=broker.id,
             text=(
                 f"broker {broker.id} is unfenced although {broker.pending} of its replicas have"

@@ -10,7 +10,6 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.moves.permission import WORSENED, permission
 from migration.observed.probed import Unknown
-from migration.values.severity import Severity
 
 
 def summary(mode: Mode = Mode.KRAFT, *, held: bool = False) -> ClusterSummary:
@@ -28,8 +27,6 @@ def summary(mode: Mode = Mode.KRAFT, *, held: bool = False) -> ClusterSummary:
 def hazard(kind: HazardKind, broker: int | None = 1) -> Hazard:
     return Hazard(
         kind=kind,
-        severity=Severity.WARNING,
-        blocks=None,
         broker=broker,
         text="it is so",
         evidence=(),

@@ -14,14 +14,13 @@ from typing import Final
 import pytest
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase, Progress, UnfencedEarly
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
-from migration.values.severity import Severity
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.config.load import parse_config
 from orchestrator.run.execution_status import ExecutionStatus
@@ -45,25 +44,24 @@ runbook: {file: zk-to-kraft-jbod}
 )
 ENTRY: Final = CONFIG.clusters[0]
 BROKERS: Final = (1, 2)
-_C, _W = Severity.CRITICAL, Severity.WARNING
 DANGERS: Final = (
-    (HazardKind.RECORDS_LOST, _C, None, None),
-    (HazardKind.REPLICAS_RECREATED, _C, None, 2),
-    (HazardKind.FINALIZED_TOO_EARLY, _C, None, None),
-    (HazardKind.RESTART_LOSES_REPLICAS, _C, Action.RESTART, 1),
-    (HazardKind.ZOOKEEPER_WIPED, _C, Action.RESTART, None),
-    (HazardKind.HALTED_IN_MIGRATION, _W, Action.RESTART, 2),
-    (HazardKind.BROKER_SHUTS_DOWN, _W, None, 1),
-    (HazardKind.JMX_CONTRADICTS, _W, Action.RESTART, None),
-    (HazardKind.UNFENCED_EARLY, _W, Action.RESTART, 1),
-    (HazardKind.STALE_MIGRATION_ZNODE, _C, Action.MIGRATE, None),
-    (HazardKind.METADATA_VERSION, _C, Action.MIGRATE, None),
-    (HazardKind.DUAL_WRITE_STUCK, _C, Action.FINALIZE, None),
-    (HazardKind.CONTENT_DIFFERS, _C, Action.FINALIZE, None),
-    (HazardKind.ASSIGNMENT_QUEUE_FLAT, _W, Action.FINALIZE, 2),
-    (HazardKind.LOG_DIRS_NOT_REGISTERED, _C, Action.FINALIZE, 2),
-    (HazardKind.FINALIZE_TOO_EARLY, _W, Action.FINALIZE, None),
-    (HazardKind.ONE_DIRECTORY_LEFT, _W, None, 1),
+    (HazardKind.RECORDS_LOST, None),
+    (HazardKind.REPLICAS_RECREATED, 2),
+    (HazardKind.FINALIZED_TOO_EARLY, None),
+    (HazardKind.RESTART_LOSES_REPLICAS, 1),
+    (HazardKind.ZOOKEEPER_WIPED, None),
+    (HazardKind.HALTED_IN_MIGRATION, 2),
+    (HazardKind.BROKER_SHUTS_DOWN, 1),
+    (HazardKind.JMX_CONTRADICTS, None),
+    (HazardKind.UNFENCED_EARLY, 1),
+    (HazardKind.STALE_MIGRATION_ZNODE, None),
+    (HazardKind.METADATA_VERSION, None),
+    (HazardKind.DUAL_WRITE_STUCK, None),
+    (HazardKind.CONTENT_DIFFERS, None),
+    (HazardKind.ASSIGNMENT_QUEUE_FLAT, 2),
+    (HazardKind.LOG_DIRS_NOT_REGISTERED, 2),
+    (HazardKind.FINALIZE_TOO_EARLY, None),
+    (HazardKind.ONE_DIRECTORY_LEFT, 1),
 )
 """Each as `migration.assessment.hazards` gives it: severity, what it forbids, broker."""
 
@@ -170,12 +168,10 @@ class Hours:
             one.summary = replace(one.summary, fenced=not one.summary.fenced)
 
     def _dangers(self) -> Iterator[Hazard]:
-        for stands, (kind, severity, blocks, broker) in zip(self._standing, DANGERS, strict=True):
+        for stands, (kind, broker) in zip(self._standing, DANGERS, strict=True):
             if stands:
                 yield Hazard(
                     kind=kind,
-                    severity=severity,
-                    blocks=blocks,
                     broker=broker,
                     text=f"{kind} it is",
                     evidence=("it was seen",),

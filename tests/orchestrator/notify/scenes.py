@@ -10,9 +10,8 @@ from migration.assessment.alerts import (
     advance,
 )
 from migration.assessment.conditions import DataSource, Execution, View
-from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.observed.source_status import SourceStatus
-from migration.values.severity import Severity
 from tests.migration.assessment.conditions.views import NOW, view
 
 ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400)
@@ -43,8 +42,6 @@ def scene(
 def hazard(kind: HazardKind = HazardKind.DUAL_WRITE_STUCK, **changes: object) -> Hazard:
     given = Hazard(
         kind=kind,
-        severity=Severity.CRITICAL,
-        blocks=Action.FINALIZE,
         text="it is bad",
         evidence=(),
         way_out="Mend it.",

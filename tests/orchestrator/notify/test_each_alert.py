@@ -7,11 +7,10 @@ import pytest
 
 from migration.assessment.alerts import RULES, Alert
 from migration.assessment.conditions import DataSource, Execution, View
-from migration.assessment.hazards import Action, HazardKind
+from migration.assessment.hazards import HazardKind
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.observed.jmx import JmxImage, JmxNode
 from migration.observed.source_status import SourceStatus
-from migration.values.severity import Severity
 from tests.migration.assessment.conditions.views import (
     NOW,
     STALL_MS,
@@ -79,12 +78,12 @@ def jmx(read_ms: int | None) -> JmxImage:
     return JmxImage(nodes={3: JmxNode(id=3, read_ms=read_ms)})
 
 
-def forbids(kind: HazardKind, severity: Severity = Severity.CRITICAL) -> View:
-    return with_hazards(hazard(kind, blocks=Action.RESTART, severity=severity))
+def forbids(kind: HazardKind) -> View:
+    return with_hazards(hazard(kind))
 
 
 def finalize(kind: HazardKind, phase: Phase) -> View:
-    view = with_hazards(hazard(kind, blocks=Action.FINALIZE))
+    view = with_hazards(hazard(kind))
     return replace(view, summary=replace(view.summary, phase=phase))
 
 
@@ -132,7 +131,7 @@ HOLDS = [
     (
         "HazardBlocksRestart",
         "warning",
-        scene(forbids(HazardKind.HALTED_IN_MIGRATION, Severity.WARNING)),
+        scene(forbids(HazardKind.HALTED_IN_MIGRATION)),
     ),
     ("BrokersNotRegistered", "warning", scene(waiting(2 * HOUR_MS, HOUR_MS + 1))),
     ("BrokersNotRegistered", "warning", began(waiting(None), HOUR_MS + 1)),
@@ -147,9 +146,9 @@ HOLDS = [
     (
         "StaleMigrationZnode",
         "critical",
-        scene(with_hazards(hazard(HazardKind.STALE_MIGRATION_ZNODE, blocks=Action.MIGRATE))),
+        scene(with_hazards(hazard(HazardKind.STALE_MIGRATION_ZNODE))),
     ),
-    ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST, blocks=None)))),
+    ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST)))),
     ("StepNeedsDecision", "critical", walk(asks="the hook ended with 1")),
     ("CheckpointViolated", "warning", walk(violated=("nothing_held: broker 3 is held",))),
     ("StreamStale", "critical", source(LOG, ANSWERED)),
@@ -185,10 +184,14 @@ DOES_NOT_HOLD = [
     (
         "HazardBlocksRestart",
         "critical",
-        scene(forbids(HazardKind.HALTED_IN_MIGRATION, Severity.WARNING)),
+        scene(forbids(HazardKind.HALTED_IN_MIGRATION)),
     ),
-    ("HazardBlocksRestart", "warning", scene(forbids(HazardKind.UNFENCED_EARLY, Severity.WARNING))),
-    ("HazardBlocksRestart", "warning", scene(with_hazards(hazard(severity=Severity.WARNING)))),
+    ("HazardBlocksRestart", "warning", scene(forbids(HazardKind.UNFENCED_EARLY))),
+    (
+        "HazardBlocksRestart",
+        "warning",
+        scene(forbids(HazardKind.ASSIGNMENT_QUEUE_FLAT)),
+    ),
     ("BrokersNotRegistered", "warning", scene(waiting(2 * HOUR_MS, HOUR_MS))),
     ("BrokersNotRegistered", "warning", began(waiting(None), HOUR_MS)),
     (
@@ -204,15 +207,11 @@ DOES_NOT_HOLD = [
     ("FinalizeBlocked", "warning", scene(finalize(HazardKind.DUAL_WRITE_STUCK, Phase.DUAL_WRITE))),
     ("FinalizeBlocked", "warning", scene(finalize(HazardKind.FINALIZE_TOO_EARLY, Phase.HYBRID))),
     ("StaleMigrationZnode", "critical", scene(with_hazards(hazard()))),
-    ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST)))),
+    ("HarmDone", "critical", scene(with_hazards(hazard()))),
     (
         "HarmDone",
         "critical",
-        scene(
-            with_hazards(
-                hazard(HazardKind.ONE_DIRECTORY_LEFT, blocks=None, severity=Severity.WARNING)
-            )
-        ),
+        scene(with_hazards(hazard(HazardKind.ONE_DIRECTORY_LEFT))),
     ),
     ("StepNeedsDecision", "critical", walk()),
     ("StepNeedsDecision", "critical", walk(None, asks="the hook ended with 1")),

@@ -12,7 +12,6 @@ from migration.assessment.hazards import Action, HazardKind
 from orchestrator.cli.program import main
 from orchestrator.lab.machine.jars import ensure_jars
 from orchestrator.lab.machine.java import find_java
-from orchestrator.reference.hazards import HAZARDS
 from orchestrator.views.metrics.collector import metrics
 from tests.orchestrator.notify.pages import (
     EVERYTHING,
@@ -84,7 +83,7 @@ def test_each_command_of_kraftgate_takes_its_options(words: tuple[str, ...]) -> 
 def test_hazards_that_forbid_a_restart_are_explained_on_their_page() -> None:
     text = (FOLDER / "KraftgateHazardBlocksRestart.md").read_text("utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    forbid = {str(kind) for kind, doc in HAZARDS.items() if Action.RESTART in doc.blocks}
+    forbid = {str(kind) for kind in HazardKind if Action.RESTART in kind.blocks}
     assert told == forbid - {"unfenced_early", "stale_migration_znode"}, "these have their own"
 
 

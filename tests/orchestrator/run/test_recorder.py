@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
-from migration.assessment.hazards import Hazard, HazardKind, hazards
+from migration.assessment.hazards import Action, Hazard, HazardKind, hazards
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
@@ -114,14 +114,14 @@ def test_what_a_hazard_forbids_is_kept_when_it_changes(
 ) -> None:
     following.look(EARLY, NOW_MS)
 
-    def graver(*given: Any, **named: Any) -> tuple[Hazard, ...]:
-        return tuple(replace(e, severity=Severity.CRITICAL) for e in hazards(*given, **named))
+    def others(*given: Any, **named: Any) -> tuple[Hazard, ...]:
+        return tuple(replace(e, actions=(Action.FINALIZE,)) for e in hazards(*given, **named))
 
-    monkeypatch.setattr("migration.assessment.assess.hazards", graver)
+    monkeypatch.setattr("migration.assessment.assess.hazards", others)
     following.look(EARLY, NOW_MS + 250)
     following.look(EARLY, NOW_MS + 500)
     (span,) = (each for each in following.periods().hazards if each.key == EARLY_OF_3)
-    assert (span.first.severity, span.latest.severity) == ("warning", "critical")
+    assert (span.first.blocks, span.latest.blocks) == ("restart", "finalize")
     assert len(span.entries) == 2
 
 

@@ -8,7 +8,6 @@ import pytest
 from migration.assessment.currency import CURRENT, Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind, due, hazards
-from migration.assessment.hazards.hazard import SOURCES
 from migration.assessment.waits import nothing_seen
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
@@ -450,7 +449,7 @@ def test_each_hazard_names_the_sources_that_show_it(kind: HazardKind) -> None:
         HazardKind.REPLICAS_RECREATED,
         HazardKind.FINALIZED_TOO_EARLY,
     }
-    assert bool(SOURCES[kind]) is (kind not in happened)
+    assert bool(kind.sources) is (kind not in happened)
 
 
 def test_a_recorded_fact_outlives_its_source_with_its_age() -> None:
