@@ -11,7 +11,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, Kind
+from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
@@ -25,7 +25,13 @@ _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _SETTINGS: Final = DataSource.SETTINGS
 
 
-def _broker_mode(view: View, broker: int, text: str) -> Finding:
+@kind(
+    "The broker is registered in this mode; in zookeeper mode, by its own settings"
+    " and in /brokers/ids.",
+    may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+    parameters=(BROKER, MODE),
+)
+def broker_mode(view: View, broker: int, text: str) -> Finding:
     mode = Mode(text)
     if mode is Mode.ZOOKEEPER:
         return _in_zookeeper_mode(view, [broker])
@@ -45,7 +51,12 @@ def _registration(broker: BrokerSummary) -> tuple[str, ...]:
     return (f"registered at metadata offset {broker.registered_offset}, epoch {broker.epoch}",)
 
 
-def _all_brokers(view: View, text: str) -> Finding:
+@kind(
+    "Every known broker is in this mode.",
+    may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+    parameters=(MODE,),
+)
+def all_brokers(view: View, text: str) -> Finding:
     mode = Mode(text)
     if (stale := brokers_not_known(view)) is not None:
         return stale
@@ -93,7 +104,8 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
     return satisfied(f"in zookeeper mode, and in /brokers/ids: {ids(brokers)}")
 
 
-def _no_zookeeper_broker(view: View) -> Finding:
+@kind("No broker uses ZooKeeper.", may_use=frozenset({_LOG, _ZOOKEEPER}))
+def no_zookeeper_broker(view: View) -> Finding:
     sources = (_LOG, _ZOOKEEPER) if in_use(view, _ZOOKEEPER) else (_LOG,)
     if (stale := not_known(view, *sources)) is not None:
         return stale
@@ -124,7 +136,12 @@ def _left_in_zookeeper(view: View) -> list[int]:
     )
 
 
-def _no_kraft_broker(view: View) -> Finding:
+@kind(
+    "No broker is in kraft mode, by its own settings or by its registration.",
+    requires=(_SETTINGS,),
+    may_use=frozenset({_LOG}),
+)
+def no_kraft_broker(view: View) -> Finding:
     """Evaluate the brokers' own settings and the metadata log.
 
     A registration in KRaft mode counts even if the log is no longer followed: a rollback leads
@@ -148,7 +165,12 @@ def _no_kraft_broker(view: View) -> Finding:
     return satisfied(f"not in kraft mode: {ids(list(modes))}")
 
 
-def _broker_supports(view: View, broker: int, wanted: int) -> Finding:
+@kind(
+    "The broker supports this metadata.version, by its registration.",
+    requires=(_LOG,),
+    parameters=(BROKER, LEVEL),
+)
+def broker_supports(view: View, broker: int, wanted: int) -> Finding:
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
@@ -159,7 +181,13 @@ def _broker_supports(view: View, broker: int, wanted: int) -> Finding:
     return satisfied(reason, *evidence) if found.supports >= wanted else waiting(reason, *evidence)
 
 
-def _broker_unfenced(view: View, broker: int) -> Finding:
+@kind(
+    "The broker is unfenced and not shutting down; while there is no KRaft controller,"
+    " it is in /brokers/ids.",
+    may_use=frozenset({_LOG, _ZOOKEEPER}),
+    parameters=(BROKER,),
+)
+def broker_unfenced(view: View, broker: int) -> Finding:
     if (stale := authority_not_known(view)) is not None:
         return stale
     if not in_use(view, _LOG):
@@ -182,7 +210,12 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
     return waiting(f"not in /brokers/ids: broker {broker}")
 
 
-def _no_broker_fenced(view: View) -> Finding:
+@kind(
+    "Every broker that is registered with the controllers is unfenced and not"
+    " shutting down; before the migration none needs to be registered.",
+    requires=(_LOG,),
+)
+def no_broker_fenced(view: View) -> Finding:
     registered = [each for each in view.summary.brokers if each.epoch is not None]
     if not registered:
         if view.summary.brokers and view.summary.phase is Phase.PRE_MIGRATION:
@@ -206,54 +239,11 @@ def _trouble(broker: BrokerSummary) -> str | None:
 
 
 KINDS: Final = (
-    Kind(
-        name="broker_mode",
-        explains="The broker is registered in this mode; in zookeeper mode, by its own settings"
-        " and in /brokers/ids.",
-        may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
-        rule=_broker_mode,
-        parameters=(BROKER, MODE),
-    ),
-    Kind(
-        name="all_brokers",
-        explains="Every known broker is in this mode.",
-        may_use=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
-        rule=_all_brokers,
-        parameters=(MODE,),
-    ),
-    Kind(
-        name="no_zookeeper_broker",
-        explains="No broker uses ZooKeeper.",
-        may_use=frozenset({_LOG, _ZOOKEEPER}),
-        rule=_no_zookeeper_broker,
-    ),
-    Kind(
-        name="no_kraft_broker",
-        explains="No broker is in kraft mode, by its own settings or by its registration.",
-        requires=(_SETTINGS,),
-        may_use=frozenset({_LOG}),
-        rule=_no_kraft_broker,
-    ),
-    Kind(
-        name="broker_supports",
-        explains="The broker supports this metadata.version, by its registration.",
-        requires=(_LOG,),
-        rule=_broker_supports,
-        parameters=(BROKER, LEVEL),
-    ),
-    Kind(
-        name="broker_unfenced",
-        explains="The broker is unfenced and not shutting down; while there is no KRaft controller,"
-        " it is in /brokers/ids.",
-        may_use=frozenset({_LOG, _ZOOKEEPER}),
-        rule=_broker_unfenced,
-        parameters=(BROKER,),
-    ),
-    Kind(
-        name="no_broker_fenced",
-        explains="Every broker that is registered with the controllers is unfenced and not"
-        " shutting down; before the migration none needs to be registered.",
-        requires=(_LOG,),
-        rule=_no_broker_fenced,
-    ),
+    broker_mode,
+    all_brokers,
+    no_zookeeper_broker,
+    no_kraft_broker,
+    broker_supports,
+    broker_unfenced,
+    no_broker_fenced,
 )

@@ -9,7 +9,7 @@ from migration.assessment.conditions.authority import (
     undescribed,
     unread,
 )
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
@@ -27,12 +27,21 @@ _ANSWER_MS: Final = 20_000
 """A comparison may include an answer of this age: two intervals of `LogDirsConfig`."""
 
 
-def _content_equal(view: View) -> Finding:
+@kind(
+    "The last comparison of ZooKeeper's content with the metadata log found no difference.",
+    requires=(_LOG, _ZOOKEEPER),
+)
+def content_equal(view: View) -> Finding:
     failed = view.status(_ZOOKEEPER).waiting
     return _equal(view, view.summary.content, "ZooKeeper's content", *filter(None, (failed,)))
 
 
-def _disks_agree(view: View) -> Finding:
+@kind(
+    "The last comparison of the disks with the metadata log found no difference, and"
+    " includes each broker since its last registration.",
+    requires=(_LOG, _DISKS),
+)
+def disks_agree(view: View) -> Finding:
     """Report differences at once; agreement needs each broker, as it runs now."""
     places = view.summary.places
     found = _equal(view, places, "the content of the disks")
@@ -97,19 +106,4 @@ def _line(each: Difference) -> str:
     return f"{each.kind} of {each.subject}{where}: {each.seen or 'none'}, logged {each.logged}"
 
 
-KINDS: Final = (
-    Kind(
-        name="content_equal",
-        explains="The last comparison of ZooKeeper's content with the metadata log found no"
-        " difference.",
-        requires=(_LOG, _ZOOKEEPER),
-        rule=_content_equal,
-    ),
-    Kind(
-        name="disks_agree",
-        explains="The last comparison of the disks with the metadata log found no difference, and"
-        " includes each broker since its last registration.",
-        requires=(_LOG, _DISKS),
-        rule=_disks_agree,
-    ),
-)
+KINDS: Final = (content_equal, disks_agree)

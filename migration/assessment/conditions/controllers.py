@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
+from migration.assessment.conditions.kind import CONTROLLER, COUNT, kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
@@ -18,7 +18,12 @@ _LOG: Final = DataSource.METADATA_LOG
 _QUORUM: Final = DataSource.QUORUM
 
 
-def _quorum_healthy(view: View) -> Finding:
+@kind(
+    "A controller leads, every voter has caught up with it within 10 s, and every"
+    " configured controller answers and is a voter.",
+    requires=(_QUORUM,),
+)
+def quorum_healthy(view: View) -> Finding:
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused):
         return unknown("no controller answered")
@@ -58,7 +63,13 @@ def _unanswered(quorum: QuorumSeen) -> list[str]:
     return [*refused, *(f"{endpoint}: {why}" for endpoint, why in quorum.silent.items())]
 
 
-def _controllers_stopped(view: View) -> Finding:
+@kind(
+    "No process listens at the address of any configured controller, and none sends"
+    " the metadata log any more.",
+    requires=(_QUORUM,),
+    may_use=frozenset({_LOG}),
+)
+def controllers_stopped(view: View) -> Finding:
     """Evaluate only received answers: an unreachable host may still run a controller."""
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused or quorum.silent):
@@ -91,7 +102,10 @@ def _log_still_sent(view: View) -> Finding | None:
     )
 
 
-def _controllers_registered(view: View, wanted: int) -> Finding:
+@kind(
+    "At least N voters of the quorum are registered.", requires=(_LOG, _QUORUM), parameters=(COUNT,)
+)
+def controllers_registered(view: View, wanted: int) -> Finding:
     known, quorum = view.summary.controllers, view.quorum
     if known is None:
         return unknown("the controllers' registrations were not counted yet")
@@ -105,7 +119,13 @@ def _controllers_registered(view: View, wanted: int) -> Finding:
     return satisfied(reason, *evidence) if len(found) >= wanted else waiting(reason, *evidence)
 
 
-def _controller_mode(view: View, controller: int, mode: str) -> Finding:
+@kind(
+    "The latest start of the controller was with zookeeper.metadata.migration.enable"
+    " (migration), or without it (kraft).",
+    requires=(_LOG,),
+    parameters=(CONTROLLER, one_of("migration", "kraft")),
+)
+def controller_mode(view: View, controller: int, mode: str) -> Finding:
     known = view.summary.controllers
     if known is None:
         return unknown("the controllers' registrations were not counted yet")
@@ -129,7 +149,12 @@ def _registration(controller: ControllerSummary) -> str:
     )
 
 
-def _controller_caught_up(view: View, controller: int) -> Finding:
+@kind(
+    "The controller is a voter and has caught up with the leader within 10 s.",
+    requires=(_QUORUM,),
+    parameters=(CONTROLLER,),
+)
+def controller_caught_up(view: View, controller: int) -> Finding:
     quorum = view.quorum
     if quorum is None or quorum.leader is None:
         return waiting("no controller leads the quorum")
@@ -146,41 +171,9 @@ def _controller_caught_up(view: View, controller: int) -> Finding:
 
 
 KINDS: Final = (
-    Kind(
-        name="quorum_healthy",
-        explains="A controller leads, every voter has caught up with it within 10 s, and every"
-        " configured controller answers and is a voter.",
-        requires=(_QUORUM,),
-        rule=_quorum_healthy,
-    ),
-    Kind(
-        name="controllers_stopped",
-        explains="No process listens at the address of any configured controller, and none sends"
-        " the metadata log any more.",
-        requires=(_QUORUM,),
-        may_use=frozenset({_LOG}),
-        rule=_controllers_stopped,
-    ),
-    Kind(
-        name="controllers_registered",
-        explains="At least N voters of the quorum are registered.",
-        requires=(_LOG, _QUORUM),
-        rule=_controllers_registered,
-        parameters=(COUNT,),
-    ),
-    Kind(
-        name="controller_mode",
-        explains="The latest start of the controller was with zookeeper.metadata.migration.enable"
-        " (migration), or without it (kraft).",
-        requires=(_LOG,),
-        rule=_controller_mode,
-        parameters=(CONTROLLER, one_of("migration", "kraft")),
-    ),
-    Kind(
-        name="controller_caught_up",
-        explains="The controller is a voter and has caught up with the leader within 10 s.",
-        requires=(_QUORUM,),
-        rule=_controller_caught_up,
-        parameters=(CONTROLLER,),
-    ),
+    quorum_healthy,
+    controllers_stopped,
+    controllers_registered,
+    controller_mode,
+    controller_caught_up,
 )

@@ -12,7 +12,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     undescribed,
 )
-from migration.assessment.conditions.kind import BROKER, COUNT, Kind
+from migration.assessment.conditions.kind import BROKER, COUNT, kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
@@ -26,7 +26,12 @@ _DISKS: Final = DataSource.LOG_DIRS
 _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
 
 
-def _assignments_complete(view: View, broker: int) -> Finding:
+@kind(
+    "The broker is in KRaft mode and each of its replicas has a real directory id.",
+    requires=(_LOG,),
+    parameters=(BROKER,),
+)
+def assignments_complete(view: View, broker: int) -> Finding:
     found = broker_of(view, broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
@@ -58,11 +63,13 @@ def _gone(broker: BrokerSummary) -> list[str]:
     ]
 
 
-def _nothing_held(view: View) -> Finding:
+@kind("No broker is held.", may_use=frozenset({_LOG}))
+def nothing_held(view: View) -> Finding:
     return _not_held(view, None)
 
 
-def _nothing_held_but(view: View, broker: int) -> Finding:
+@kind("No broker except this one is held.", may_use=frozenset({_LOG}), parameters=(BROKER,))
+def nothing_held_but(view: View, broker: int) -> Finding:
     return _not_held(view, broker)
 
 
@@ -82,7 +89,13 @@ def _not_held(view: View, but: int | None) -> Finding:
     return violated(named, *lines) if stalled else waiting(named, *lines)
 
 
-def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
+@kind(
+    "Every log directory of the broker, or of all brokers, is online.",
+    may_use=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
+    parameters=(BROKER,),
+    optional=1,
+)
+def log_dirs_online(view: View, broker: int | None = None) -> Finding:
     """Report bad directories even if other data is unknown; good ones need current data."""
     disks = view.summary.disks
     known = {each.id: each for each in view.summary.brokers}
@@ -124,7 +137,15 @@ def _bad(view: View, id_: int) -> Iterator[str]:
         yield from _gone(broker)
 
 
-def _no_directory_move(view: View, broker: int | None = None) -> Finding:
+@kind(
+    "No replica of the broker, or of any broker, moves between log directories"
+    " (KIP-113). A fenced broker that does not answer counts as it last answered.",
+    requires=(_DISKS,),
+    may_use=frozenset({_LOG, DataSource.ZOOKEEPER}),
+    parameters=(BROKER,),
+    optional=1,
+)
+def no_directory_move(view: View, broker: int | None = None) -> Finding:
     if broker is None and (stale := brokers_not_known(view)) is not None:
         return stale
     known = {each.id: each for each in view.summary.brokers}
@@ -170,7 +191,13 @@ def _is_down(view: View, broker: BrokerSummary | None, disks: BrokerDisks | None
     return disks.unreachable is not None and bool(broker.fenced) and is_log_current(view)
 
 
-def _log_dirs_registered(view: View, broker: int, least: int, most: int | None = None) -> Finding:
+@kind(
+    "The broker's registration names at least N log directories, and not more than MAX.",
+    requires=(_LOG,),
+    parameters=(BROKER, COUNT, replace(COUNT, name="MAX")),
+    optional=1,
+)
+def log_dirs_registered(view: View, broker: int, least: int, most: int | None = None) -> Finding:
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
@@ -180,51 +207,10 @@ def _log_dirs_registered(view: View, broker: int, least: int, most: int | None =
 
 
 KINDS: Final = (
-    Kind(
-        name="assignments_complete",
-        explains="The broker is in KRaft mode and each of its replicas has a real directory id.",
-        requires=(_LOG,),
-        rule=_assignments_complete,
-        parameters=(BROKER,),
-    ),
-    Kind(
-        name="nothing_held",
-        explains="No broker is held.",
-        may_use=frozenset({_LOG}),
-        rule=_nothing_held,
-    ),
-    Kind(
-        name="nothing_held_but",
-        explains="No broker except this one is held.",
-        may_use=frozenset({_LOG}),
-        rule=_nothing_held_but,
-        parameters=(BROKER,),
-    ),
-    Kind(
-        name="log_dirs_online",
-        explains="Every log directory of the broker, or of all brokers, is online.",
-        may_use=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
-        rule=_log_dirs_online,
-        parameters=(BROKER,),
-        optional=1,
-    ),
-    Kind(
-        name="no_directory_move",
-        explains="No replica of the broker, or of any broker, moves between log directories"
-        " (KIP-113). A fenced broker that does not answer counts as it last answered.",
-        requires=(_DISKS,),
-        may_use=frozenset({_LOG, DataSource.ZOOKEEPER}),
-        rule=_no_directory_move,
-        parameters=(BROKER,),
-        optional=1,
-    ),
-    Kind(
-        name="log_dirs_registered",
-        explains="The broker's registration names at least N log directories, and not more than"
-        " MAX.",
-        requires=(_LOG,),
-        rule=_log_dirs_registered,
-        parameters=(BROKER, COUNT, replace(COUNT, name="MAX")),
-        optional=1,
-    ),
+    assignments_complete,
+    nothing_held,
+    nothing_held_but,
+    log_dirs_online,
+    no_directory_move,
+    log_dirs_registered,
 )

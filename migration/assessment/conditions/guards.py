@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from migration.assessment.conditions.authority import hazards_not_known
-from migration.assessment.conditions.call import SOAK
-from migration.assessment.conditions.kind import BROKER, DURATION, Kind, one_of
+from migration.assessment.conditions.kind import BROKER, DURATION, kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
@@ -25,7 +24,14 @@ _SUBJECT: Final = replace(
 )
 
 
-def _no_hazard(view: View, subject: str, broker: int | None = None) -> Finding:
+@kind(
+    "No hazard blocks this step, or no hazard of this kind is active, for the broker"
+    " or for all brokers.",
+    may_use=frozenset(FOLLOWED),
+    parameters=(_SUBJECT, BROKER),
+    optional=1,
+)
+def no_hazard(view: View, subject: str, broker: int | None = None) -> Finding:
     """Evaluate the hazards; a known one is reported even if other data is unknown."""
     found = [each for each in view.hazards if _concerns(each, subject, broker)]
     lasting = [each for each in found if each.kind not in _PASSING]
@@ -54,7 +60,8 @@ def _with_fix(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
     return answer(first.text, *lines, *first.evidence, counted=counted)
 
 
-def _preflight_passed(view: View) -> Finding:
+@kind("No check of `kraftgate preflight` blocks.", requires=(DataSource.PREFLIGHT,))
+def preflight_passed(view: View) -> Finding:
     seen = view.preflight
     if seen is None or not seen.checks:
         return unknown("the preflight checks were not run")
@@ -70,7 +77,13 @@ def _preflight_passed(view: View) -> Finding:
     return satisfied(f"{reason}, {len(seen.warning)} of them warn: {named}", *lines)
 
 
-def _soak(view: View, duration: timedelta) -> Finding:
+@kind(
+    "All other conditions of the same guards or gate have held for this time without"
+    f" a break. More than {STALE_AFTER_MS // 1000} s without an evaluation count as a break:"
+    " the host slept, or its clock was set.",
+    parameters=(DURATION,),
+)
+def soak(view: View, duration: timedelta) -> Finding:
     if view.not_current.keys() >= {*FOLLOWED} - {DataSource.JMX}:
         return unknown("no source is current")
     since = view.satisfied_since_ms
@@ -83,28 +96,4 @@ def _soak(view: View, duration: timedelta) -> Finding:
     return satisfied(f"{reason}, longer than {wanted}")
 
 
-KINDS: Final = (
-    Kind(
-        name="no_hazard",
-        explains="No hazard blocks this step, or no hazard of this kind is active, for the broker"
-        " or for all brokers.",
-        may_use=frozenset(FOLLOWED),
-        rule=_no_hazard,
-        parameters=(_SUBJECT, BROKER),
-        optional=1,
-    ),
-    Kind(
-        name="preflight_passed",
-        explains="No check of `kraftgate preflight` blocks.",
-        requires=(DataSource.PREFLIGHT,),
-        rule=_preflight_passed,
-    ),
-    Kind(
-        name=SOAK,
-        explains="All other conditions of the same guards or gate have held for this time without"
-        f" a break. More than {STALE_AFTER_MS // 1000} s without an evaluation count as a break:"
-        " the host slept, or its clock was set.",
-        rule=_soak,
-        parameters=(DURATION,),
-    ),
-)
+KINDS: Final = (no_hazard, preflight_passed, soak)

@@ -95,6 +95,29 @@ class Kind:
         return self.may_use | {*self.requires}
 
 
+def kind(
+    explains: str,
+    *,
+    requires: tuple[DataSource, ...] = (),
+    may_use: frozenset[DataSource] = frozenset(),
+    parameters: tuple[Parameter, ...] = (),
+    optional: int = 0,
+) -> Callable[[KindRule], Kind]:
+    """Return a decorator that makes a kind of a rule; the arguments are the attributes of `Kind`.
+
+    The name of the rule is the name of the condition, which is public.
+    """
+    return lambda rule: Kind(
+        name=rule.__name__,
+        explains=explains,
+        rule=rule,
+        requires=requires,
+        may_use=may_use,
+        parameters=parameters,
+        optional=optional,
+    )
+
+
 def _whole_number(maximum: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > maximum:

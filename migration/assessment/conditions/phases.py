@@ -9,7 +9,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import LEVEL, OFFSET, Kind, one_of
+from migration.assessment.conditions.kind import LEVEL, OFFSET, kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, violated, waiting
@@ -34,11 +34,21 @@ def _not_seen(view: View, wanted: Phase) -> Finding | None:
     return not_known(view, _LOG, _ZOOKEEPER)
 
 
-def _phase(view: View, text: str) -> Finding:
+@kind(
+    "The migration has reached this phase, or passed it.",
+    may_use=frozenset({_LOG, _ZOOKEEPER}),
+    parameters=(PHASE,),
+)
+def phase(view: View, text: str) -> Finding:
     return _reached(view, Phase(text), satisfied)
 
 
-def _phase_is(view: View, text: str) -> Finding:
+@kind(
+    "The migration is in this phase now.",
+    may_use=frozenset({_LOG, _ZOOKEEPER}),
+    parameters=(PHASE,),
+)
+def phase_is(view: View, text: str) -> Finding:
     return _reached(view, Phase(text), violated)
 
 
@@ -68,7 +78,8 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
     return judge(f"{reason}: the next attempt has not begun")
 
 
-def _offset(view: View, wanted: int) -> Finding:
+@kind("The metadata log has been read up to this offset.", requires=(_LOG,), parameters=(OFFSET,))
+def offset(view: View, wanted: int) -> Finding:
     now = view.summary.metadata_offset
     if now is not None and now >= wanted:
         return satisfied(f"the metadata offset is {now}")
@@ -76,7 +87,12 @@ def _offset(view: View, wanted: int) -> Finding:
     return waiting(f"the metadata offset is below {wanted}", f"metadata offset {now}")
 
 
-def _metadata_version(view: View, wanted: int) -> Finding:
+@kind(
+    "The finalized metadata.version is this one or a later one.",
+    requires=(_LOG,),
+    parameters=(LEVEL,),
+)
+def metadata_version(view: View, wanted: int) -> Finding:
     level = view.summary.metadata_version
     if level is None:
         return waiting("the metadata log has no metadata.version yet")
@@ -85,13 +101,22 @@ def _metadata_version(view: View, wanted: int) -> Finding:
     return satisfied(reason, *evidence) if level >= wanted else waiting(reason, *evidence)
 
 
-def _kraft_only(view: View) -> Finding:
+@kind(
+    "The cluster is in KRaft mode without ZooKeeper: finalized, or never migrated.",
+    requires=(_LOG,),
+)
+def kraft_only(view: View) -> Finding:
     phase = view.summary.phase
     reason = f"the phase is {phase}"
     return satisfied(reason) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(reason)
 
 
-def _copied(view: View) -> Finding:
+@kind(
+    "ZooKeeper's content is in the metadata log, as the log and /migration record.",
+    requires=(_LOG,),
+    may_use=frozenset({_ZOOKEEPER}),
+)
+def copied(view: View) -> Finding:
     phase = view.summary.phase
     reason = f"the phase is {phase}"
     if phase is Phase.FINALIZED:
@@ -110,46 +135,4 @@ def _copied(view: View) -> Finding:
     return satisfied(f"{reason}, and /migration records the copy", evidence)
 
 
-KINDS: Final = (
-    Kind(
-        name="phase",
-        explains="The migration has reached this phase, or passed it.",
-        may_use=frozenset({_LOG, _ZOOKEEPER}),
-        rule=_phase,
-        parameters=(PHASE,),
-    ),
-    Kind(
-        name="phase_is",
-        explains="The migration is in this phase now.",
-        may_use=frozenset({_LOG, _ZOOKEEPER}),
-        rule=_phase_is,
-        parameters=(PHASE,),
-    ),
-    Kind(
-        name="kraft_only",
-        explains="The cluster is in KRaft mode without ZooKeeper: finalized, or never migrated.",
-        requires=(_LOG,),
-        rule=_kraft_only,
-    ),
-    Kind(
-        name="copied",
-        explains="ZooKeeper's content is in the metadata log, as the log and /migration record.",
-        requires=(_LOG,),
-        may_use=frozenset({_ZOOKEEPER}),
-        rule=_copied,
-    ),
-    Kind(
-        name="offset",
-        explains="The metadata log has been read up to this offset.",
-        requires=(_LOG,),
-        rule=_offset,
-        parameters=(OFFSET,),
-    ),
-    Kind(
-        name="metadata_version",
-        explains="The finalized metadata.version is this one or a later one.",
-        requires=(_LOG,),
-        rule=_metadata_version,
-        parameters=(LEVEL,),
-    ),
-)
+KINDS: Final = (phase, phase_is, kraft_only, copied, offset, metadata_version)

@@ -17,7 +17,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import BROKER, Kind
+from migration.assessment.conditions.kind import BROKER, kind
 from migration.assessment.conditions.view import TopicsSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
@@ -28,7 +28,14 @@ _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _TOPICS: Final = DataSource.TOPICS
 
 
-def _isr_full(view: View, broker: int | None = None) -> Finding:
+@kind(
+    "Every partition has a leader, and the broker, or every replica, is in the ISR, as"
+    " the brokers report and, after the copy, also as the metadata log says.",
+    may_use=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
+    parameters=(BROKER,),
+    optional=1,
+)
+def isr_full(view: View, broker: int | None = None) -> Finding:
     if (stale := authority_not_known(view)) is not None:
         return stale
     logged = log_has_topics(view)
@@ -112,7 +119,10 @@ def _out_of_isr(broker: int, number: int) -> str:
     return f"broker {broker} is not in the ISR of {count(number, 'partition')}"
 
 
-def _no_reassignment(view: View) -> Finding:
+@kind(
+    "No reassignment of partitions is in progress.", may_use=frozenset({_LOG, _TOPICS, _ZOOKEEPER})
+)
+def no_reassignment(view: View) -> Finding:
     if (stale := authority_not_known(view)) is not None:
         return stale
     if log_has_topics(view):
@@ -142,20 +152,4 @@ def _no_reassignment(view: View) -> Finding:
     return satisfied(f"no partition is being reassigned, {who}")
 
 
-KINDS: Final = (
-    Kind(
-        name="isr_full",
-        explains="Every partition has a leader, and the broker, or every replica, is in the ISR, as"
-        " the brokers report and, after the copy, also as the metadata log says.",
-        may_use=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
-        rule=_isr_full,
-        parameters=(BROKER,),
-        optional=1,
-    ),
-    Kind(
-        name="no_reassignment",
-        explains="No reassignment of partitions is in progress.",
-        may_use=frozenset({_LOG, _TOPICS, _ZOOKEEPER}),
-        rule=_no_reassignment,
-    ),
-)
+KINDS: Final = (isr_full, no_reassignment)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from migration.assessment.conditions.authority import ids, not_known, zookeeper_of
-from migration.assessment.conditions.kind import Kind, one_of
+from migration.assessment.conditions.kind import kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
@@ -31,7 +31,13 @@ def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Finding:
     return seen
 
 
-def _zookeeper_seen(view: View) -> Finding:
+@kind(
+    "Kraftgate sees every change in ZooKeeper: ZooKeeper is current, no limit applies"
+    " (`limits` in `status`), and after a missed log directory notification every broker has"
+    " described its log directories.",
+    may_use=frozenset({_ZOOKEEPER, _DISKS}),
+)
+def zookeeper_seen(view: View) -> Finding:
     seen = _seen(view)
     if isinstance(seen, Finding):
         return seen
@@ -59,7 +65,12 @@ def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
     return None
 
 
-def _zk_controller(view: View, wanted: str) -> Finding:
+@kind(
+    "A KRaft controller (kraft), or a broker in ZooKeeper mode (zookeeper), holds /controller.",
+    may_use=frozenset({_ZOOKEEPER}),
+    parameters=(one_of("kraft", "zookeeper"),),
+)
+def zk_controller(view: View, wanted: str) -> Finding:
     seen = _seen(view, CONTROLLER)
     if isinstance(seen, Finding):
         return seen
@@ -74,7 +85,8 @@ def _zk_controller(view: View, wanted: str) -> Finding:
     return satisfied(reason, evidence) if now == wanted else waiting(reason, evidence)
 
 
-def _no_migration_znode(view: View) -> Finding:
+@kind("The znode /migration does not exist.", may_use=frozenset({_ZOOKEEPER}))
+def no_migration_znode(view: View) -> Finding:
     seen = _seen(view)
     if isinstance(seen, Finding):
         return seen
@@ -89,7 +101,13 @@ def _no_migration_znode(view: View) -> Finding:
     )
 
 
-def _dual_write_alive(view: View) -> Finding:
+@kind(
+    "In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
+    " client changed the znodes that the controller's writes depend on.",
+    requires=(_LOG,),
+    may_use=frozenset({_ZOOKEEPER}),
+)
+def dual_write_alive(view: View) -> Finding:
     seen = _seen(view, MIGRATION)
     if isinstance(seen, Finding):
         return seen
@@ -112,35 +130,4 @@ def _dual_write_alive(view: View) -> Finding:
     return satisfied("the KRaft controller writes to ZooKeeper", evidence)
 
 
-KINDS: Final = (
-    Kind(
-        name="zookeeper_seen",
-        explains="Kraftgate sees every change in ZooKeeper: ZooKeeper is current, no limit applies"
-        " (`limits` in `status`), and after a missed log directory notification every broker has"
-        " described its log directories.",
-        may_use=frozenset({_ZOOKEEPER, _DISKS}),
-        rule=_zookeeper_seen,
-    ),
-    Kind(
-        name="zk_controller",
-        explains="A KRaft controller (kraft), or a broker in ZooKeeper mode (zookeeper), holds"
-        " /controller.",
-        may_use=frozenset({_ZOOKEEPER}),
-        rule=_zk_controller,
-        parameters=(one_of("kraft", "zookeeper"),),
-    ),
-    Kind(
-        name="no_migration_znode",
-        explains="The znode /migration does not exist.",
-        may_use=frozenset({_ZOOKEEPER}),
-        rule=_no_migration_znode,
-    ),
-    Kind(
-        name="dual_write_alive",
-        explains="In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
-        " client changed the znodes that the controller's writes depend on.",
-        requires=(_LOG,),
-        may_use=frozenset({_ZOOKEEPER}),
-        rule=_dual_write_alive,
-    ),
-)
+KINDS: Final = (zookeeper_seen, zk_controller, no_migration_znode, dual_write_alive)
