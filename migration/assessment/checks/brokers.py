@@ -5,10 +5,9 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     SEE_BROKERS,
-    Check,
+    check,
     dotted,
     missing_data,
-    needs,
     no_brokers,
     unknowns,
     worse_first,
@@ -80,7 +79,7 @@ def several_dirs(broker: Broker) -> bool:
     return True
 
 
-@needs(no_brokers)
+@check("broker-versions", "Every broker runs a release that can migrate", needs=no_brokers)
 def broker_versions(facts: Facts) -> Finding:
     """Check that all brokers run one release that can migrate several directories."""
     known = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
@@ -121,7 +120,7 @@ def _little_tested(release: tuple[int, ...]) -> str:
     return f"Kraftgate is not tested with Kafka {dotted(release)}"
 
 
-@needs(no_brokers)
+@check("inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", needs=no_brokers)
 def inter_broker_protocol(facts: Facts) -> Finding:
     """Check that all brokers have one `inter.broker.protocol.version`, at least 3.7-IV2."""
     lines, levels, low = [], set(), []
@@ -159,7 +158,9 @@ def inter_broker_protocol(facts: Facts) -> Finding:
     return satisfied(lines[0].partition(": ")[2] + " on every broker")
 
 
-@needs(no_brokers)
+@check(
+    "kraft-settings", "No setting has another meaning in KRaft mode", blocks=False, needs=no_brokers
+)
 def kraft_settings(facts: Facts) -> Finding:
     """Check that no setting is invalid, or has another meaning, in KRaft mode."""
     found = [
@@ -178,7 +179,7 @@ def kraft_settings(facts: Facts) -> Finding:
     return satisfied("no setting that KRaft mode rejects")
 
 
-@needs(no_brokers)
+@check("generated-ids", "No broker's id was generated", needs=no_brokers)
 def generated_ids(facts: Facts) -> Finding:
     """Check that no broker's id was generated: Kafka does not start it in migration mode."""
     found = [
@@ -214,7 +215,7 @@ def _unfit(settings: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
 
 
-@needs(no_brokers)
+@check("restart-settings", "Restarts move leaders away first", blocks=False, needs=no_brokers)
 def restart_settings(facts: Facts) -> Finding:
     """Check that a restart moves leaders away first and elects no replica that is out of sync."""
     found = []
@@ -234,7 +235,12 @@ def restart_settings(facts: Facts) -> Finding:
     return satisfied("restarts move leaders away first and elect only replicas in sync")
 
 
-@needs(no_brokers)
+@check(
+    "failure-timeout",
+    "A broker has time to report a failed log directory",
+    blocks=False,
+    needs=no_brokers,
+)
 def failure_timeout(facts: Facts) -> Finding:
     """Check how long a broker in KRaft mode keeps running with a failure that it cannot report.
 
@@ -266,17 +272,10 @@ def failure_timeout(facts: Facts) -> Finding:
 
 
 CHECKS: Final = (
-    Check("broker-versions", "Every broker runs a release that can migrate", True, broker_versions),
-    Check(
-        "inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", True, inter_broker_protocol
-    ),
-    Check("generated-ids", "No broker's id was generated", True, generated_ids),
-    Check("kraft-settings", "No setting has another meaning in KRaft mode", False, kraft_settings),
-    Check(
-        "failure-timeout",
-        "A broker has time to report a failed log directory",
-        False,
-        failure_timeout,
-    ),
-    Check("restart-settings", "Restarts move leaders away first", False, restart_settings),
+    broker_versions,
+    inter_broker_protocol,
+    generated_ids,
+    kraft_settings,
+    failure_timeout,
+    restart_settings,
 )

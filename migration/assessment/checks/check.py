@@ -143,6 +143,15 @@ def phase_without_quorum(facts: Facts) -> Finding | None:
 Judge: TypeAlias = Callable[[Facts], Finding]
 
 
-def needs(missing: Callable[[Facts], Finding | None]) -> Callable[[Judge], Judge]:
-    """Return a decorator: the result of `missing`, unless it is None, replaces the check's."""
-    return lambda judge: lambda facts: missing(facts) or judge(facts)
+def check(
+    id_: str,
+    title: str,
+    *,
+    blocks: bool = True,
+    needs: Callable[[Facts], Finding | None] = lambda _: None,
+) -> Callable[[Judge], Check]:
+    """Return a decorator that makes a check of its rule; the arguments are attributes of `Check`.
+
+    `needs`: its result, unless it is None, replaces the rule's.
+    """
+    return lambda judge: Check(id_, title, blocks, lambda facts: needs(facts) or judge(facts))

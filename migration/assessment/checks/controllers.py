@@ -9,11 +9,10 @@ from typing import Final
 
 from migration.assessment.checks.brokers import PROTOCOL, known_settings
 from migration.assessment.checks.check import (
-    Check,
+    check,
     dotted,
     listed,
     missing_data,
-    needs,
     phase_without_quorum,
     silent_controllers,
     unknowns,
@@ -34,7 +33,7 @@ from migration.observed.probed import Facts, Unknown
 _GRANT: Final = "grant DESCRIBE_CONFIGS on CLUSTER"
 
 
-@needs(phase_without_quorum)
+@check("metadata-version", f"metadata.version is {JBOD_NAME} or later", needs=phase_without_quorum)
 def metadata_version(facts: Facts) -> Finding:
     """Check that metadata.version supports directories and equals the brokers' protocol version.
 
@@ -83,7 +82,9 @@ def _release_version(facts: Facts) -> str:
     return next(fit, dotted(SETTLED_RELEASE))
 
 
-@needs(phase_without_quorum)
+@check(
+    "controller-versions", "The controllers run the brokers' release", needs=phase_without_quorum
+)
 def controller_versions(facts: Facts) -> Finding:
     """Check that the controllers run the brokers' release."""
     known = {
@@ -111,6 +112,7 @@ def controller_versions(facts: Facts) -> Finding:
     return satisfied(listed(sorted({dotted(release) for release in known.values()})))
 
 
+@check("migration-enabled-everywhere", "The migration is enabled where it must be")
 def migration_enabled(facts: Facts) -> Finding:
     """Check that each controller has the migration enabled, and all brokers or none of them."""
     flag = "zookeeper.metadata.migration.enable"
@@ -149,7 +151,7 @@ def migration_enabled(facts: Facts) -> Finding:
     return satisfied(f"on every controller, {brokers}")
 
 
-@needs(phase_without_quorum)
+@check("inter-broker-listener", "The controllers can reach the brokers", needs=phase_without_quorum)
 def inter_broker_listener(facts: Facts) -> Finding:
     """Check that the controllers know the listener of the brokers in ZooKeeper mode.
 
@@ -193,6 +195,7 @@ def _listener(settings: Mapping[str, str]) -> str:
     return named or settings.get("security.inter.broker.protocol") or "PLAINTEXT"
 
 
+@check("authorizer-agrees", "Controllers check ACLs as brokers do")
 def authorizer_agrees(facts: Facts) -> Finding:
     """Check that the controllers check ACLs if the brokers do."""
     with_it = {
@@ -224,21 +227,9 @@ def authorizer_agrees(facts: Facts) -> Finding:
 
 
 CHECKS: Final = (
-    Check(
-        "migration-enabled-everywhere",
-        "The migration is enabled where it must be",
-        True,
-        migration_enabled,
-    ),
-    Check("metadata-version", f"metadata.version is {JBOD_NAME} or later", True, metadata_version),
-    Check(
-        "controller-versions", "The controllers run the brokers' release", True, controller_versions
-    ),
-    Check(
-        "inter-broker-listener",
-        "The controllers can reach the brokers",
-        True,
-        inter_broker_listener,
-    ),
-    Check("authorizer-agrees", "Controllers check ACLs as brokers do", True, authorizer_agrees),
+    migration_enabled,
+    metadata_version,
+    controller_versions,
+    inter_broker_listener,
+    authorizer_agrees,
 )

@@ -7,7 +7,7 @@ from typing import Final
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
-    Check,
+    check,
     listed,
     missing_data,
     phase_without_quorum,
@@ -20,6 +20,7 @@ from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unk
 from migration.observed.znode_codec import cluster_id_of
 
 
+@check("directory-ids", "meta.properties are consistent")
 def directory_ids(facts: Facts) -> Finding:
     """Check each `meta.properties` that was read: no duplicate or missing id, one cluster.
 
@@ -62,6 +63,7 @@ def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
     return migrating or any(one.directory_id is not None for one in meta)
 
 
+@check("cluster-id-agrees", "All addresses belong to one cluster")
 def cluster_id_agrees(facts: Facts) -> Finding:
     """Check that all sources, the directories and the configuration have one cluster id."""
     known, missing = _cluster_ids(facts)
@@ -110,6 +112,7 @@ def _zookeeper_cluster_id(facts: Facts) -> str | None:
     return cluster_id_of(facts.zookeeper.cluster_id)
 
 
+@check("broker-ids-agree", "Every broker with replicas is alive")
 def broker_ids_agree(facts: Facts) -> Finding:
     """Check that ZooKeeper and metadata have the same live brokers, and all replicas are there.
 
@@ -158,6 +161,7 @@ def _few(topics: list[str]) -> str:
     return listed(topics[:3]) + more
 
 
+@check("controller-ids-distinct", "No controller has a broker's id")
 def controller_ids_distinct(facts: Facts) -> Finding:
     """Check that no controller has the id of a broker: node ids are unique in a cluster."""
     controllers, missing = _controller_ids(facts)
@@ -217,11 +221,4 @@ def _taken(facts: Facts) -> str:
     return f"brokers have {listed(broker.id for broker in facts.brokers) or 'none yet'}"
 
 
-CHECKS: Final = (
-    Check("broker-ids-agree", "Every broker with replicas is alive", True, broker_ids_agree),
-    Check("cluster-id-agrees", "All addresses belong to one cluster", True, cluster_id_agrees),
-    Check(
-        "controller-ids-distinct", "No controller has a broker's id", True, controller_ids_distinct
-    ),
-    Check("directory-ids", "meta.properties are consistent", True, directory_ids),
-)
+CHECKS: Final = (broker_ids_agree, cluster_id_agrees, controller_ids_distinct, directory_ids)

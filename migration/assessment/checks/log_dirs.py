@@ -12,10 +12,9 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     SEE_BROKERS,
-    Check,
+    check,
     listed,
     missing_data,
-    needs,
     no_brokers,
     unknowns,
     worse_first,
@@ -64,7 +63,7 @@ def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
     return {at: count for at, count in hosted(facts, broker.id).items() if at not in seen}
 
 
-@needs(no_brokers)
+@check("log-dirs-online", "Every log directory is online", needs=no_brokers)
 def log_dirs_online(facts: Facts) -> Finding:
     """Check that no broker has a directory in error; the evidence has its replicas, if known."""
     bad = [
@@ -104,7 +103,7 @@ def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
     return text
 
 
-@needs(no_brokers)
+@check("replicas-accounted", "Every replica is in a readable directory", needs=no_brokers)
 def replicas_accounted(facts: Facts) -> Finding:
     """Check that each replica of a broker is in one of its readable directories."""
     alone: list[str] = []
@@ -132,7 +131,7 @@ def replicas_accounted(facts: Facts) -> Finding:
     return satisfied("every replica is in a directory that its broker can read")
 
 
-@needs(no_brokers)
+@check("stray-logs", "No log is in the wrong place", blocks=False, needs=no_brokers)
 def stray_logs(facts: Facts) -> Finding:
     """Check that no broker has a log that the metadata does not assign to it (KAFKA-16120)."""
     hidden = _hidden_topics(facts)
@@ -176,7 +175,7 @@ def _hidden_topics(facts: Facts) -> set[str]:
     return on_disk - {part.at.topic for part in partitions(facts)}
 
 
-@needs(no_brokers)
+@check("directory-moves", "No replica moves between directories", needs=no_brokers)
 def directory_moves(facts: Facts) -> Finding:
     """Check that no replica is moving between directories (KAFKA-16082, 16297, 16365)."""
     moving = [
@@ -199,7 +198,7 @@ def directory_moves(facts: Facts) -> Finding:
     return satisfied("no replica is moving between directories")
 
 
-@needs(no_brokers)
+@check("one-directory-left", "No broker has only one directory left", needs=no_brokers)
 def one_directory_left(facts: Facts) -> Finding:
     """Check that no broker with several directories has only one left."""
     bad = []
@@ -222,7 +221,7 @@ def one_directory_left(facts: Facts) -> Finding:
     return satisfied("every broker with several directories has more than one online")
 
 
-@needs(no_brokers)
+@check("disk-space", "Every volume has free space", needs=no_brokers)
 def disk_space(facts: Facts) -> Finding:
     """Check that no volume is so full that a directory may fail during the window."""
     full: list[str] = []
@@ -255,12 +254,10 @@ def disk_space(facts: Facts) -> Finding:
 
 
 CHECKS: Final = (
-    Check("log-dirs-online", "Every log directory is online", True, log_dirs_online),
-    Check(
-        "replicas-accounted", "Every replica is in a readable directory", True, replicas_accounted
-    ),
-    Check("one-directory-left", "No broker has only one directory left", True, one_directory_left),
-    Check("directory-moves", "No replica moves between directories", True, directory_moves),
-    Check("disk-space", "Every volume has free space", True, disk_space),
-    Check("stray-logs", "No log is in the wrong place", False, stray_logs),
+    log_dirs_online,
+    replicas_accounted,
+    one_directory_left,
+    directory_moves,
+    disk_space,
+    stray_logs,
 )

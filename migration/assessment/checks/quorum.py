@@ -7,11 +7,10 @@ error.
 from typing import Final
 
 from migration.assessment.checks.check import (
-    Check,
     at_endpoint,
+    check,
     listed,
     missing_data,
-    needs,
     phase_without_quorum,
     quorum_of,
     silent_controllers,
@@ -23,6 +22,7 @@ from migration.observed.probed import Controller, Facts, Unknown
 ASK: Final = "check that controllers.bootstrap names every controller and that each can be reached"
 
 
+@check("quorum-reachable", "A quorum of controllers answers")
 def quorum_reachable(facts: Facts) -> Finding:
     """Check that a majority of the voters answers and one of them leads."""
     if not facts.controllers:
@@ -62,7 +62,12 @@ def _names(facts: Facts) -> list[str]:
     return [f"{one.endpoint} answers" for one in facts.answering]
 
 
-@needs(phase_without_quorum)
+@check(
+    "quorum-redundancy",
+    "The quorum tolerates the loss of a controller",
+    blocks=False,
+    needs=phase_without_quorum,
+)
 def quorum_redundancy(facts: Facts) -> Finding:
     """Check that the quorum tolerates the loss of a controller."""
     quorum = quorum_of(facts)
@@ -79,7 +84,7 @@ def quorum_redundancy(facts: Facts) -> Finding:
     )
 
 
-@needs(phase_without_quorum)
+@check("quorum-rights", "Kraftgate may follow the metadata log", needs=phase_without_quorum)
 def quorum_rights(facts: Facts) -> Finding:
     """Check that Kraftgate may follow the metadata log, as it does in the window."""
     refused, missing = [], []
@@ -105,13 +110,4 @@ def quorum_rights(facts: Facts) -> Finding:
     return satisfied("Kraftgate may follow the metadata log and describe the quorum")
 
 
-CHECKS: Final = (
-    Check("quorum-reachable", "A quorum of controllers answers", True, quorum_reachable),
-    Check("quorum-rights", "Kraftgate may follow the metadata log", True, quorum_rights),
-    Check(
-        "quorum-redundancy",
-        "The quorum tolerates the loss of a controller",
-        False,
-        quorum_redundancy,
-    ),
-)
+CHECKS: Final = (quorum_reachable, quorum_rights, quorum_redundancy)

@@ -4,10 +4,9 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     REACH_BROKERS,
-    Check,
+    check,
     listed,
     missing_data,
-    needs,
     no_brokers,
     unknowns,
 )
@@ -15,6 +14,7 @@ from migration.assessment.finding import Finding, satisfied
 from migration.observed.probed import Broker, Facts, Topics, Unknown
 
 
+@check("brokers-reachable", "Every broker answers")
 def brokers_reachable(facts: Facts) -> Finding:
     """Check that each known broker answers on its listener."""
     if isinstance(facts.topics, Unknown):
@@ -30,7 +30,7 @@ def brokers_reachable(facts: Facts) -> Finding:
     return satisfied(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
 
 
-@needs(no_brokers)
+@check("broker-rights", "The brokers return all requested data", needs=no_brokers)
 def broker_rights(facts: Facts) -> Finding:
     """Check that each broker that answers also returns the requested data."""
     refused = [line for broker in facts.brokers for line in _refusals(broker)]
@@ -52,7 +52,4 @@ def _refusals(broker: Broker) -> list[str]:
     return unknowns((f"broker {broker.id}", each) for each in (broker.settings, broker.log_dirs))
 
 
-CHECKS: Final = (
-    Check("brokers-reachable", "Every broker answers", True, brokers_reachable),
-    Check("broker-rights", "The brokers return all requested data", True, broker_rights),
-)
+CHECKS: Final = (brokers_reachable, broker_rights)

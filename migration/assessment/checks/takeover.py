@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.checks.check import SEE_ZOOKEEPER, Check, missing_data, quorum_of
+from migration.assessment.checks.check import SEE_ZOOKEEPER, check, missing_data, quorum_of
 from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
@@ -22,6 +22,7 @@ _AWAITED: Final = (
 )
 
 
+@check("controller-elected", "ZooKeeper has a controller")
 def controller_elected(facts: Facts) -> Finding:
     """Check that a broker is ZooKeeper's controller; read /controller and /controller_epoch."""
     if isinstance(facts.zookeeper, Unknown):
@@ -54,6 +55,7 @@ def controller_elected(facts: Facts) -> Finding:
     return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
 
 
+@check("migration-znode-stale", "No earlier attempt left a /migration")
 def migration_znode_stale(facts: Facts) -> Finding:
     """Check that there is no /migration of an earlier attempt."""
     if isinstance(facts.zookeeper, Unknown):
@@ -128,12 +130,4 @@ def _shown(raw: bytes | None) -> str:
     return f"{raw[:60]!r}" + (f" and {len(raw) - 60} bytes more" if len(raw) > 60 else "")
 
 
-CHECKS: Final = (
-    Check(
-        "migration-znode-stale",
-        "No earlier attempt left a /migration",
-        True,
-        migration_znode_stale,
-    ),
-    Check("controller-elected", "ZooKeeper has a controller", True, controller_elected),
-)
+CHECKS: Final = (migration_znode_stale, controller_elected)

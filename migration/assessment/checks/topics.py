@@ -5,10 +5,9 @@ from typing import Final
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
-    Check,
+    check,
     listed,
     missing_data,
-    needs,
     no_brokers,
     worse_first,
 )
@@ -22,7 +21,7 @@ def partitions(facts: Facts) -> tuple[Partition, ...]:
     return facts.topics.partitions if isinstance(facts.topics, Topics) else ()
 
 
-@needs(no_brokers)
+@check("topics-visible", "Every topic is visible to Kraftgate", needs=no_brokers)
 def topics_visible(facts: Facts) -> Finding:
     """Check that the brokers return each topic that ZooKeeper has.
 
@@ -45,7 +44,7 @@ def topics_visible(facts: Facts) -> Finding:
     return satisfied(f"all {len(seen)} topics are visible")
 
 
-@needs(no_brokers)
+@check("partition-leaders", "Every partition has a leader", needs=no_brokers)
 def leaders(facts: Facts) -> Finding:
     """Check that each partition has a leader."""
     bad = [
@@ -62,7 +61,7 @@ def leaders(facts: Facts) -> Finding:
     return satisfied(f"all {len(partitions(facts))} partitions have a leader")
 
 
-@needs(no_brokers)
+@check("under-replicated", "Every replica is in sync", needs=no_brokers)
 def under_replicated(facts: Facts) -> Finding:
     """Check that each replica is in sync: the restarts remove one broker at a time from the ISR."""
     bad = [
@@ -80,7 +79,9 @@ def under_replicated(facts: Facts) -> Finding:
     return satisfied(f"all replicas of {len(partitions(facts))} partitions are in sync")
 
 
-@needs(no_brokers)
+@check(
+    "replication-factor-one", "No partition has a single replica", blocks=False, needs=no_brokers
+)
 def replication_factor_one(facts: Facts) -> Finding:
     """Check that no partition has one replica: offline in each restart, lost with its disk."""
     counts: dict[str, int] = {}
@@ -98,6 +99,7 @@ def replication_factor_one(facts: Facts) -> Finding:
     return satisfied("every partition has more than one replica")
 
 
+@check("min-insync-replicas", "Producers can continue while a broker restarts", blocks=False)
 def min_insync_replicas(facts: Facts) -> Finding:
     """Check that a broker's restart does not block producers with acks=all."""
     if isinstance(facts.topics, Unknown):
@@ -125,6 +127,7 @@ def min_insync_replicas(facts: Facts) -> Finding:
     return satisfied("every topic keeps enough replicas in sync while one broker restarts")
 
 
+@check("open-reassignments", "No partition is being reassigned")
 def open_reassignments(facts: Facts) -> Finding:
     """Check that no partition is moving between brokers."""
     in_zookeeper, zookeeper_missing = _reassigned_in_zookeeper(facts)
@@ -164,6 +167,7 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
     return found or ["/admin/reassign_partitions exists and names no partition"], []
 
 
+@check("topic-deletions-pending", "No topic waits for deletion")
 def topic_deletions_pending(facts: Facts) -> Finding:
     """Check that no topic waits for deletion: the copy omits such topics."""
     if isinstance(facts.zookeeper, Unknown):
@@ -180,6 +184,7 @@ def topic_deletions_pending(facts: Facts) -> Finding:
     return satisfied("no topic waits for deletion")
 
 
+@check("notifications-pending", "No directory notification is unread", blocks=False)
 def notifications_pending(facts: Facts) -> Finding:
     """Check that no log directory notification is pending: the controller reads each at once."""
     if isinstance(facts.zookeeper, Unknown):
@@ -200,24 +205,12 @@ def _notified(zookeeper: ZooKeeper) -> list[str]:
 
 
 CHECKS: Final = (
-    Check("topics-visible", "Every topic is visible to Kraftgate", True, topics_visible),
-    Check("partition-leaders", "Every partition has a leader", True, leaders),
-    Check("under-replicated", "Every replica is in sync", True, under_replicated),
-    Check("open-reassignments", "No partition is being reassigned", True, open_reassignments),
-    Check("topic-deletions-pending", "No topic waits for deletion", True, topic_deletions_pending),
-    Check(
-        "replication-factor-one", "No partition has a single replica", False, replication_factor_one
-    ),
-    Check(
-        "min-insync-replicas",
-        "Producers can continue while a broker restarts",
-        False,
-        min_insync_replicas,
-    ),
-    Check(
-        "notifications-pending",
-        "No directory notification is unread",
-        False,
-        notifications_pending,
-    ),
+    topics_visible,
+    leaders,
+    under_replicated,
+    open_reassignments,
+    topic_deletions_pending,
+    replication_factor_one,
+    min_insync_replicas,
+    notifications_pending,
 )

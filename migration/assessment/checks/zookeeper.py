@@ -7,8 +7,8 @@ from migration.assessment.checks.brokers import known_settings
 from migration.assessment.checks.check import (
     REACH_ZOOKEEPER,
     SEE_ZOOKEEPER,
-    Check,
     at_endpoint,
+    check,
     missing_data,
     silent_controllers,
     unknowns,
@@ -22,6 +22,7 @@ from migration.values.secret_settings import is_sensitive
 _OLDEST: Final = (3, 5)
 
 
+@check("zookeeper-reachable", "ZooKeeper answers")
 def zookeeper_reachable(facts: Facts) -> Finding:
     """Check that ZooKeeper answers, and that Kafka's znodes are below the configured path."""
     if isinstance(facts.zookeeper, Unknown):
@@ -35,6 +36,7 @@ def zookeeper_reachable(facts: Facts) -> Finding:
     return satisfied(f"{facts.zookeeper_connect} answers")
 
 
+@check("zookeeper-ensemble", "Every server of the ensemble answers", blocks=False)
 def zookeeper_ensemble(facts: Facts) -> Finding:
     """Check that each server of the ensemble answers, with a version that Kafka 3.9 supports."""
     if not facts.ensemble:
@@ -57,6 +59,7 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
     return satisfied("; ".join(known))
 
 
+@check("znode-payloads", "Znodes have the format that Kafka writes")
 def znode_payloads(facts: Facts) -> Finding:
     """Check that the znodes that the copy reads are JSON as Kafka writes it."""
     if isinstance(facts.zookeeper, Unknown):
@@ -73,6 +76,7 @@ def znode_payloads(facts: Facts) -> Finding:
     return satisfied("every znode that was read has the format that Kafka writes")
 
 
+@check("zookeeper-acl", "The controllers may write to ZooKeeper", blocks=False)
 def zookeeper_acl(facts: Facts) -> Finding:
     """Check that the controllers will be authorized to write to ZooKeeper."""
     if isinstance(facts.zookeeper, Unknown):
@@ -92,6 +96,7 @@ def zookeeper_acl(facts: Facts) -> Finding:
     return satisfied("ZooKeeper's ACLs let any client write, including the controllers")
 
 
+@check("zookeeper-lock", "Only Kraftgate can change its lock", blocks=False)
 def zookeeper_lock(facts: Facts) -> Finding:
     """Check that only Kraftgate can change the lock that lets one orchestrator act at a time."""
     if facts.zookeeper_connect is None:
@@ -104,6 +109,7 @@ def zookeeper_lock(facts: Facts) -> Finding:
     )
 
 
+@check("dynamic-secrets", "The controllers can decrypt the secrets", blocks=False)
 def dynamic_secrets(facts: Facts) -> Finding:
     """Check that /config/brokers has no encrypted value that the controllers could not read."""
     if isinstance(facts.zookeeper, Unknown):
@@ -145,6 +151,7 @@ def dynamic_secrets(facts: Facts) -> Finding:
     return satisfied(f"{len(found)} encrypted values, and every controller has the secret")
 
 
+@check("zookeeper-connect-agrees", "All use one ensemble and chroot")
 def zookeeper_connect_agrees(facts: Facts) -> Finding:
     """Check that brokers, controllers and the configuration name one ensemble and one chroot."""
     if facts.zookeeper_connect is None:
@@ -190,16 +197,11 @@ def _hosts(connect: str) -> frozenset[str]:
 
 
 CHECKS: Final = (
-    Check("zookeeper-reachable", "ZooKeeper answers", True, zookeeper_reachable),
-    Check("znode-payloads", "Znodes have the format that Kafka writes", True, znode_payloads),
-    Check(
-        "zookeeper-connect-agrees",
-        "All use one ensemble and chroot",
-        True,
-        zookeeper_connect_agrees,
-    ),
-    Check("zookeeper-ensemble", "Every server of the ensemble answers", False, zookeeper_ensemble),
-    Check("zookeeper-acl", "The controllers may write to ZooKeeper", False, zookeeper_acl),
-    Check("zookeeper-lock", "Only Kraftgate can change its lock", False, zookeeper_lock),
-    Check("dynamic-secrets", "The controllers can decrypt the secrets", False, dynamic_secrets),
+    zookeeper_reachable,
+    znode_payloads,
+    zookeeper_connect_agrees,
+    zookeeper_ensemble,
+    zookeeper_acl,
+    zookeeper_lock,
+    dynamic_secrets,
 )
