@@ -61,7 +61,7 @@ class Rule:
 
     name: str
     severity: Severity
-    for_ms: int
+    for_ms: int = 0
     summary: str
     find: Callable[["Rule", View], Iterator[Alert]]
     is_resolved: Callable[[View, Mapping[str, str]], bool]
@@ -89,38 +89,63 @@ class Rule:
         )
 
 
-Selects: TypeAlias = Callable[[Hazard], bool]
+Selects: TypeAlias = Callable[[View, Hazard], bool]
 _EVIDENCE_MAX: Final = 5
 
 
-def from_hazards(
+def on_hazards(
+    name: str,
+    severity: Severity,
+    summary: str,
     selects: Selects,
-    describe: Callable[[View, Hazard], str],
+    words: str,
     *labels: str,
-) -> Callable[[Rule, View], Iterator[Alert]]:
-    """Return a `find` for the selected hazards; those with equal `labels` are one alert.
+    for_ms: int = 0,
+) -> Rule:
+    """Return a rule on the selected hazards; those with equal `labels` are one alert.
 
     A hazard is active until current data shows that it ended, so stale data does not hide one.
+
+    `words`: the description, with `{cluster}`, and `{kind}`, `{who}` and `{where}` of the first
+    hazard.
     """
 
     def find(rule: Rule, view: View) -> Iterator[Alert]:
         groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
-        for hazard in filter(selects, view.due_hazards):
-            every = _labels(hazard)
-            groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
+        for hazard in view.due_hazards:
+            if selects(view, hazard):
+                every = _labels(hazard)
+                groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
         for identity, found in groups.items():
             yield rule.alert(
                 view,
-                describe(view, found[0]),
+                _described(words, view, found[0]),
                 labels=dict(identity),
                 details=tuple(line for each in found for line in _details(each)),
                 since_ms=min((e.since_ms for e in found if e.since_ms is not None), default=None),
             )
 
-    return find
+    return Rule(
+        name=name,
+        severity=severity,
+        for_ms=for_ms,
+        summary=summary,
+        find=find,
+        is_resolved=_is_resolved,
+    )
 
 
-def is_hazard_resolved(view: View, labels: Mapping[str, str]) -> bool:
+def _described(words: str, view: View, hazard: Hazard) -> str:
+    broker = None if hazard.broker is None else f"broker {hazard.broker}"
+    return words.format(
+        cluster=view.cluster,
+        kind=hazard.kind,
+        who=broker or "any broker",
+        where=f", {broker}" if broker else "",
+    )
+
+
+def _is_resolved(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the hazard of these labels, if absent, has ended."""
     broker = labels.get("broker")
     return is_hazard_over(view, labels["hazard"], int(broker) if broker else None)

@@ -101,7 +101,6 @@ def _stall(severity: Severity, times: int) -> Rule:
     return Rule(
         name="KraftgateAssignmentStalled",
         severity=severity,
-        for_ms=0,
         summary="The log directory assignments of a broker have stalled.",
         find=_stalled(times),
         is_resolved=_is_resolved,
@@ -114,7 +113,6 @@ RULES: Final = (
     Rule(
         name="KraftgateBrokerHeldTooLong",
         severity=Severity.WARNING,
-        for_ms=0,
         summary="A broker is held for longer than its assignments should take.",
         find=_held_too_long,
         is_resolved=_is_resolved,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule, Selects, from_hazards, is_hazard_resolved
+from migration.assessment.alerts.alert import Alert, Rule, Selects, on_hazards
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.conditions.authority import (
     broker_of,
@@ -96,28 +96,11 @@ def _is_online(view: View, labels: Mapping[str, str]) -> bool:
     return LogDirState.UNKNOWN not in states
 
 
-def _who(hazard: Hazard) -> str:
-    return "any broker" if hazard.broker is None else f"broker {hazard.broker}"
-
-
-def _must_not(view: View, hazard: Hazard) -> str:
-    return (
-        f"Do not restart {_who(hazard)} of {view.cluster}: {hazard.kind}. `kraftgate hazards` has"
-        " the evidence and the way out."
-    )
-
-
-def _better_not(view: View, hazard: Hazard) -> str:
-    return (
-        f"Do not start or restart {_who(hazard)} of {view.cluster} before you have checked its"
-        f" log directories: {hazard.kind}. `kraftgate hazards` has the evidence and the way out."
-    )
-
-
-def _restart(severity: Severity, *but: HazardKind) -> Selects:
-    def selects(hazard: Hazard) -> bool:
+def _restart(severity: Severity) -> Selects:
+    def selects(_: View, hazard: Hazard) -> bool:
+        """Select the hazards that block a restart; unfenced_early has its own alert."""
         blocks = hazard.blocks is Action.RESTART and hazard.severity is severity
-        return blocks and hazard.kind not in but
+        return blocks and hazard.kind is not HazardKind.UNFENCED_EARLY
 
     return selects
 
@@ -135,27 +118,28 @@ RULES: Final = (
     ),
     # Recorded facts show these hazards, not missing data, and a service manager restarts a broker
     # within seconds: waiting would only delay the page.
-    Rule(
-        name="KraftgateHazardBlocksRestart",
-        severity=Severity.CRITICAL,
-        for_ms=0,
-        summary="A restart would lose data.",
-        find=from_hazards(_restart(Severity.CRITICAL), _must_not, "hazard", "blocks", "broker"),
-        is_resolved=is_hazard_resolved,
+    on_hazards(
+        "KraftgateHazardBlocksRestart",
+        Severity.CRITICAL,
+        "A restart would lose data.",
+        _restart(Severity.CRITICAL),
+        "Do not restart {who} of {cluster}: {kind}. `kraftgate hazards` has the evidence and the"
+        " way out.",
+        "hazard",
+        "blocks",
+        "broker",
     ),
-    # A broker that restarts into its next mode returns sooner. unfenced_early has its own alert.
-    Rule(
-        name="KraftgateHazardBlocksRestart",
-        severity=Severity.WARNING,
+    # A broker that restarts into its next mode returns sooner.
+    on_hazards(
+        "KraftgateHazardBlocksRestart",
+        Severity.WARNING,
+        "A restart may lose data.",
+        _restart(Severity.WARNING),
+        "Do not start or restart {who} of {cluster} before you have checked its log directories:"
+        " {kind}. `kraftgate hazards` has the evidence and the way out.",
+        "hazard",
+        "blocks",
+        "broker",
         for_ms=5 * _MINUTE_MS,
-        summary="A restart may lose data.",
-        find=from_hazards(
-            _restart(Severity.WARNING, HazardKind.UNFENCED_EARLY),
-            _better_not,
-            "hazard",
-            "blocks",
-            "broker",
-        ),
-        is_resolved=is_hazard_resolved,
     ),
 )

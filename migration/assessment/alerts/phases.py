@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule, from_hazards, is_hazard_resolved
+from migration.assessment.alerts.alert import Alert, Rule, on_hazards
 from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_log_current, log_decides
 from migration.assessment.hazards import Action, Hazard, HazardKind
@@ -64,54 +64,17 @@ def _is_resolved_in(phase: Phase) -> Callable[[View, Mapping[str, str]], bool]:
     return is_resolved
 
 
-def _stuck(view: View, hazard: Hazard) -> str:  # noqa: ARG001
-    return (
-        f"In {view.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
-        " see them, and a rollback would lose them."
-    )
-
-
-def _forbidden(rule: Rule, view: View) -> Iterator[Alert]:
-    """Find the hazards that block finalizing; FINALIZE_TOO_EARLY counts only in dual write."""
-    too_early = view.summary.known_phase is Phase.DUAL_WRITE
-
-    def selects(hazard: Hazard) -> bool:
-        if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
-            return too_early
-        return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
-
-    find = from_hazards(selects, _must_not_finalize, "hazard", "blocks", "broker")
-    yield from find(rule, view)
-
-
-def _must_not_finalize(view: View, hazard: Hazard) -> str:
-    return (
-        f"{view.cluster} must not be finalized: {hazard.kind}. Kafka would accept it, and it"
-        " cannot be rolled back."
-    )
-
-
-def _stale_znode(view: View, hazard: Hazard) -> str:  # noqa: ARG001
-    return (
-        f"/migration of {view.cluster} records a copy that no running controller made. Stop the"
-        " running KRaft controllers, and start none before /migration is deleted: they delete every"
-        " topic from ZooKeeper."
-    )
-
-
-def _harm(view: View, hazard: Hazard) -> str:
-    where = "" if hazard.broker is None else f", broker {hazard.broker}"
-    return (
-        f"{view.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
-        " out."
-    )
+def _forbids_finalizing(view: View, hazard: Hazard) -> bool:
+    """Return whether a hazard blocks finalizing; FINALIZE_TOO_EARLY counts only in dual write."""
+    if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
+        return view.summary.known_phase is Phase.DUAL_WRITE
+    return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
 
 
 RULES: Final = (
     Rule(
         name="KraftgateBrokersNotRegistered",
         severity=Severity.WARNING,
-        for_ms=0,
         summary="The migration waits for brokers to register, and none registers.",
         find=_not_registered,
         is_resolved=_is_resolved_in(Phase.PRE_MIGRATION),
@@ -119,48 +82,51 @@ RULES: Final = (
     Rule(
         name="KraftgateHybridTooLong",
         severity=Severity.WARNING,
-        for_ms=0,
         summary="Brokers have been in migration mode for too long after the copy.",
         find=_hybrid,
         is_resolved=_is_resolved_in(Phase.HYBRID),
     ),
-    Rule(
-        name="KraftgateDualWriteStuck",
-        severity=Severity.CRITICAL,
+    on_hazards(
+        "KraftgateDualWriteStuck",
+        Severity.CRITICAL,
+        "The controllers have stopped writing to ZooKeeper.",
+        lambda _, each: each.kind is HazardKind.DUAL_WRITE_STUCK,
+        "In {cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not see them,"
+        " and a rollback would lose them.",
+        "hazard",
         for_ms=_MINUTE_MS,
-        summary="The controllers have stopped writing to ZooKeeper.",
-        find=from_hazards(lambda each: each.kind is HazardKind.DUAL_WRITE_STUCK, _stuck, "hazard"),
-        is_resolved=is_hazard_resolved,
     ),
-    Rule(
-        name="KraftgateFinalizeBlocked",
-        severity=Severity.WARNING,
+    on_hazards(
+        "KraftgateFinalizeBlocked",
+        Severity.WARNING,
+        "The migration must not be finalized before an operator removes the cause.",
+        _forbids_finalizing,
+        "{cluster} must not be finalized: {kind}. Kafka would accept it, and it cannot be rolled"
+        " back.",
+        "hazard",
+        "blocks",
+        "broker",
         for_ms=15 * _MINUTE_MS,
-        summary="The migration must not be finalized before an operator removes the cause.",
-        find=_forbidden,
-        is_resolved=is_hazard_resolved,
     ),
-    Rule(
-        name="KraftgateStaleMigrationZnode",
-        severity=Severity.CRITICAL,
+    on_hazards(
+        "KraftgateStaleMigrationZnode",
+        Severity.CRITICAL,
+        "The /migration znode of an earlier attempt makes a new quorum wipe ZooKeeper.",
+        lambda _, each: each.kind is HazardKind.STALE_MIGRATION_ZNODE,
+        "/migration of {cluster} records a copy that no running controller made. Stop the running"
+        " KRaft controllers, and start none before /migration is deleted: they delete every topic"
+        " from ZooKeeper.",
+        "hazard",
         for_ms=30 * _SECONDS_MS,
-        summary="The /migration znode of an earlier attempt makes a new quorum wipe ZooKeeper.",
-        find=from_hazards(
-            lambda each: each.kind is HazardKind.STALE_MIGRATION_ZNODE, _stale_znode, "hazard"
-        ),
-        is_resolved=is_hazard_resolved,
     ),
-    Rule(
-        name="KraftgateHarmDone",
-        severity=Severity.CRITICAL,
+    on_hazards(
+        "KraftgateHarmDone",
+        Severity.CRITICAL,
+        "Data or metadata was damaged, and waiting does not repair it.",
+        lambda _, each: each.severity is Severity.CRITICAL and each.blocks is None,
+        "{cluster}{where}: {kind}. `kraftgate hazards` has the partitions and the way out.",
+        "hazard",
+        "broker",
         for_ms=30 * _SECONDS_MS,
-        summary="Data or metadata was damaged, and waiting does not repair it.",
-        find=from_hazards(
-            lambda each: each.severity is Severity.CRITICAL and each.blocks is None,
-            _harm,
-            "hazard",
-            "broker",
-        ),
-        is_resolved=is_hazard_resolved,
     ),
 )
