@@ -18,7 +18,7 @@ from migration.image.phases import COPY_TRANSACTION, phase_of
 from migration.image.summary import Phase
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, LogEvents, Moment
+from migration.metadata.events import Event, EventCollector, Moment, Source
 from migration.metadata.records import (
     AbortTransaction,
     BeginTransaction,
@@ -93,7 +93,7 @@ class _Step:
     def __init__(self, image: ClusterImage, batch: Batch) -> None:
         self._before = image
         self._batch = batch
-        self._events = LogEvents()
+        self._events = EventCollector(Source.KRAFT_METADATA)
         self._brokers = BrokerSteps(image, batch.reports, self._events)
         self._unknown = dict(image.unknown_records)
         self._held_back = list(image.held_back)
@@ -131,7 +131,7 @@ class _Step:
         gone = self._brokers.replace(
             at, (record for record in records if isinstance(record, RegisterBroker))
         )
-        quiet, self._events = self._events, LogEvents()
+        quiet, self._events = self._events, EventCollector(Source.KRAFT_METADATA)
         known, self._controllers = self._controllers, {}
         self._active_controller = None
         for stamped, _ in self._batch.records:
@@ -144,7 +144,7 @@ class _Step:
         self._migration_state = replace(self._migration_state, copying=False)
         brokers = self._brokers.brokers.values()
         self._reported_phase = self._phase()
-        self._events.add(
+        self._events.add_at(
             at,
             EventKind.SNAPSHOT_LOADED,
             skipped=at.offset - came_from.offset if came_from else None,
@@ -188,7 +188,9 @@ class _Step:
         )
         is_other_phase = image.phase is not self._before.phase
         skipped = wipe.skipped(self._before, image) if is_other_phase else ()
-        return image, (*self._events.in_order(), *skipped)
+        # Records of a transaction take effect at its end; their events have the records' offsets.
+        in_order = sorted(self._events.events, key=lambda event: event.offset or 0)
+        return image, (*in_order, *skipped)
 
     def _assigned_ms(self) -> Mapping[int, int]:
         """Return when a replica of each broker was last assigned; a snapshot does not show it."""
@@ -214,14 +216,14 @@ class _Step:
                 yield note.offset, 3, partial(self._note, note)
 
     def _note(self, note: Note) -> None:
-        self._events.add(_moment(note), note.kind, **note.fields)
+        self._events.add_at(_moment(note), note.kind, **note.fields)
 
     def _admit(self, stamped: Stamped, what: Admission) -> None:
         if isinstance(stamped.record, BeginTransaction):
             name = stamped.record.name or ""
             copying = name == COPY_TRANSACTION
             self._migration_state = replace(self._migration_state, copying=copying)
-            self._events.add(_moment(stamped), EventKind.TRANSACTION_OPENED, name=name)
+            self._events.add_at(_moment(stamped), EventKind.TRANSACTION_OPENED, name=name)
         elif what is Admission.HELD:
             self._held_back.append(stamped)
         elif what is Admission.NOW:
@@ -238,14 +240,14 @@ class _Step:
                 self._apply(each)
         record = stamped.record
         if isinstance(record, AbortTransaction):
-            self._events.add(
+            self._events.add_at(
                 _moment(stamped),
                 EventKind.TRANSACTION_ABORTED,
                 reason=record.reason or "",
                 dropped=len(held_back),
             )
         elif isinstance(record, EndTransaction):
-            self._events.add(_moment(stamped), EventKind.TRANSACTION_ENDED)
+            self._events.add_at(_moment(stamped), EventKind.TRANSACTION_ENDED)
 
     def _apply(self, stamped: Stamped) -> None:
         if not self._brokers.apply(_moment(stamped), stamped.record):
@@ -261,10 +263,10 @@ class _Step:
             case FeatureLevel(name="metadata.version"):
                 if record.feature_level != self._metadata_version:
                     self._metadata_version = record.feature_level
-                    self._events.add(at, EventKind.METADATA_VERSION, level=record.feature_level)
+                    self._events.add_at(at, EventKind.METADATA_VERSION, level=record.feature_level)
             case LeaderChange():
                 self._active_controller = record.leader_id
-                self._events.add(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
+                self._events.add_at(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
             case RegisterController():
                 self._controllers[record.controller_id] = Controller(
                     id=record.controller_id,
@@ -273,7 +275,7 @@ class _Step:
                     registered=at,
                     host=record.host,
                 )
-                self._events.add(
+                self._events.add_at(
                     at,
                     EventKind.CONTROLLER_REGISTERED,
                     controller=record.controller_id,
@@ -281,7 +283,7 @@ class _Step:
                 )
             case Unknown():
                 if record.api_key not in self._unknown:
-                    self._events.add(at, EventKind.UNKNOWN_RECORD, api_key=record.api_key)
+                    self._events.add_at(at, EventKind.UNKNOWN_RECORD, api_key=record.api_key)
                 self._unknown[record.api_key] = self._unknown.get(record.api_key, 0) + 1
             case _:
                 pass
@@ -294,7 +296,7 @@ class _Step:
         phase = self._phase()
         if phase is not self._reported_phase:
             at = _moment(stamped)
-            self._events.add(
+            self._events.add_at(
                 at, EventKind.PHASE_CHANGED, was=str(self._reported_phase), now=str(phase)
             )
             self._reported_phase = phase
@@ -332,22 +334,16 @@ def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, 
         disks=image.disks,
         jmx=image.jmx,
     )
-    known = image.provenance
-    moment = at_ms or None
-    restarted = Event(
-        offset=None,
-        timestamp_ms=moment,
-        kind=EventKind.METADATA_LOG_RESTARTED,
-        fields={
-            "log": log,
-            "was_offset": None if known is None else known.offset,
-            "was_phase": str(image.phase),
-            "topics": image.topics,
-            "partitions": image.partitions,
-        },
+    collected = EventCollector(Source.KRAFT_METADATA)
+    collected.at_ms = at_ms or None
+    collected.add(
+        EventKind.METADATA_LOG_RESTARTED,
+        log=log,
+        was_offset=None if image.provenance is None else image.provenance.offset,
+        was_phase=str(image.phase),
+        topics=image.topics,
+        partitions=image.partitions,
     )
-    if after.phase is image.phase:
-        return after, (restarted,)
-    fields = {"was": str(image.phase), "now": str(after.phase)}
-    changed = Event(offset=None, timestamp_ms=moment, kind=EventKind.PHASE_CHANGED, fields=fields)
-    return after, (restarted, changed)
+    if after.phase is not image.phase:
+        collected.add(EventKind.PHASE_CHANGED, was=str(image.phase), now=str(after.phase))
+    return after, collected.events

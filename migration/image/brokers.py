@@ -12,7 +12,7 @@ from migration.image.cluster import Broker, ClusterImage, Early, Gone
 from migration.image.summary import Mode, Progress
 from migration.metadata.directory_ids import DirectoryId, to_text
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import LogEvents, Moment
+from migration.metadata.events import EventCollector, Moment
 from migration.metadata.records import (
     BrokerRegistrationChange,
     FenceBroker,
@@ -186,9 +186,9 @@ class BrokerSteps:
     """
 
     def __init__(
-        self, image: ClusterImage, reports: Mapping[int, ShardReport], events: LogEvents
+        self, image: ClusterImage, reports: Mapping[int, ShardReport], events: EventCollector
     ) -> None:
-        self._add_event = events.add
+        self._add_event = events.add_at
         self.brokers: dict[int, Broker] = dict(image.brokers)
         self.left = set(image.left)
         self.departed: dict[int, Broker] = dict(image.departed)

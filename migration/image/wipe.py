@@ -43,19 +43,10 @@ def skipped(
 
     A fact or a record shows it: ZooKeeper may report the new controller before its log is read.
     """
-    fields = _fields(after)
-    if fields is None or _fields(before) is not None:
-        return ()
-    return (
-        Event(
-            offset=None,
-            timestamp_ms=None,
-            kind=EventKind.COPY_SKIPPED,
-            fields=fields,
-            source=Source.ZOOKEEPER,
-            seen_ms=seen_ms,
-        ),
-    )
+    fields, collected = _fields(after), EventCollector(Source.ZOOKEEPER, seen_ms)
+    if fields is not None and _fields(before) is None:
+        collected.add(EventKind.COPY_SKIPPED, **fields)
+    return collected.events
 
 
 def _fields(image: ClusterImage) -> dict[str, int] | None:

@@ -70,54 +70,47 @@ class Moment:
     timestamp_ms: int
 
 
-class LogEvents:
-    """Collects the events of one batch of the metadata log."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    def add(
-        self, at: Moment, kind: EventKind | str, broker: int | None = None, /, **fields: object
-    ) -> None:
-        self._events.append(
-            Event(
-                offset=at.offset,
-                timestamp_ms=at.timestamp_ms,
-                kind=kind,
-                broker=broker,
-                fields=fields,
-            )
-        )
-
-    def in_order(self) -> tuple[Event, ...]:
-        """Return the events in metadata order.
-
-        Records of a transaction take effect at its end; their events have the records' offsets.
-        """
-        return tuple(sorted(self._events, key=lambda event: event.offset or 0))
-
-
 class EventCollector:
-    """Collects the events of one fact from a source other than the metadata log.
+    """Collects the events of one fact, or of one batch of the metadata log.
 
     Attributes:
         at_ms: the cluster's time of the fact; None: unknown.
     """
 
-    def __init__(self, source: Source, seen_ms: int) -> None:
+    def __init__(self, source: Source, seen_ms: int | None = None) -> None:
         self._source = source
         self._seen_ms = seen_ms
+        self._events: list[Event] = []
         self.at_ms: int | None = None
-        self.events: tuple[Event, ...] = ()
 
-    def add(self, kind: EventKind, broker: int | None = None, **fields: object) -> None:
-        event = Event(
-            offset=None,
-            timestamp_ms=self.at_ms,
-            kind=kind,
-            broker=broker,
-            fields=fields,
-            source=self._source,
-            seen_ms=self._seen_ms,
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(self._events)
+
+    def add(self, kind: EventKind, broker: int | None = None, /, **fields: object) -> None:
+        """Add an event of the fact."""
+        self._append(None, self.at_ms, kind, broker, fields)
+
+    def add_at(self, at: Moment, kind: str, broker: int | None = None, /, **fields: object) -> None:
+        """Add an event of a record."""
+        self._append(at.offset, at.timestamp_ms, kind, broker, fields)
+
+    def _append(
+        self,
+        offset: int | None,
+        timestamp_ms: int | None,
+        kind: str,
+        broker: int | None,
+        fields: Mapping[str, object],
+    ) -> None:
+        self._events.append(
+            Event(
+                offset=offset,
+                timestamp_ms=timestamp_ms,
+                kind=kind,
+                broker=broker,
+                fields=fields,
+                source=self._source,
+                seen_ms=self._seen_ms,
+            )
         )
-        self.events = (*self.events, event)
