@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import count as count_from
 from operator import itemgetter
 from struct import Struct
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from migration.metadata.records import (
     LeaderChange,
@@ -30,7 +30,6 @@ from streams.wire.schema import RECORDS
 from streams.wire.shapes import (
     Default,
     Field,
-    PartitionKey,
     Shape,
     change_heads,
     change_shape,
@@ -40,6 +39,7 @@ from streams.wire.shapes import (
 from streams.wire.values import known, read_frame
 
 Reader: TypeAlias = Callable[[bytes], Record]
+Key = TypeVar("Key")
 
 _SHAPES_MAX: Final = 4096
 """A log has a few dozen shapes; storing more than this is not worth the memory."""
@@ -88,52 +88,32 @@ def _shape_reader(shape: Shape) -> _ShapeReader:
     )
 
 
-def _partition_reader(version: int) -> Reader:
-    """Return a reader of PartitionRecords that have no tags and move no replicas."""
-    readers: dict[PartitionKey, _ShapeReader] = {}
+def _shaped(
+    kind: type[Partition | PartitionChange],
+    key_of: Callable[[bytes], Key | None],
+    shape_of: Callable[[int, Key], Shape | None],
+    version: int,
+) -> Reader:
+    """Return a reader of records of a type; `key_of` finds the shape of a value."""
+    readers: dict[Key | None, _ShapeReader] = {}
 
-    def read_partition(value: bytes) -> Record:
+    def read_shaped(value: bytes) -> Record:
         try:
-            key = partition_key(value)
+            key = key_of(value)
         except IndexError:
             return read_in_full(value)
         reader = readers.get(key)
         if reader is None:
-            shape = partition_shape(version, key)
+            shape = None if key is None else shape_of(version, key)
             if shape is None or len(readers) >= _SHAPES_MAX:
                 return read_in_full(value)
             reader = readers[key] = _shape_reader(shape)
         unpack, lengths_of, lengths, pick, defaults = reader
         if lengths_of(value) != lengths:
             return read_in_full(value)
-        return tuple.__new__(Partition, pick(unpack(value) + defaults))
+        return tuple.__new__(kind, pick(unpack(value) + defaults))
 
-    return read_partition
-
-
-def _change_reader(version: int) -> Reader:
-    """Return a reader of PartitionChangeRecords whose tags and lengths have one byte each."""
-    readers: dict[bytes, _ShapeReader] = {}
-
-    def read_change(value: bytes) -> Record:
-        try:
-            heads = change_heads(value)
-        except IndexError:
-            heads = None
-        if heads is None:
-            return read_in_full(value)
-        reader = readers.get(heads)
-        if reader is None:
-            shape = change_shape(version, heads)
-            if shape is None or len(readers) >= _SHAPES_MAX:
-                return read_in_full(value)
-            reader = readers[heads] = _shape_reader(shape)
-        unpack, lengths_of, lengths, pick, defaults = reader
-        if lengths_of(value) != lengths:
-            return read_in_full(value)
-        return tuple.__new__(PartitionChange, pick(unpack(value) + defaults))
-
-    return read_change
+    return read_shaped
 
 
 def _unrelated(api_key: int) -> Reader:
@@ -142,9 +122,12 @@ def _unrelated(api_key: int) -> Reader:
 
 
 FAST_READERS: Final[Mapping[bytes, Reader]] = {
-    bytes((1, api_key, version)): make(version)
-    for api_key, make in ((3, _partition_reader), (5, _change_reader))
+    bytes((1, api_key, version)): reader
     for version in range(3)
+    for api_key, reader in (
+        (3, _shaped(Partition, partition_key, partition_shape, version)),
+        (5, _shaped(PartitionChange, change_heads, change_shape, version)),
+    )
 }
 """Readers by the first three bytes of a value: frame version, api key, version."""
 _READERS: Final[Mapping[bytes, Reader]] = {
