@@ -1,9 +1,9 @@
 """Adapts requests and replies of kio to the object interface of kafka-python; reads all frames.
 
 KafkaConnection uses exactly the members that are defined here: `API_KEY`, `API_VERSION`,
-`expect_response`, `with_header`, `header` and `encode` of a request; `decode` of the class of its
-reply; and a KafkaProtocol, which `Frames` replaces. kafka-python documents none of them as stable,
-so a test checks them against a real controller.
+`expect_response`, `with_header`, `header` and `encode` of a request; and a KafkaProtocol, which
+`Frames` replaces. kafka-python documents none of them as stable, so a test checks them against a
+real controller.
 """
 
 import io
@@ -51,18 +51,21 @@ class RequestFrame:
     def __init__(self, entity: Any) -> None:  # noqa: ANN401
         self.API_KEY = int(entity.__api_key__)
         self.API_VERSION = int(entity.__version__)
-        self.header: _Header | None = None
+        self.header: RequestHeader | None = None
         self._entity = entity
-        self._client_id = CLIENT_ID
 
     def expect_response(self) -> bool:
         """Return True: every request has a reply."""
         return True
 
     def with_header(self, correlation_id: int = 0, client_id: str = CLIENT_ID) -> None:
-        """Set the correlation id, which the reply repeats."""
-        self.header = _Header(correlation_id, self.API_KEY, self.API_VERSION)
-        self._client_id = client_id
+        """Make the header, which KafkaProtocol stores until the reply arrives."""
+        self.header = RequestHeader(
+            request_api_key=i16(self.API_KEY),
+            request_api_version=i16(self.API_VERSION),
+            correlation_id=i32(correlation_id),
+            client_id=client_id,
+        )
 
     def encode(self, *, framed: bool, header: bool) -> bytes:
         """Return the bytes to send: length, header, request.
@@ -73,15 +76,7 @@ class RequestFrame:
         if self.header is None or not (framed and header):
             raise ValueError("a request is sent framed and with its header")
         with io.BytesIO() as buffer:
-            entity_writer(RequestHeader)(
-                buffer,
-                RequestHeader(
-                    request_api_key=i16(self.API_KEY),
-                    request_api_version=i16(self.API_VERSION),
-                    correlation_id=i32(self.header.correlation_id),
-                    client_id=self._client_id,
-                ),
-            )
+            entity_writer(RequestHeader)(buffer, self.header)
             entity_writer(type(self._entity))(buffer, self._entity)
             payload = buffer.getvalue()
         return len(payload).to_bytes(4, "big") + payload
@@ -89,28 +84,6 @@ class RequestFrame:
     def __str__(self) -> str:
         """Return API key and version without the content, for kafka-python's log."""
         return f"API {self.API_KEY} v{self.API_VERSION}"
-
-
-class _Header:
-    """The part of a request that KafkaProtocol stores until the reply arrives."""
-
-    def __init__(self, correlation_id: int, api_key: int, api_version: int) -> None:
-        self.correlation_id = correlation_id
-        self.request_api_key = api_key
-        self.request_api_version = api_version
-
-    def get_response_class(self) -> "type[ReplyFrame]":
-        """Return the class whose `decode` receives the bytes of the reply."""
-        return ReplyFrame
-
-
-class ReplyFrame:
-    """A reply: it stays bytes inside the event loop; kio decodes it outside the loop."""
-
-    @staticmethod
-    def decode(buffer: io.BytesIO) -> bytes:
-        """Return the body without decoding it."""
-        return buffer.read()
 
 
 class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
@@ -173,6 +146,8 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
             version = 0
         try:
             body = body_of(frame, load_response_schema(key, version), header.correlation_id)
+            if isinstance(header, RequestHeader):  # kio decodes it, outside the event loop
+                return header.correlation_id, body
             return header.correlation_id, _class_of(header).decode(io.BytesIO(body))
         except (UnknownAPIKey, UnknownEntity) as error:
             raise BadFrame(f"speaks a version of API {key} that is not known: {version}") from error
@@ -184,7 +159,7 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
             ) from error
 
 
-def _class_of(header: Any) -> Any:  # noqa: ANN401 of kafka-python, or `_Header`
+def _class_of(header: Any) -> Any:  # noqa: ANN401 of kafka-python
     """Return the class that decodes the reply, one thread at a time.
 
     kafka-python creates the class of a version at its first use, and holds only a weak reference to
