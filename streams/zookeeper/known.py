@@ -9,7 +9,6 @@ from migration.observed.facts import (
     ZnodeGone,
     ZnodeSeen,
     ZooKeeperBlind,
-    ZooKeeperFact,
     ZooKeeperSeen,
 )
 from migration.observed.topic_facts import ZkConfigSeen, ZkTopicFact, ZkTopicsFound
@@ -23,10 +22,9 @@ Znode: TypeAlias = ZnodeSeen | ZkConfigSeen
 class Known:
     """The last state of every znode, and the next notification number to account for.
 
-    `facts` returns a short list of facts with the same result, for a journal's snapshot. The last
-    fact of each kind of subject alone also has the same result: of each path; of the session; of
-    the topics; and of notifications, where the number of the last one, of any type, shows that all
-    before it are counted.
+    The last fact of each kind of subject alone has the same result as all of them: of each path; of
+    the session; of the topics; and of notifications, where the number of the last one, of any type,
+    shows that all before it are counted.
     """
 
     def __init__(self, facts: Iterable[Observation] = ()) -> None:
@@ -121,23 +119,3 @@ class Known:
     def latest_ms(self) -> int | None:
         """When the latest fact was learned; None before the first."""
         return self._latest_ms
-
-    def facts(self) -> tuple[ZooKeeperFact, ...]:
-        """Return the fewest facts that result in this state."""
-        counted = () if self._next is None else (self._counted(self._next),)
-        last = (self._seen, self._blind, self._topics)
-        znodes = [znode for below in self._znodes.values() for znode in below.values()]
-        return (
-            *sorted(znodes, key=lambda znode: znode.path),
-            *counted,
-            *(fact for fact in last if fact is not None),
-        )
-
-    def _counted(self, number: int) -> NotificationsMissed:
-        return NotificationsMissed(seen_ms=self._latest_ms or 0, first=number, number=0)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether a watcher behaves the same with both."""
-        return isinstance(other, Known) and self.facts() == other.facts()
-
-    __hash__ = None  # type: ignore[assignment] # it changes

@@ -66,7 +66,7 @@ class ZooKeeperWatcher(BackgroundThread):
 
         Args:
             config: The ZooKeeper.
-            known: The state that results from the facts stored so far.
+            known: The state that results from the facts stored so far; the watcher updates it.
             append: Stores facts: they are durable when it returns. It is called by one thread, in
                 order, and again with the same facts after it raised.
             clock: Returns Kraftgate's time, ms since the epoch.
@@ -77,7 +77,7 @@ class ZooKeeperWatcher(BackgroundThread):
         self._config = config
         self._clock = clock
         self._appender = _Appender(append)
-        self._emitter = Emitter(Known(known.facts()), self._appender.put, clock)
+        self._emitter = Emitter(known, self._appender.put, clock)
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
         self._ahead = ReadAhead(config, lambda action: self._work.put((self._ahead, action)))
         self._client: Client | None = None

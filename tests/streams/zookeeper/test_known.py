@@ -1,9 +1,4 @@
-"""What is known is what the facts add up to, all of them or only those that a journal keeps."""
-
-from collections.abc import Sequence
-
-from hypothesis import given
-from hypothesis import strategies as st
+"""What is known is what the facts add up to."""
 
 from migration.observed.facts import (
     DisksUnreachable,
@@ -14,7 +9,6 @@ from migration.observed.facts import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-from migration.observed.topic_facts import ZkConfigSeen, ZkStatesChanged, ZkTopicsFound
 from migration.observed.znodes import NOTIFICATIONS
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.watching import EVENT
@@ -22,39 +16,6 @@ from tests.streams.zookeeper.watching import EVENT
 
 def seen(path: str, ms: int = 1, mzxid: int = 1) -> ZnodeSeen:
     return ZnodeSeen(ms, path, b"", 0, mzxid, 0, 0)
-
-
-PATHS = st.sampled_from(["/controller", "/brokers/ids/1", NOTIFICATIONS]) | st.integers(0, 20).map(
-    lambda n: f"{EVENT}{n:010d}"
-)
-MS = st.integers(1, 9)
-FACTS = st.lists(
-    st.builds(seen, PATHS, MS, st.integers(1, 5))
-    | st.builds(ZnodeGone, MS, PATHS)
-    | st.builds(NotificationsMissed, MS, st.integers(0, 20), st.integers(0, 3))
-    | st.builds(ZooKeeperBlind, MS, st.just("lost"))
-    | st.builds(ZooKeeperSeen, MS, st.just("h:1"), st.just(1), st.none() | MS, st.just(1))
-    | st.builds(ZkConfigSeen, MS, st.just("/config/topics/t"), st.just(()), MS, MS)
-    | st.builds(ZnodeGone, MS, st.just("/config/topics/t"))
-    | st.builds(ZkTopicsFound, MS, MS, MS)
-    | st.builds(ZkStatesChanged, MS, MS, MS, MS, st.just(()))
-)
-
-
-@given(facts=FACTS, more=FACTS)
-def test_its_own_facts_add_up_to_it(facts: list[ZooKeeperFact], more: list[ZooKeeperFact]) -> None:
-    known = Known(facts)
-    again = Known(known.facts())
-    assert again == known
-    assert (again.sees, again.blind_since_ms) == (known.sees, known.blind_since_ms)
-    for fact in more:
-        known.take(fact)
-        again.take(fact)
-    assert again.next_notification == known.next_notification
-    assert again.below(NOTIFICATIONS) == known.below(NOTIFICATIONS)
-    for path in ("/controller", "/config/topics/t"):
-        assert again.kept(path) == known.kept(path)
-    assert again.topics_found == known.topics_found
 
 
 def after(*facts: ZooKeeperFact) -> int | None:
@@ -94,7 +55,5 @@ def test_never_seen_is_not_seeing() -> None:
 
 
 def test_other_sources_change_nothing() -> None:
-    facts: Sequence[ZooKeeperFact] = [seen("/controller")]
-    known = Known(facts).take(DisksUnreachable(99, 1, "off", ()))
-    assert known == Known(facts)
+    known = Known([seen("/controller")]).take(DisksUnreachable(99, 1, "off", ()))
     assert known.latest_ms == 1

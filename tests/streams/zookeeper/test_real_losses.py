@@ -87,10 +87,11 @@ def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, conne
     with watching(connect) as before:
         before.until_seen()
         killed = before.known()
+        killed_ms = killed.latest_ms
     with watching(connect, killed) as after:
         seen = after.until_seen()
         assert after.kinds() == [ZooKeeperBlind, ZooKeeperSeen]
-        assert seen.blind_since_ms == killed.latest_ms
+        assert seen.blind_since_ms == killed_ms
 
 
 def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: str) -> None:
