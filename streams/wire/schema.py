@@ -8,17 +8,21 @@ descriptions of the fields.
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, TypeAlias, get_args
+from typing import ClassVar, Final
 
 from kio.schema.types import BrokerId, TopicName
 from kio.static.constants import EntityType
 from kio.static.primitive import f64, i8, i16, i32, i64, u16
 
 
-class _Record:
-    __slots__ = ()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataRecord:
+    """The value of a data record of the metadata log."""
+
     __type__: ClassVar = EntityType.data
     __flexible__: ClassVar[bool] = True
+    __api_key__: ClassVar[i16]
+    __version__: ClassVar[i16]
 
 
 class _Nested:
@@ -29,8 +33,6 @@ class _Nested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerEndpointV0(_Nested):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(0)
     name: str = field(metadata={"kafka_type": "string"})
     host: str = field(metadata={"kafka_type": "string"})
     port: u16 = field(metadata={"kafka_type": "uint16"})
@@ -39,15 +41,13 @@ class BrokerEndpointV0(_Nested):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFeatureV0(_Nested):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(0)
     name: str = field(metadata={"kafka_type": "string"})
     min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerRecordV0(_Record):
+class RegisterBrokerRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -66,7 +66,7 @@ class RegisterBrokerRecordV1(RegisterBrokerRecordV0):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterBrokerRecordV2(_Record):
+class RegisterBrokerRecordV2(MetadataRecord):
     __version__: ClassVar[i16] = i16(2)
     __api_key__: ClassVar[i16] = i16(0)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -89,7 +89,7 @@ class RegisterBrokerRecordV3(RegisterBrokerRecordV2):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnregisterBrokerRecordV0(_Record):
+class UnregisterBrokerRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(1)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -97,7 +97,7 @@ class UnregisterBrokerRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRecordV0(_Record):
+class TopicRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(2)
     name: TopicName = field(metadata={"kafka_type": "string"})
@@ -105,7 +105,7 @@ class TopicRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionRecordV0(_Record):
+class PartitionRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(3)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
@@ -138,7 +138,7 @@ class PartitionRecordV2(PartitionRecordV1):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigRecordV0(_Record):
+class ConfigRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(4)
     resource_type: i8 = field(metadata={"kafka_type": "int8"})
@@ -148,7 +148,7 @@ class ConfigRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionChangeRecordV0(_Record):
+class PartitionChangeRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(5)
     partition_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
@@ -189,7 +189,7 @@ class PartitionChangeRecordV2(PartitionChangeRecordV1):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FenceBrokerRecordV0(_Record):
+class FenceBrokerRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(7)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -197,7 +197,7 @@ class FenceBrokerRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnfenceBrokerRecordV0(_Record):
+class UnfenceBrokerRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(8)
     id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -205,14 +205,14 @@ class UnfenceBrokerRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveTopicRecordV0(_Record):
+class RemoveTopicRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(9)
     topic_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelegationTokenRecordV0(_Record):
+class DelegationTokenRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(10)
     owner: str = field(metadata={"kafka_type": "string"})
@@ -225,7 +225,7 @@ class DelegationTokenRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserScramCredentialRecordV0(_Record):
+class UserScramCredentialRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(11)
     name: str = field(metadata={"kafka_type": "string"})
@@ -237,7 +237,7 @@ class UserScramCredentialRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureLevelRecordV0(_Record):
+class FeatureLevelRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(12)
     name: str = field(metadata={"kafka_type": "string"})
@@ -246,14 +246,12 @@ class FeatureLevelRecordV0(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDataV0(_Nested):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(14)
     entity_type: str = field(metadata={"kafka_type": "string"})
     entity_name: str | None = field(metadata={"kafka_type": "string"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientQuotaRecordV0(_Record):
+class ClientQuotaRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(14)
     entity: tuple[EntityDataV0, ...]
@@ -263,7 +261,7 @@ class ClientQuotaRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerIdsRecordV0(_Record):
+class ProducerIdsRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(15)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -272,7 +270,7 @@ class ProducerIdsRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationChangeRecordV0(_Record):
+class BrokerRegistrationChangeRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(17)
     broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
@@ -295,7 +293,7 @@ class BrokerRegistrationChangeRecordV2(BrokerRegistrationChangeRecordV1):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccessControlEntryRecordV0(_Record):
+class AccessControlEntryRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(18)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
@@ -309,27 +307,27 @@ class AccessControlEntryRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveAccessControlEntryRecordV0(_Record):
+class RemoveAccessControlEntryRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(19)
     id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoOpRecordV0(_Record):
+class NoOpRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZkMigrationStateRecordV0(_Record):
+class ZkMigrationStateRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(21)
     zk_migration_state: i8 = field(metadata={"kafka_type": "int8"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveUserScramCredentialRecordV0(_Record):
+class RemoveUserScramCredentialRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(22)
     name: str = field(metadata={"kafka_type": "string"})
@@ -337,27 +335,27 @@ class RemoveUserScramCredentialRecordV0(_Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeginTransactionRecordV0(_Record):
+class BeginTransactionRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(23)
     name: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndTransactionRecordV0(_Record):
+class EndTransactionRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(24)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbortTransactionRecordV0(_Record):
+class AbortTransactionRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(25)
     reason: str | None = field(metadata={"kafka_type": "string", "tag": 0}, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveDelegationTokenRecordV0(_Record):
+class RemoveDelegationTokenRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(26)
     token_id: str = field(metadata={"kafka_type": "string"})
@@ -365,8 +363,6 @@ class RemoveDelegationTokenRecordV0(_Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerEndpointV0(_Nested):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(27)
     name: str = field(metadata={"kafka_type": "string"})
     host: str = field(metadata={"kafka_type": "string"})
     port: u16 = field(metadata={"kafka_type": "uint16"})
@@ -375,15 +371,13 @@ class ControllerEndpointV0(_Nested):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerFeatureV0(_Nested):
-    __version__: ClassVar[i16] = i16(0)
-    __api_key__: ClassVar[i16] = i16(27)
     name: str = field(metadata={"kafka_type": "string"})
     min_supported_version: i16 = field(metadata={"kafka_type": "int16"})
     max_supported_version: i16 = field(metadata={"kafka_type": "int16"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterControllerRecordV0(_Record):
+class RegisterControllerRecordV0(MetadataRecord):
     __version__: ClassVar[i16] = i16(0)
     __api_key__: ClassVar[i16] = i16(27)
     controller_id: i32 = field(metadata={"kafka_type": "int32"})
@@ -393,45 +387,9 @@ class RegisterControllerRecordV0(_Record):
     features: tuple[ControllerFeatureV0, ...]
 
 
-MetadataRecord: TypeAlias = (
-    RegisterBrokerRecordV0
-    | RegisterBrokerRecordV1
-    | RegisterBrokerRecordV2
-    | RegisterBrokerRecordV3
-    | UnregisterBrokerRecordV0
-    | TopicRecordV0
-    | PartitionRecordV0
-    | PartitionRecordV1
-    | PartitionRecordV2
-    | ConfigRecordV0
-    | PartitionChangeRecordV0
-    | PartitionChangeRecordV1
-    | PartitionChangeRecordV2
-    | FenceBrokerRecordV0
-    | UnfenceBrokerRecordV0
-    | RemoveTopicRecordV0
-    | DelegationTokenRecordV0
-    | UserScramCredentialRecordV0
-    | FeatureLevelRecordV0
-    | ClientQuotaRecordV0
-    | ProducerIdsRecordV0
-    | BrokerRegistrationChangeRecordV0
-    | BrokerRegistrationChangeRecordV1
-    | BrokerRegistrationChangeRecordV2
-    | AccessControlEntryRecordV0
-    | RemoveAccessControlEntryRecordV0
-    | NoOpRecordV0
-    | ZkMigrationStateRecordV0
-    | RemoveUserScramCredentialRecordV0
-    | BeginTransactionRecordV0
-    | EndTransactionRecordV0
-    | AbortTransactionRecordV0
-    | RemoveDelegationTokenRecordV0
-    | RegisterControllerRecordV0
-)
-"""The value of any data record of the metadata log."""
-
 RECORDS: Final[Mapping[tuple[int, int], type[MetadataRecord]]] = {
-    (each.__api_key__, each.__version__): each for each in get_args(MetadataRecord)
+    (each.__api_key__, each.__version__): each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, MetadataRecord) and each is not MetadataRecord
 }
 """Every record class by (api key, version)."""

@@ -50,17 +50,21 @@ descriptions of the fields.
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, TypeAlias, get_args
+from typing import ClassVar, Final
 
 from kio.schema.types import BrokerId, TopicName
 from kio.static.constants import EntityType
 from kio.static.primitive import f64, i8, i16, i32, i64, u16
 
 
-class _Record:
-    __slots__ = ()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataRecord:
+    """The value of a data record of the metadata log."""
+
     __type__: ClassVar = EntityType.data
     __flexible__: ClassVar[bool] = True
+    __api_key__: ClassVar[i16]
+    __version__: ClassVar[i16]
 
 
 class _Nested:
@@ -70,12 +74,11 @@ class _Nested:
 '''
 _TAIL: Final = '''
 
-MetadataRecord: TypeAlias = ({union})
-"""The value of any data record of the metadata log."""
-
-RECORDS: Final[Mapping[tuple[int, int], type[MetadataRecord]]] = {{
-    (each.__api_key__, each.__version__): each for each in get_args(MetadataRecord)
-}}
+RECORDS: Final[Mapping[tuple[int, int], type[MetadataRecord]]] = {
+    (each.__api_key__, each.__version__): each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, MetadataRecord) and each is not MetadataRecord
+}
 """Every record class by (api key, version)."""
 '''
 
@@ -155,8 +158,9 @@ class _Classes:
         self._last: dict[str, tuple[str, list[str]]] = {}
 
     def all(self) -> Iterator[str]:
+        name, fields = self._schema.name, self._schema.fields
         for version in self._schema.versions:
-            yield from self._render(self._schema.name, self._schema.fields, version, "_Record")
+            yield from self._render(name, fields, version, "MetadataRecord")
 
     def _render(
         self, name: str, fields: list[JsonObject], version: int, base: str
@@ -176,10 +180,11 @@ class _Classes:
         lines = [
             "@dataclass(frozen=True, slots=True, kw_only=True)",
             f"class {own}({last if extends else base}):",
-            f"    __version__: ClassVar[i16] = i16({version})",
         ]
-        if not extends:
-            lines.append(f"    __api_key__: ClassVar[i16] = i16({self._schema.api_key})")
+        if base != "_Nested":
+            lines.append(f"    __version__: ClassVar[i16] = i16({version})")
+            if not extends:
+                lines.append(f"    __api_key__: ClassVar[i16] = i16({self._schema.api_key})")
         lines += rendered[len(known) if extends else 0 :]
         yield "\n\n" + "\n".join(lines) + "\n"
 
@@ -238,10 +243,8 @@ def generate(jar: Path) -> str:
     Raises:
         SchemaNotUnderstood: a schema cannot be converted to a dataclass.
     """
-    schemas = read_schemas(jar)
-    names = [f"{schema.name}V{version}" for schema in schemas for version in schema.versions]
-    classes = "".join(text for schema in schemas for text in _Classes(schema).all())
-    return _format(_HEAD + classes + _TAIL.format(union=" | ".join(names)))
+    classes = "".join(text for schema in read_schemas(jar) for text in _Classes(schema).all())
+    return _format(_HEAD + classes + _TAIL)
 
 
 def main() -> None:
