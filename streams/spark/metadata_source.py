@@ -34,10 +34,6 @@ _MAX_BATCH_BYTES_OF_FILES: Final = 256 * 2**20
 """The same for a finished log, which nobody waits for: each batch writes every shard's state."""
 
 
-class InvalidOption(ValueError):
-    """The source's options are not valid; raised before the query starts."""
-
-
 @dataclass(frozen=True)
 class SourceOptions:
     """The options of the source."""
@@ -59,25 +55,14 @@ class SourceOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "SourceOptions":
-        """Return the validated options.
-
-        Raises:
-            InvalidOption: one is missing, or is not the required number.
-        """
-        missing = [each for each in ("cluster", "path", "state") if not options.get(each)]
-        if missing:
-            raise InvalidOption(f"kraft_metadata needs the option(s) {', '.join(missing)}")
-        until, controllers = options.get("until"), options.get("controllers")
-        try:
-            return cls(
-                cluster=options["cluster"],
-                path=Path(options["path"]),
-                state=Path(options["state"]),
-                controllers=controllers,
-                until=None if until is None else int(until),
-            )
-        except ValueError as error:
-            raise InvalidOption(f"kraft_metadata: {error}") from error
+        until = options.get("until")
+        return cls(
+            cluster=options["cluster"],
+            path=Path(options["path"]),
+            state=Path(options["state"]),
+            controllers=options.get("controllers"),
+            until=None if until is None else int(until),
+        )
 
 
 class KraftMetadata(Source):
