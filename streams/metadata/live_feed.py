@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
-from streams.metadata.feed import Reach
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Position, Spool
 from streams.net.listener import parse_listener
@@ -58,16 +57,16 @@ class LiveFeed(Feed):
         self._status_writer = StatusWriter(state / STATUS_FILE, self._status).start()
 
     def end(self) -> Offset:
-        """Return the end of the spool.
+        """Return the end of the spool: the number of its current log, and the offset there.
 
         Raises:
             FollowerCrashed: the follower's thread ended with an unexpected error.
         """
-        return Reach(*self._follower.position.reach).to_json()
+        log, offset = self._follower.position.reach
+        return {"log": log, "offset": offset}
 
     def retain(self, done: Mapping[str, int]) -> None:
-        reach = Reach.from_json(done)
-        self._spool.retain(reach.offset, reach.log)
+        self._spool.retain(done["offset"], done["log"])
 
     def _progressed(self, position: Position) -> None:
         news = position.log, position.busy_until

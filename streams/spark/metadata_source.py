@@ -16,14 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from migration.observed.source_status import SourceStatus
 from streams.metadata.offsets import START, StreamOffset, beginning
+from streams.process.clocks import wall_clock_ms
 from streams.process.feed import Feed, Offset
 from streams.spark.source import Source
+from streams.state.source_status import STATUS_FILE, write_status
 
 # Spark unpickles the sources in half a dozen processes that never read a byte of a log; the modules
 # that read it are imported where they are used, since their import takes longer than a batch.
 if TYPE_CHECKING:
-    from streams.metadata.feed import Reach
     from streams.metadata.index import LogIndex
     from streams.metadata.plan import Planner, Slice
     from streams.spark.rows import Row
@@ -65,6 +67,21 @@ class SourceOptions:
         )
 
 
+class _FileFeed(Feed):
+    """A finished log: its files do not change, and belong to the operator."""
+
+    def __init__(self, status_file: Path) -> None:
+        self._file = status_file
+        self._damage: str | None = None
+        write_status(self._file, SourceStatus(observed_ms=wall_clock_ms(), finished=True))
+
+    def note_damage(self, damage: str) -> None:
+        if self._damage is None:
+            self._damage = damage
+            status = SourceStatus(observed_ms=wall_clock_ms(), error=damage, finished=True)
+            write_status(self._file, status)
+
+
 class KraftMetadata(Source):
     """Offers offsets, plans slices, reads rows."""
 
@@ -92,9 +109,7 @@ class KraftMetadata(Source):
         """
         parsed = SourceOptions.parse(options)
         if parsed.controllers is None:
-            from streams.metadata.feed import FileFeed
-
-            return FileFeed(parsed.state)
+            return _FileFeed(cls.status_file(parsed.state))
         if parsed.absent:  # nothing is deleted, and a batch that was begun can still be read
             return Feed()
         from streams.metadata.live_feed import LiveFeed
@@ -103,8 +118,6 @@ class KraftMetadata(Source):
 
     @classmethod
     def status_file(cls, state: Path) -> Path:
-        from streams.state.source_status import STATUS_FILE
-
         return state / STATUS_FILE
 
     def initial(self) -> Offset:
@@ -126,12 +139,12 @@ class KraftMetadata(Source):
         # An earlier process fetched the first ones: whether they are no-ops is not known any more.
         first, self._is_first = self._is_first, False
         feed, index, planner = self._open(at)
-        reach = _reach(feed)
-        index.refresh(_below(reach, at.log))
+        end = feed.end()
+        index.refresh(_below(end, at.log))
         latest = planner.latest(at, self._options.max_batch_bytes, idle=along or first)
         if index.damage is not None:
             feed.note_damage(str(index.damage))
-        if latest == at and reach is not None and reach.log > at.log and index.damage is None:
+        if latest == at and end is not None and end["log"] > at.log and index.damage is None:
             latest = beginning(at.log + 1)
         return latest.to_json()
 
@@ -145,7 +158,7 @@ class KraftMetadata(Source):
         feed, index, planner = self._open(at)
         if until.log != at.log:
             return [restart(self._options.path, at, until, self._began_ms(until.log))]
-        index.refresh(_below(_reach(feed), at.log))
+        index.refresh(_below(feed.end(), at.log))
         return planner.slices(at, until)
 
     def size(self, part: "Slice") -> int:
@@ -206,13 +219,6 @@ def _require_copy(directory: Path, offset: int) -> None:
         )
 
 
-def _reach(feed: Feed) -> "Reach | None":
-    from streams.metadata.feed import Reach
-
-    end = feed.end()
-    return None if end is None else Reach.from_json(end)
-
-
-def _below(reach: "Reach | None", log: int) -> int | None:
-    """Return the offset before which a log may be read; None: to its end."""
-    return reach.offset if reach is not None and reach.log == log else None
+def _below(end: Offset | None, log: int) -> int | None:
+    """Return the offset before which a log may be read, by its feed's end; None: to its end."""
+    return end["offset"] if end is not None and end["log"] == log else None

@@ -50,7 +50,6 @@ _OFF_THE_WAY: Final = {
     # the connection, offsets and positions, which log it is
     "streams/kafka/messages.py",
     "streams/metadata/continuity.py",
-    "streams/metadata/feed.py",
     "streams/metadata/index.py",
     "streams/metadata/live_feed.py",
     "streams/metadata/log_files.py",

@@ -8,7 +8,6 @@ import pytest
 
 from migration.shard.placement import CLUSTER, SHARDS
 from streams.metadata.batches import mark_at
-from streams.metadata.feed import Reach
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
 from streams.metadata.spool_info import began_ms
@@ -30,7 +29,8 @@ class SpoolFeed(Feed):
         self.spool = spool
 
     def end(self) -> Offset:
-        return Reach(*self.spool.position.reach).to_json()
+        log, offset = self.spool.position.reach
+        return {"log": log, "offset": offset}
 
     def retain(self, done: Mapping[str, int]) -> None:
         self.spool.retain(done["offset"], done["log"])
