@@ -7,7 +7,7 @@ status reports them meanwhile.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
@@ -26,6 +26,8 @@ _HEARTBEAT_FIELDS: Final = frozenset(
 
 Clock: TypeAlias = Callable[[], int]
 """Returns Kraftgate's time, ms since the epoch."""
+Write: TypeAlias = Callable[[Sequence[ZooKeeperFact]], object]
+"""Accepts facts, in the order of the calls; does not block."""
 
 
 class Heartbeat(NamedTuple):
@@ -34,13 +36,6 @@ class Heartbeat(NamedTuple):
     znode: MigrationZnode
     version: int
     mzxid: int
-
-
-class Write(Protocol):
-    """Accepts facts, in the order of the calls; does not block."""
-
-    def __call__(self, facts: Sequence[ZooKeeperFact], /) -> object:
-        """Accept the facts."""
 
 
 class Emitter:

@@ -5,7 +5,6 @@ ZooKeeperError           a request failed, or a reading was abandoned
 |- RequestFailed         ZooKeeper answered with an error, or its answer cannot be parsed
 |  |- NoNode             the znode, or the parent of a new one, does not exist
 |  |- NodeExists
-|  |- BadVersion         the znode was changed in the meantime
 |  |- NoAuth             the znode's ACL does not permit the request
 |  |- InvalidAcl         the server knows no identity of this client
 |  `- Unimplemented      the server is too old for the request
@@ -18,7 +17,6 @@ from typing import Final
 
 from kazoo.exceptions import (
     AuthFailedError,
-    BadVersionError,
     CancelledError,
     ConnectionDropped,
     ConnectionLoss,
@@ -55,10 +53,6 @@ class NodeExists(RequestFailed):
     """The znode to create exists."""
 
 
-class BadVersion(RequestFailed):
-    """The znode was changed in the meantime."""
-
-
 class NoAuth(RequestFailed):
     """The znode's ACL does not permit the request."""
 
@@ -87,7 +81,6 @@ _NO_ANSWER: Final = (
 )
 _FAILED: Final[Mapping[type[Exception], type[RequestFailed]]] = MappingProxyType(
     {
-        BadVersionError: BadVersion,
         InvalidACLError: InvalidAcl,
         NoAuthError: NoAuth,
         NoNodeError: NoNode,
