@@ -90,13 +90,7 @@ class RecordedFinding(BaseModel):
 
     def finding(self) -> Finding:
         """Return the finding that was recorded."""
-        return Finding(
-            verdict=self.verdict,
-            reason=self.reason,
-            evidence=self.evidence,
-            condition=self.condition,
-            broker=self.broker,
-        )
+        return Finding(**dict(self))
 
 
 class Body(EntryBody):
