@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
@@ -603,12 +603,8 @@ def _planned(asked: _Asked, broker: int, how: str | Measure) -> tuple[Move, ...]
             how = named_directory(asked.entry, broker, one.log_dirs, how)
         return drain(one, how)
     except Unusable as error:
-        _unusable(name, error)
-
-
-def _unusable(cluster: str, error: Unusable) -> NoReturn:
-    kind = NoDataError if error.is_unknown else HazardError
-    raise kind(f"{cluster}: {error.why}") from error
+        kind = NoDataError if error.is_unknown else HazardError
+        raise kind(f"{name}: {error.why}") from error
 
 
 def _throttle(asked: _Asked, broker: int) -> int | None:
