@@ -27,7 +27,7 @@ def why_not_current(one: Assessed) -> str | None:
         for each, is_current in assessment.current.items()
         if is_current is False and not (is_over and each is DataSource.METADATA_LOG)
     ]
-    whys = [f"{each} is not current: {one.currency.not_current[each]}" for each in stale]
+    whys = [f"{each} is not current: {assessment.currency.not_current[each]}" for each in stale]
     return "; ".join(whys) or None
 
 

@@ -11,7 +11,6 @@ from functools import partial
 from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.conditions import Execution, Verdict
-from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Hazard
 from migration.assessment.polled import NOT_POLLED, Polled
@@ -25,7 +24,7 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file
 from orchestrator.run.execution_status import ExecutionStatus
-from orchestrator.run.reader import ClusterRead, Reader, Tally
+from orchestrator.run.reader import ClusterRead, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +54,6 @@ class Assessed:
         return self.read.events
 
     @property
-    def tally(self) -> Tally:
-        return self.read.tally
-
-    @property
     def status(self) -> SourceStatus:
         """The status that the source of the metadata log reports."""
         return self.read.status
@@ -76,10 +71,6 @@ class Assessed:
     @property
     def execution(self) -> ExecutionStatus | None:
         return self.read.execution
-
-    @property
-    def currency(self) -> Currency:
-        return self.assessment.currency
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:

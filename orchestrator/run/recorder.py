@@ -90,7 +90,7 @@ class _ClusterRecorder:
                 last_seen_ms=max(one.read.reported_before.values(), default=None),
             )
             self._append(began, now_ms)
-        self._record_sources(one.currency, now_ms)
+        self._record_sources(one.assessment.currency, now_ms)
         self._record_alerts(one.assessment.alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return

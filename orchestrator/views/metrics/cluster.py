@@ -81,7 +81,7 @@ _EVENTS: Final = CLUSTER.counter(
 
 
 def add_cluster(into: Exposition, one: Assessed) -> None:
-    name, summary, view, tally = one.name, one.summary, one.assessment.view, one.tally
+    name, summary, view, tally = one.name, one.summary, one.assessment.view, one.read.tally
     if (phase := summary.known_phase) is not None:
         into.state(_PHASE, phase, Phase, name)
         into.time(_PHASE_CHANGED, tally.phase_began_ms(phase), name)

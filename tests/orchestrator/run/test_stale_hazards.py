@@ -133,7 +133,7 @@ def test_what_was_written_before_a_kill_is_no_silence_after_it(
     restarted: Restarted, why: str
 ) -> None:
     one = restarted.look(NOT_CURRENT[why])
-    assert DataSource.ZOOKEEPER in one.currency.not_current
+    assert DataSource.ZOOKEEPER in one.assessment.currency.not_current
     assert naming_stuck(restarted.texts(one)) == []
     for text in ("no_hazard(finalize)", "dual_write_alive"):
         assert parse(text).judge(one.assessment.view).verdict is Verdict.UNKNOWN
@@ -147,7 +147,7 @@ def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
     status = replace(LIVE, whole_since_ms=connected_ms)
     one = again.look(status)
     followed = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
-    assert not one.currency.not_current.keys() & set(followed)
+    assert not one.assessment.currency.not_current.keys() & set(followed)
     assert naming_stuck(again.texts(one)) == []
     for text in ("no_hazard(finalize)", "no_hazard(dual_write_stuck)", "dual_write_alive"):
         found = parse(text).judge(one.assessment.view)

@@ -60,7 +60,7 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
 def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
     """Return the disks; while the source is not current, as if no broker answered."""
     disks, source = (one.summary.disks or DisksImage()).brokers, DataSource.LOG_DIRS
-    why = one.currency.not_current.get(source) if source in one.configured else None
+    why = one.assessment.currency.not_current.get(source) if source in one.configured else None
     if why is None or not in_use(one.assessment.view, source):
         return disks
     return {id_: _silent(each, why) for id_, each in disks.items()}

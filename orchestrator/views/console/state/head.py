@@ -19,7 +19,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         summary,
         phase=phase,
         phases=_phases(phase),
-        phase_since_ms=None if phase is None else one.tally.phase_began_ms(phase),
+        phase_since_ms=None if phase is None else one.read.tally.phase_began_ms(phase),
         current=current,
         current_text=text,
         next=_next(one),

@@ -138,7 +138,7 @@ def eta_state(made: Estimated | None) -> EtaState | None:
 def sources(one: Assessed) -> Iterator[SourceState]:
     """Yield the four sources, also those that are not configured."""
     statuses, unread = one.configured, one.unread
-    view, not_current = one.assessment.view, one.currency.not_current
+    view, not_current = one.assessment.view, one.assessment.currency.not_current
     for each in FOLLOWED:
         status = statuses.get(each, NO_STATUS)
         yield SourceState.from_facts(
