@@ -9,6 +9,7 @@ reports damage. A property test requires equal results of both.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count as count_from
 from operator import itemgetter
 from struct import Struct
@@ -96,6 +97,7 @@ def _shaped(
 ) -> Reader:
     """Return a reader of records of a type; `key_of` finds the shape of a value."""
     readers: dict[Key | None, _ShapeReader] = {}
+    make = partial(tuple.__new__, kind)
 
     def read_shaped(value: bytes) -> Record:
         try:
@@ -111,7 +113,7 @@ def _shaped(
         unpack, lengths_of, lengths, pick, defaults = reader
         if lengths_of(value) != lengths:
             return read_in_full(value)
-        return tuple.__new__(kind, pick(unpack(value) + defaults))
+        return make(pick(unpack(value) + defaults))
 
     return read_shaped
 
