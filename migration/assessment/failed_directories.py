@@ -18,7 +18,6 @@ from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import (
     STORAGE_ERROR,
     BrokerDisks,
-    DisksImage,
     LogDirState,
     is_bad,
     is_undescribed,
@@ -78,7 +77,7 @@ class DirectoryFailed:
 
 def failed_directories(summary: ClusterSummary) -> tuple[DirectoryFailed, ...]:
     """Return the failed directories, by broker; those of unknown brokers are last."""
-    disks = (summary.disks or DisksImage()).brokers
+    disks = summary.broker_disks
     zookeeper = summary.zookeeper or ZooKeeperImage()
     known = {each.id: each for each in summary.brokers}
     found: list[DirectoryFailed] = []
@@ -281,11 +280,7 @@ def restart_advice(broker: int, harms: str | None) -> str:
 
 
 def advice(
-    failed: DirectoryFailed,
-    broker: BrokerSummary | None,
-    phase: Phase,
-    *,
-    rolls_back: bool = False,
+    failed: DirectoryFailed, summary: ClusterSummary, *, rolls_back: bool = False
 ) -> tuple[str, str]:
     """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
 
@@ -303,7 +298,7 @@ def advice(
         if failed.directory is None
         else f"directory {failed.directory}"
     )
-    harms = danger(broker, phase, rolls_back=rolls_back)
+    harms = danger(summary.broker(failed.broker), summary.phase, rolls_back=rolls_back)
     verb = "Replace" if harms is None else "Restore"
     action = f"{verb} the disk of broker {failed.broker}: {where} is {failed.how}"
     return action, restart_advice(failed.broker, harms)

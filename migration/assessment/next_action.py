@@ -195,12 +195,10 @@ def _decision(execution: Execution) -> NextAction:
 
 def _failed_directory(view: View) -> NextAction | None:
     """Return what to do about the first failed directory; None: none is known to have failed."""
-    brokers = {each.id: each for each in view.summary.brokers}
     for each in view.failed:
         if each.is_inferred:
             continue
-        broker = None if each.broker is None else brokers.get(each.broker)
-        text, why = advice(each, broker, view.summary.phase, rolls_back=view.rolls_back)
+        text, why = advice(each, view.summary, rolls_back=view.rolls_back)
         return NextAction(
             need=Need.WRONG,
             text=text,

@@ -253,7 +253,7 @@ def _undescribed(summary: ClusterSummary, disks: SourceCurrency | None) -> froze
     """Return the brokers whose log directories are followed and currently unknown."""
     if disks is None or disks.state is SourceState.NOT_CONFIGURED:
         return frozenset()
-    known = summary.disks.brokers if summary.disks and disks.why is None else {}
+    known = summary.broker_disks if disks.why is None else {}
     return frozenset(
         each.id
         for each in summary.brokers
@@ -427,7 +427,7 @@ def _blind(
 
 def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wait]:
     """Yield the brokers whose directories are unknown, unless another wait names them."""
-    for one in summary.disks.brokers.values() if summary.disks else ():
+    for one in summary.broker_disks.values():
         if one.unreachable is not None and one.id not in named:
             yield Wait(
                 kind=WaitKind.DISKS_UNKNOWN,

@@ -8,15 +8,15 @@ was unregistered for good (`migration.image.cluster`).
 from collections.abc import Collection, Iterable
 
 from migration.image.summary import ClusterSummary
-from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
 
 
 def member_brokers(summary: ClusterSummary) -> frozenset[int]:
     """Return each broker that currently belongs to the cluster, according to any source."""
     zookeeper = summary.zookeeper or ZooKeeperImage()
-    disks = summary.disks or DisksImage()
-    return frozenset([*(each.id for each in summary.brokers), *zookeeper.brokers, *disks.brokers])
+    return frozenset(
+        [*(each.id for each in summary.brokers), *zookeeper.brokers, *summary.broker_disks]
+    )
 
 
 def known_brokers(summary: ClusterSummary) -> frozenset[int]:

@@ -12,7 +12,7 @@ from typing import Final
 from migration.comparison.result import Compared
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.jmx import JmxImage
-from migration.observed.log_dirs import DisksImage
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.report import Step
 
@@ -273,9 +273,18 @@ class ClusterSummary:
     wiped: Wiped | None = None
     jmx: JmxImage | None = None
 
+    def broker(self, id_: int | None) -> BrokerSummary | None:
+        """Return a broker of the cluster; None: neither the log nor ZooKeeper has it."""
+        return next((each for each in self.brokers if each.id == id_), None)
+
+    @property
+    def broker_disks(self) -> Mapping[int, BrokerDisks]:
+        """The disks of each broker that was polled."""
+        return {} if self.disks is None else self.disks.brokers
+
     def replicas_on_disk(self, broker: int) -> int | None:
         """Return the number of replicas on a broker's disks at its last answer; None: unknown."""
-        disks = None if self.disks is None else self.disks.brokers.get(broker)
+        disks = self.broker_disks.get(broker)
         if disks is None or disks.answered_ms is None or disks.unreachable is not None:
             return None
         return sum(each.replicas for each in disks.log_dirs)

@@ -76,8 +76,8 @@ def permission(
     """
     forbidden: list[str] = []
     unknown = list(not_known)
-    registered = None if summary is None else _registered(summary, broker)
-    modes = {registered[0]} if registered else set()
+    registered = None if summary is None else summary.broker(broker)
+    modes = {registered.mode} if registered else set()
     if isinstance(mode, Unknown):
         unknown.append(f"the mode of broker {broker}: {mode.why}")
     else:
@@ -87,7 +87,7 @@ def permission(
             f"broker {broker} is in migration mode: a directory that fails halts the broker,"
             " and the controller does not record its directories"
         )
-    if registered and registered[1]:
+    if registered and registered.held:
         forbidden.append(f"broker {broker} is held: not all its replicas have a known directory")
     if registered is None and mode is Mode.KRAFT:
         unknown.append(f"whether broker {broker} is held: `kraftgate run` has not observed it")
@@ -96,7 +96,3 @@ def permission(
         if reason is not None and each.broker in (None, broker):
             forbidden.append(f"hazard {each.kind}: {each.text} ({reason})")
     return Permission(forbidden=tuple(forbidden), unknown=tuple(unknown))
-
-
-def _registered(summary: ClusterSummary, broker: int) -> tuple[Mode, bool] | None:
-    return next(((each.mode, each.held) for each in summary.brokers if each.id == broker), None)

@@ -232,13 +232,13 @@ def _replica(place: ReplicaPlace) -> ReplicaRow:
 
 
 def _stored_paths(stored: ClusterSummary | None, broker: int) -> tuple[str, ...]:
-    known = None if stored is None or stored.disks is None else stored.disks.brokers.get(broker)
+    known = None if stored is None else stored.broker_disks.get(broker)
     return () if known is None else tuple(each.path for each in known.log_dirs)
 
 
 def _stored_ids(stored: ClusterSummary, broker: int) -> dict[str, tuple[str | None, str]]:
     """Return the id of each path, and its source; not an id that several paths claim."""
-    disks = None if stored.disks is None else stored.disks.brokers.get(broker)
+    disks = stored.broker_disks.get(broker)
     read = () if disks is None else disks.log_dirs
     found = [each for each in stored.places.identities if each.broker == broker]
     claimed = [each.directory for each in found]

@@ -33,9 +33,8 @@ def basis(
     for broker in summary.brokers:
         found[f"broker {broker.id}"] = _broker(broker)
     failed = [each for each in failed_directories(summary) if not each.is_inferred]
-    described = summary.disks.brokers if summary.disks else {}
     named = {id_ for each in failed for id_ in (each.broker, *each.among)}
-    for id_ in {*described, *named} - {None}:
+    for id_ in {*summary.broker_disks, *named} - {None}:
         bad = [each.path or each.name for each in failed if id_ in (each.broker, *each.among)]
         found[f"bad log directories of broker {id_}"] = ", ".join(bad) or "none"
     found["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"

@@ -235,9 +235,7 @@ class Executor:
         The guards held when it was shown, which may be hours ago; their soak is over.
         """
         paused = _paused(at.execution)
-        one = next(
-            (each for each in at.view.summary.brokers if each.id == at.instance.broker), None
-        )
+        one = at.view.summary.broker(at.instance.broker)
         if at.instance.broker is not None and (
             one is None or one.fenced or one.in_controlled_shutdown
         ):

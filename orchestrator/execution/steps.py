@@ -274,9 +274,8 @@ def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, st
 
 
 def _answers(entry: ClusterEntry, view: View) -> Answers:
-    quorum, disks = view.quorum, view.summary.disks
+    quorum, brokers = view.quorum, view.summary.broker_disks
     exist = bool(view.summary.controllers) if quorum is None else quorum.answering > 0
-    brokers = {} if disks is None else disks.brokers
     reported = (each.cluster_id for each in view.sources.values())
     return Answers(
         cluster_id=entry.id or next(filter(None, reported), None),

@@ -6,13 +6,12 @@ from typing import Final
 from migration.assessment.alerts.alert import Alert, Rule, Selects, on_hazards
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.conditions.authority import (
-    broker_of,
     is_log_current,
     is_source_current,
 )
 from migration.assessment.failed_directories import Channel, DirectoryFailed, advice, state_of
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.observed.log_dirs import DisksImage, LogDirState
+from migration.observed.log_dirs import LogDirState
 from migration.values.evidence import capitalized
 from migration.values.severity import Severity
 
@@ -72,15 +71,14 @@ def _labels(one: DirectoryFailed) -> Mapping[str, str]:
 
 def _description(view: View, one: DirectoryFailed) -> str:
     """Return the advice that the headline gives, with the cluster's name."""
-    broker = None if one.broker is None else broker_of(view, one.broker)
-    action, why = advice(one, broker, view.summary.phase, rolls_back=view.rolls_back)
+    action, why = advice(one, view.summary, rolls_back=view.rolls_back)
     return f"{view.cluster}: {action}. {capitalized(why)}."
 
 
 def _is_online(view: View, labels: Mapping[str, str]) -> bool:
     """Return whether the directory is known to be online, or its broker to be gone."""
     id_ = int(labels["broker"]) if "broker" in labels else None
-    if id_ is not None and is_log_current(view) and broker_of(view, id_) is None:
+    if id_ is not None and is_log_current(view) and view.summary.broker(id_) is None:
         return True
     if "log_dir" not in labels:
         shows = DataSource.METADATA_LOG if "directory" in labels else DataSource.ZOOKEEPER
@@ -89,7 +87,7 @@ def _is_online(view: View, labels: Mapping[str, str]) -> bool:
         return False
     states = (
         state_of(each, one, view.failed)
-        for one in (view.summary.disks or DisksImage()).brokers.values()
+        for one in view.summary.broker_disks.values()
         for each in one.log_dirs
         if (one.id, each.path) == (id_, labels["log_dir"])
     )

@@ -162,8 +162,7 @@ def was_read(view: View, source: DataSource) -> bool:
         case DataSource.ZOOKEEPER:
             return summary.zookeeper is not None and summary.zookeeper.seen_ms is not None
         case DataSource.LOG_DIRS:
-            brokers = () if summary.disks is None else summary.disks.brokers.values()
-            return any(each.answered_ms is not None for each in brokers)
+            return any(e.answered_ms is not None for e in summary.broker_disks.values())
         case DataSource.JMX:
             nodes = () if summary.jmx is None else summary.jmx.nodes.values()
             return any(each.read_ms is not None for each in nodes)
@@ -297,10 +296,10 @@ def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
     summary = view.summary
     asked = member_brokers(summary) if broker is None else known_brokers(summary) & {broker}
     for id_ in sorted(asked):
-        disks = summary.disks.brokers.get(id_) if summary.disks else None
+        disks = summary.broker_disks.get(id_)
         if disks is None or not (disks.answered_ms or disks.log_dirs):
             yield f"broker {id_} has not described its log directories yet"
-        elif _may_start_without(view, broker_of(view, id_), disks):
+        elif _may_start_without(view, summary.broker(id_), disks):
             yield (
                 f"whether the log directories of broker {id_} are readable: it is down"
                 f" ({disks.unreachable}), and may lose replicas at its next start"
@@ -360,11 +359,6 @@ def brokers_not_known(view: View) -> Finding | None:
     """Return why the set of brokers is unknown; None: it is known."""
     kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
     return not_known(view, *(each for each in kept if in_use(view, each)))
-
-
-def broker_of(view: View, broker: int) -> BrokerSummary | None:
-    """Return a broker of the cluster; None: neither the log nor ZooKeeper has it."""
-    return next((each for each in view.summary.brokers if each.id == broker), None)
 
 
 def ids(found: Collection[int]) -> str:

@@ -4,7 +4,6 @@ from typing import Final
 
 from migration.assessment.conditions.authority import (
     authority_not_known,
-    broker_of,
     brokers_not_known,
     ids,
     in_use,
@@ -37,7 +36,7 @@ def broker_mode(view: View, broker: int, text: str) -> Finding:
         return _in_zookeeper_mode(view, [broker])
     if (stale := not_known(view, _LOG)) is not None:
         return stale
-    found = broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
     reason = f"broker {broker} is in {found.mode} mode"
@@ -171,7 +170,7 @@ def no_kraft_broker(view: View) -> Finding:
     parameters=(BROKER, LEVEL),
 )
 def broker_supports(view: View, broker: int, wanted: int) -> Finding:
-    found = broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
     if found.supports is None:
@@ -194,7 +193,7 @@ def broker_unfenced(view: View, broker: int) -> Finding:
         return _up_in_zookeeper(view, broker)
     if (stale := not_known(view, _LOG)) is not None:
         return stale
-    found = broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
     if (trouble := _trouble(found)) is not None:

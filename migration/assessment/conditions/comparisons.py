@@ -47,7 +47,7 @@ def disks_agree(view: View) -> Finding:
     found = _equal(view, places, "the content of the disks")
     if found.verdict is not Verdict.SATISFIED:
         return found
-    described = view.summary.disks.brokers if view.summary.disks is not None else {}
+    described = view.summary.broker_disks
     members = sorted(member_brokers(view.summary))
     unseen = [line for each in members for line in _not_read(each, described.get(each))]
     unseen += [

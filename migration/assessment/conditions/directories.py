@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.conditions.authority import (
-    broker_of,
     brokers_not_known,
     ids,
     is_log_current,
@@ -32,7 +31,7 @@ _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
     parameters=(BROKER,),
 )
 def assignments_complete(view: View, broker: int) -> Finding:
-    found = broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
     if found.mode is not Mode.KRAFT:
@@ -97,10 +96,8 @@ def _not_held(view: View, but: int | None) -> Finding:
 )
 def log_dirs_online(view: View, broker: int | None = None) -> Finding:
     """Report bad directories even if other data is unknown; good ones need current data."""
-    disks = view.summary.disks
-    known = {each.id: each for each in view.summary.brokers}
-    described = disks.brokers if disks is not None else {}
-    asked = [broker] if broker is not None else sorted(known.keys() | described.keys())
+    described = view.summary.broker_disks
+    asked = _asked(view, broker)
     bad = [line for each in asked for line in _bad(view, each)]
     if bad:
         return violated(bad[0], *bad)
@@ -128,11 +125,17 @@ def log_dirs_online(view: View, broker: int | None = None) -> Finding:
     return satisfied(f"{online} online, of {ids(asked)}", *paths)
 
 
+def _asked(view: View, broker: int | None) -> list[int]:
+    if broker is not None:
+        return [broker]
+    return sorted({*(each.id for each in view.summary.brokers), *view.summary.broker_disks})
+
+
 def _bad(view: View, id_: int) -> Iterator[str]:
     for each in view.failed:
         if each.broker == id_ and not each.is_inferred:
             yield f"broker {id_}: {each.path or each.name} is {each.how}"
-    broker = broker_of(view, id_)
+    broker = view.summary.broker(id_)
     if broker is not None:
         yield from _gone(broker)
 
@@ -148,9 +151,8 @@ def _bad(view: View, id_: int) -> Iterator[str]:
 def no_directory_move(view: View, broker: int | None = None) -> Finding:
     if broker is None and (stale := brokers_not_known(view)) is not None:
         return stale
-    known = {each.id: each for each in view.summary.brokers}
-    described = view.summary.disks.brokers if view.summary.disks is not None else {}
-    asked = [broker] if broker is not None else sorted(known.keys() | described.keys())
+    described = view.summary.broker_disks
+    asked = _asked(view, broker)
     moving = [described[each] for each in asked if each in described and described[each].futures]
     if moving:
         lines = [
@@ -168,7 +170,7 @@ def no_directory_move(view: View, broker: int | None = None) -> Finding:
     silent = [
         line
         for each in asked
-        if not _is_down(view, known.get(each), described.get(each))
+        if not _is_down(view, view.summary.broker(each), described.get(each))
         for line in (*undescribed(each, described.get(each)), *_all_bad(each, described.get(each)))
     ]
     if silent:
@@ -198,7 +200,7 @@ def _is_down(view: View, broker: BrokerSummary | None, disks: BrokerDisks | None
     optional=1,
 )
 def log_dirs_registered(view: View, broker: int, least: int, most: int | None = None) -> Finding:
-    found = broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
     reason = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"

@@ -9,7 +9,6 @@ from typing import Final
 
 from migration.assessment.conditions.authority import (
     authority_not_known,
-    broker_of,
     brokers_alone_not_known,
     brokers_not_known,
     is_zookeeper_authoritative,
@@ -49,7 +48,7 @@ def isr_full(view: View, broker: int | None = None) -> Finding:
     if broker is not None:
         if (stale := brokers_not_known(view)) is not None:
             return stale
-        if broker_of(view, broker) is None:
+        if view.summary.broker(broker) is None:
             return waiting(f"broker {broker} is not known")
     if (missing := _lack(view, topics, broker, logged=logged)) is not None:
         return missing
@@ -71,7 +70,7 @@ def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -
             return unknown("the brokers return no partition: DESCRIBE on topics may be missing")
         return None
     counted = summary.under_replicated is not None and summary.leaderless is not None
-    found = None if broker is None else broker_of(view, broker)
+    found = view.summary.broker(broker)
     if not counted or (found is not None and found.epoch and found.under_replicated is None):
         return unknown("the partitions of the metadata log were not counted yet")
     if topics.partitions < summary.partitions:
@@ -84,7 +83,7 @@ def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -
 
 def _by_the_log(view: View, broker: int | None) -> Iterator[str]:
     summary = view.summary
-    found = None if broker is None else broker_of(view, broker)
+    found = view.summary.broker(broker)
     if found is not None and found.under_replicated:
         yield _out_of_isr(found.id, found.under_replicated)
     if broker is None and summary.under_replicated:

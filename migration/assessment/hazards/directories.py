@@ -55,15 +55,14 @@ def restart_loses_replicas(
     rolls_back: bool,
 ) -> Iterator[Hazard]:
     """Yield the failed directories that make a restart lose replicas (H1, H2, H3, before)."""
-    brokers = {each.id: each for each in summary.brokers}
     for each in failed:
         if each.broker is None or each.is_inferred:
             continue
-        broker = brokers.get(each.broker)
+        broker = summary.broker(each.broker)
         does = danger(broker, summary.phase, rolls_back=rolls_back)
         if does is not None:
             one = disks.brokers.get(each.broker, BrokerDisks(id=each.broker))
-            action, _ = advice(each, broker, summary.phase, rolls_back=rolls_back)
+            action, _ = advice(each, summary, rolls_back=rolls_back)
             yield _restart_hazard(each, one, broker, does, action)
 
 
@@ -271,8 +270,7 @@ def one_directory_left(
 
     The registration shows it for a broker that never described its directories.
     """
-    brokers = {each.id: each for each in summary.brokers}
-    registered = {id_: (*one.log_dirs, *one.unregistered) for id_, one in brokers.items()}
+    registered = {one.id: (*one.log_dirs, *one.unregistered) for one in summary.brokers}
     paths = {one.id: [e.path for e in one.log_dirs] for one in disks.brokers.values()}
     for id_ in sorted({*registered, *paths}):
         own = [each for each in failed if each.broker == id_]
@@ -282,9 +280,7 @@ def one_directory_left(
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
         advised = [
-            advice(each, brokers.get(id_), summary.phase, rolls_back=rolls_back)
-            for each in own
-            if not each.is_inferred
+            advice(each, summary, rolls_back=rolls_back) for each in own if not each.is_inferred
         ]
         actions = ". ".join(dict.fromkeys(action for action, _ in advised))
         yield Hazard(

@@ -12,7 +12,7 @@ from migration.assessment.conditions.authority import in_use
 from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import DirectoryFailed, state_of
 from migration.observed.facts import LogDirSeen
-from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.log_dirs import BrokerDisks
 from orchestrator.api.console.state import Cell, CellState, Disks
 from orchestrator.run.assessed import Assessed
 
@@ -59,7 +59,7 @@ def disk_facts(one: Assessed) -> Iterator[DiskFacts]:
 
 def _disks(one: Assessed) -> Mapping[int, BrokerDisks]:
     """Return the disks; while the source is not current, as if no broker answered."""
-    disks, source = (one.summary.disks or DisksImage()).brokers, DataSource.LOG_DIRS
+    disks, source = one.summary.broker_disks, DataSource.LOG_DIRS
     why = one.assessment.currency.not_current.get(source) if source in one.configured else None
     if why is None or not in_use(one.assessment.view, source):
         return disks
