@@ -2,21 +2,32 @@
 
 The first cluster is real, in the hybrid phase. The metadata logs of the others are generated
 (`stub_controller`): each begins as a copy of the real one, and then has no-op records and changes
-of its own. Their ZooKeeper, broker and JMX exporter are the real cluster's, but each has four
-sources with connections, journals and a state of its own. The latency is that of (c), for each
-change: one after the other, each in the next cluster, and then in all generated clusters at once.
+of its own. Each has a copy of the real cluster's znodes in the same ZooKeeper, and its broker and
+JMX exporter. All have four sources, with connections, journals and a state of their own. The
+latency is that of (c), for each change: one after the other, each in the next cluster, and then in
+all generated clusters at once.
 """
 
+import itertools
 import time
 from bisect import bisect_left
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID, uuid4
 
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from kazoo.client import KazooClient
 from kio.static.primitive import i32
 
-from migration.metadata.records import Partition
+from migration.metadata.records import Config, Partition
 from orchestrator.lab import Lab
 from streams.wire.schema import PartitionChangeRecordV1
 from tests.bench.latency import EFFECT_S_MAX, quantile
@@ -41,6 +52,8 @@ RATE: Final = 2
 ROUNDS: Final = 2
 """Changes of each cluster in a run."""
 P95_MS: Final = 3_000
+_TOPIC: Final = "fleet"
+R = TypeVar("R", Partition, Config)
 _Change = tuple[str, int, int]
 """The cluster's name, the record's metadata offset, its time (ms)."""
 
@@ -52,20 +65,36 @@ class _Fleet:
         self.names = [CLUSTER, *(f"fleet-{number}" for number in range(1, clusters))]
         self.lab = lab
         self._log = controller_log(lab)
-        self._topics = 0
-        self._create_topic()
-        partition, *_ = self._new_partitions(1)
-        self._topic_id = UUID(bytes=partition[2].topic_id)
+        lab.create_topic(_TOPIC)
+        ((*_, partition),) = self._new(Partition, 1)
+        self._topic_id = UUID(bytes=partition.topic_id)
         self.controllers = StubControllers(self._log.path.read_bytes(), clusters - 1)
+        self._retention_ms = itertools.count(3_600_000)
 
     def configuration(self, clusters: int) -> dict[str, object]:
         """Return the configuration of the first so many."""
         sources = four_sources(self.lab)
-        logs = [self.lab.controller_bootstrap, *self.controllers.addresses]
-        each = [{**sources, "controllers": {"bootstrap": log}} for log in logs[:clusters]]
-        return {
-            "clusters": [{"name": name, **one} for name, one in zip(self.names, each, strict=False)]
-        }
+        generated = [
+            {
+                **sources,
+                "name": name,
+                "controllers": {"bootstrap": controller},
+                "zookeeper": {"connect": f"{self.lab.zookeeper_connect}/{name}"},
+            }
+            for name, controller in zip(self.names[1:], self.controllers.addresses, strict=True)
+        ]
+        return {"clusters": [{**sources, "name": CLUSTER}, *generated][:clusters]}
+
+    @contextmanager
+    def znodes(self) -> Iterator[None]:
+        """Copy the znodes for each generated cluster; ephemeral ones exist until the exit."""
+        with _zookeeper(self.lab.zookeeper_connect) as client:
+            znodes = [(path, *client.get(path)) for path in _below(client, "")]
+            for name in self.names[1:]:
+                client.ensure_path(f"/{name}")
+                for path, data, stat in znodes:
+                    client.create(f"/{name}{path}", data, ephemeral=bool(stat.ephemeralOwner))
+            yield
 
     def one_after_the_other(self) -> list[_Change]:
         """Change the clusters in turn, at the rate."""
@@ -77,8 +106,8 @@ class _Fleet:
             if number:
                 changes.append(self._generate(number))
             else:
-                self._create_topic()
-        real = self._new_partitions(ROUNDS)
+                self._change_setting()
+        real = self._new(Config, ROUNDS)
         return changes + [(CLUSTER, offset, moment) for offset, moment, _ in real]
 
     def at_once(self) -> list[_Change]:
@@ -92,22 +121,45 @@ class _Fleet:
         )
         return self.names[number], *self.controllers.append(number - 1, write_value(change))
 
-    def _create_topic(self) -> None:
-        self.lab.create_topic(f"fleet-{self._topics}")
-        self._topics += 1
+    def _change_setting(self) -> None:
+        """Change the real cluster, in a way that its broker and JMX do not show to the others."""
+        value = str(next(self._retention_ms))
+        entry = ConfigEntry("retention.ms", value, incremental_operation=AlterConfigOpType.SET)
+        topic = ConfigResource(ResourceType.TOPIC, _TOPIC, incremental_configs=[entry])
+        admin = AdminClient({"bootstrap.servers": self.lab.broker_bootstrap})
+        admin.incremental_alter_configs([topic])[topic].result(EFFECT_S_MAX)
 
-    def _new_partitions(self, count: int) -> list[tuple[int, int, Partition]]:
-        """Return the next `count` partitions of the real log, once it is flushed."""
-        found: list[tuple[int, int, Partition]] = []
+    def _new(self, kind: type[R], count: int) -> list[tuple[int, int, R]]:
+        """Return the next `count` records of a type in the real log, once they are flushed."""
+        found: list[tuple[int, int, R]] = []
 
         def flushed() -> bool:
             for offset, moment, record in self._log.news():
-                if isinstance(record, Partition):
+                if isinstance(record, kind):
                     found.append((offset, moment, record))
             return len(found) >= count
 
         wait_until("the log's flush", flushed, EFFECT_S_MAX)
         return found
+
+
+@contextmanager
+def _zookeeper(connect: str) -> Iterator[KazooClient]:
+    client = KazooClient(connect)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def _below(client: KazooClient, path: str) -> Iterator[str]:
+    """Yield the paths of all znodes below one, without ZooKeeper's own; parents first."""
+    for name in client.get_children(path or "/"):
+        if path or name != "zookeeper":
+            yield f"{path}/{name}"
+            yield from _below(client, f"{path}/{name}")
 
 
 def run(home: Path, kraftgate: Path, runs: int, clusters: int) -> list[Figure]:
@@ -119,6 +171,7 @@ def run(home: Path, kraftgate: Path, runs: int, clusters: int) -> list[Figure]:
     with ExitStack() as stack:
         fleet = _Fleet(stack.enter_context(in_migration()), clusters)
         stack.enter_context(fleet.controllers)
+        stack.enter_context(fleet.znodes())
         with following(fleet.lab, home / "one", kraftgate, fleet.configuration(1)) as follower:
             _measure(follower, fleet.names[:1], [])  # until it is idle
             alone = memory_mb(tree(follower.pid))[0]
