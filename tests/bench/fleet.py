@@ -126,7 +126,7 @@ class _Fleet:
         value = str(next(self._retention_ms))
         entry = ConfigEntry("retention.ms", value, incremental_operation=AlterConfigOpType.SET)
         topic = ConfigResource(ResourceType.TOPIC, _TOPIC, incremental_configs=[entry])
-        admin = AdminClient({"bootstrap.servers": self.lab.broker_bootstrap})
+        admin = AdminClient({"bootstrap.servers": self.lab.broker_bootstrap, "log_level": 3})
         admin.incremental_alter_configs([topic])[topic].result(EFFECT_S_MAX)
 
     def _new(self, kind: type[R], count: int) -> list[tuple[int, int, R]]:
