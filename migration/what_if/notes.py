@@ -57,8 +57,8 @@ def _offline(now: Situation, path: str) -> Iterator[str]:
     error = next((each.error for each in told if each.path == path), 0)
     what = "already offline" if error == STORAGE_ERROR else f"not described (error {error})"
     yield (
-        f"{path} is {what}: the broker does not report its content; `kraftgate hazards` names the"
-        " affected replicas if `kraftgate run` read the directory before"
+        f"{path} is {what}: the broker does not report its content, so every replica that is in no"
+        " other directory counts as one in it"
     )
     yield from _around(now)
 

@@ -57,7 +57,8 @@ def if_directory_fails(now: Situation, path: str) -> Prediction:
         found = [_fate(now, part, path) for part in now.hosted]
     else:
         halts = frozenset({False})
-        found = [_cut_off(now, part, path) for part in now.hosted]
+        is_only = not any(each.error for each in now.log_dirs if each.path != path)
+        found = [_cut_off(now, part, path, is_only=is_only) for part in now.hosted]
     lines = [each for each in found if each is not None]
     unlisted = [
         _unlisted(at, lies)
@@ -173,12 +174,19 @@ def _named(now: Situation, assigned: Assignment) -> str:
     return f"{assigned.directory} ({paths[0]})" if paths else assigned.directory
 
 
-def _cut_off(now: Situation, part: Partition, path: str) -> Line | None:
-    """For a directory that is offline: any log in no online directory may be in it."""
+def _cut_off(now: Situation, part: Partition, path: str, *, is_only: bool) -> Line | None:
+    """For a directory that is offline: any log in no online directory may be in it.
+
+    The leader shows whether the controller has been notified.
+    """
     if part.at in now.places:
         return None
-    why = f"{path} is already offline; this log is in no directory that answers, so it may be there"
-    return _line(now, part, After(Fate.UNKNOWN, None, None, why), Basis.CLUSTER)
+    why = "this log is in no directory that answers"
+    worlds: list[After | None] = [unnoticed(now, part, f"{why}, and its leader is still here")]
+    if not is_only:
+        worlds.append(None)
+    after = settled(worlds, [f"{why}, and {path} is not the only one that is offline"])
+    return None if after is None else _line(now, part, after, Basis.CLUSTER)
 
 
 def _line(now: Situation, part: Partition, after: After, basis: Basis) -> Line:

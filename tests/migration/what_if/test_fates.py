@@ -217,11 +217,28 @@ def test_where_it_may_halt_what_then_differs_is_unknown(unknown: dict[str, Any])
     assert prediction.lines[0].why.startswith("unavailable at worst, not concerned at best: ")
 
 
-def test_of_a_directory_that_is_offline_already_nothing_is_known() -> None:
-    now = situation(part((1, 2)), brokers={1: broker(1, bad=[D0])})
+@pytest.mark.parametrize(
+    ("bad", "sole", "why"),
+    [
+        ([D0], Fate.LOST, "the only replica"),
+        ([D0, D1], Fate.UNKNOWN, "lost at worst, not concerned at best: "),
+    ],
+)
+def test_what_only_a_directory_has_that_is_offline_already_comes_first(
+    bad: list[str], sole: Fate, why: str
+) -> None:
+    """KIP-858, "Handling log directory failures". What no other directory has is in this one."""
+    parts = [part((1, 2), (2,), 2), part((1,), leader=None, at=TopicPartition("z", 0))]
+    now = situation(*parts, brokers={1: broker(1, bad=bad)})
     prediction = if_directory_fails(now, D0)
-    assert [each.fate for each in prediction.lines] == [Fate.UNKNOWN]
+    assert [each.fate for each in prediction.lines] == [sole, Fate.UNDER_REPLICATED]
+    assert prediction.lines[0].why.startswith(why)
     assert "/d0 is already offline" in prediction.notes[0]
+
+
+def test_a_leader_in_a_directory_that_is_offline_already_has_not_moved() -> None:
+    now = situation(part((1, 2)), brokers={1: broker(1, bad=[D0])})
+    assert [each.fate for each in if_directory_fails(now, D0).lines] == [Fate.LEADER_NOT_MOVED]
 
 
 def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> None:
