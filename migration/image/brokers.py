@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from migration.image.cluster import Broker, ClusterImage, Early, Gone
 from migration.image.summary import Mode, Progress
-from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.metadata.directory_ids import MIGRATING, DirectoryId, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import EventCollector, Moment
 from migration.metadata.records import (
@@ -25,7 +25,11 @@ from migration.shard.report import Crossing, Movement, ShardReport, together
 
 
 def without(
-    before: Broker | None, now: tuple[DirectoryId, ...], at: Moment, pending: int
+    before: Broker | None,
+    now: tuple[DirectoryId, ...],
+    at: Moment,
+    pending: int,
+    migrating: int = 0,
 ) -> Gone | None:
     """Return the directories that are missing while some of the broker's replicas have none."""
     if before is None or not pending:
@@ -33,7 +37,10 @@ def without(
     earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
     had = dict.fromkeys(each for some in (before.log_dirs, *earlier) for each in some)
     missing = tuple(each for each in had if each not in now)
-    return Gone(directories=missing, pending=pending, at=at) if missing else None
+    if before.gone is not None:  # an earlier start may have recreated the replicas
+        migrating = 0
+    gone = Gone(directories=missing, pending=pending, at=at, migrating=migrating)
+    return gone if missing else None
 
 
 def unregistered(
@@ -75,6 +82,7 @@ def registered(
     pending: int,
     before: Broker | None = None,
     departed: Broker | None = None,
+    migrating: int = 0,
 ) -> Broker:
     """Begin an incarnation.
 
@@ -84,6 +92,7 @@ def registered(
         pending: number of the broker's replicas without a directory then.
         before: the registration that it replaces.
         departed: the last one, if it was removed: that reassigns no replica.
+        migrating: number of the pending replicas that are `migrating`.
     """
     earlier = before or departed
     mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
@@ -98,7 +107,7 @@ def registered(
         registered=at,
         held=mode is Mode.KRAFT and pending > 0,
         complete=at if mode is Mode.KRAFT and pending == 0 else None,
-        gone=without(earlier, record.log_dirs, at, pending),
+        gone=without(earlier, record.log_dirs, at, pending, migrating if mode is Mode.KRAFT else 0),
         unregistered=unregistered(earlier, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
@@ -194,6 +203,7 @@ class BrokerSteps:
         self.departed: dict[int, Broker] = dict(image.departed)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
+        self._migrating = {id_: of.get(MIGRATING, 0) for id_, of in image.directories.items()}
         self._before = image
         self._movements = _together(reports.values())
         self.barriers = sorted(self._movements)
@@ -202,6 +212,7 @@ class BrokerSteps:
         """Apply the movements before a barrier."""
         for broker, movement in self._movements.get(barrier, {}).items():
             self._pending[broker] = self._pending.get(broker, 0) + movement.net
+            self._migrating[broker] = self._migrating.get(broker, 0) + movement.migrating
             known = self.brokers.get(broker)
             if known is not None:
                 self.brokers[broker] = progressed(known, movement)
@@ -265,7 +276,8 @@ class BrokerSteps:
             self._amended(at, before, record)
             return
         departed = self.departed.pop(record.broker_id, None)
-        broker = registered(record, at, pending, before, departed)
+        migrating = self._migrating.get(record.broker_id, 0)
+        broker = registered(record, at, pending, before, departed, migrating)
         self.brokers[broker.id] = broker
         self.left.discard(broker.id)
         self._add_event(

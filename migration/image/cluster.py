@@ -65,16 +65,20 @@ class Gone:
     Attributes:
         pending: number of the broker's replicas without a directory at that moment; for a snapshot:
             in it, or else before it.
+        migrating: number of them that were `migrating`, if the broker started in KRaft mode then,
+            and had all its directories before; else 0.
     """
 
     directories: tuple[DirectoryId, ...]
     pending: int
     at: Moment
+    migrating: int = 0
 
     def summary(self) -> DirectoriesGone:
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),
             pending=self.pending,
+            migrating=self.migrating,
             at_ms=self.at.timestamp_ms or None,
         )
 

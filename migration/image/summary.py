@@ -89,11 +89,14 @@ class DirectoriesGone:
         directories: their ids.
         pending: number of the broker's pending replicas at that moment.
         at_ms: the record's timestamp; None: unknown.
+        migrating: number of them that are known to have been `migrating` at a first such start in
+            KRaft mode.
     """
 
     directories: tuple[str, ...]
     pending: int
     at_ms: int | None
+    migrating: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

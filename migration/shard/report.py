@@ -45,6 +45,7 @@ class Movement(NamedTuple):
         first_ms: timestamp of the first assignment (0: none).
         last_ms: timestamp of the last one (0: none).
         recent: the latest steps in which they did, as `Step`.
+        migrating: change of the number of those that are `migrating`.
     """
 
     net: int = 0
@@ -52,6 +53,7 @@ class Movement(NamedTuple):
     first_ms: int = 0
     last_ms: int = 0
     recent: tuple[tuple[int, int], ...] = ()
+    migrating: int = 0
 
     @classmethod
     def of_all(cls, parts: "Sequence[Movement]") -> "Movement":
@@ -62,6 +64,7 @@ class Movement(NamedTuple):
             min((each.first_ms for each in parts if each.first_ms), default=0),
             max(each.last_ms for each in parts),
             together(*(each.recent for each in parts)),
+            sum(each.migrating for each in parts),
         )
 
 

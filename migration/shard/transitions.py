@@ -195,13 +195,15 @@ def last_assignments(table: Numbers) -> dict[int, int]:
 
 
 class PendingSteps:
-    """The rows at which a broker's number of pending replicas changes, by one."""
+    """The rows at which a broker's number of pending or of migrating replicas changes, by one."""
 
     def __init__(self, table: Numbers) -> None:
-        was, now = is_pending(state_of(table[:, 5])), is_pending(state_of(table[:, 6]))
-        steps = now.astype(np.int64) - was.astype(np.int64)
-        changed = steps != 0
+        was, now = state_of(table[:, 5]), state_of(table[:, 6])
+        steps = is_pending(now).astype(np.int64) - is_pending(was)
+        migrating = (now == MIGRATING_STATE).astype(np.int64) - (was == MIGRATING_STATE)
+        changed = (steps != 0) | (migrating != 0)
         self._steps = steps[changed]
+        self._migrating = migrating[changed]
         self._offsets = table[changed, 0]
         self._moments = table[changed, 1]
         self._brokers = table[changed, 4]
@@ -228,6 +230,7 @@ class PendingSteps:
         count = len(keys)
         net = np.bincount(inverse, weights=self._steps, minlength=count)
         assigned = np.bincount(inverse, weights=self._assigned, minlength=count)
+        migrating = np.bincount(inverse, weights=self._migrating, minlength=count)
         first = np.full(count, _NEVER)
         last = np.zeros(count, dtype=np.int64)
         np.minimum.at(first, inverse[self._assigned], self._moments[self._assigned])
@@ -240,13 +243,14 @@ class PendingSteps:
             assigned.tolist(),
             first.tolist(),
             last.tolist(),
+            migrating.tolist(),
             strict=True,
         )
         return {
             (offset, ids[rank].item()): Movement(
-                int(one), int(two), three, four, tuple(recent.get(number, ()))
+                int(one), int(two), three, four, tuple(recent.get(number, ())), int(five)
             )
-            for number, ((rank, offset), one, two, three, four) in enumerate(rows)
+            for number, ((rank, offset), one, two, three, four, five) in enumerate(rows)
         }
 
     def _recent(self, groups: NDArray[np.intp]) -> dict[int, list[tuple[int, int]]]:
@@ -284,7 +288,7 @@ class PendingSteps:
                 pending[broker] = left
             else:
                 pending.pop(broker, None)
-        crossed = np.flatnonzero((after == 0) | (after == steps))
+        crossed = np.flatnonzero((steps != 0) & ((after == 0) | (after == steps)))
         rows = order[crossed]
         found = zip(
             rows.tolist(),

@@ -313,7 +313,6 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
         run,
         1,
         HazardKind.ONE_DIRECTORY_LEFT,
-        HazardKind.REPLICAS_RECREATED,
         HazardKind.RESTART_LOSES_REPLICAS,
         HazardKind.UNFENCED_EARLY,
     )

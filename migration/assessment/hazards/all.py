@@ -53,7 +53,7 @@ def _all(
     yield from directories.restart_loses_replicas(summary, disks, failed, rolls_back=rolls_back)
     yield from directories.halted_in_migration(disks, failed)
     yield from directories.broker_shuts_down(summary, disks, failed, now_ms, rolls_back=rolls_back)
-    yield from directories.replicas_recreated(summary)
+    yield from directories.replicas_recreated(summary, disks)
     yield from directories.directory_failed_under_pending(summary)
     yield from directories.one_directory_left(summary, disks, failed, rolls_back=rolls_back)
     yield from directories.future_replica_stuck(disks)

@@ -19,7 +19,7 @@ from migration.assessment.failed_directories import (
 )
 from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.image.summary import BrokerSummary, ClusterSummary, DirectoriesGone, Mode
 from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.log_dirs import (
     FAILURE_TIMEOUT,
@@ -198,15 +198,15 @@ def broker_shuts_down(
         )
 
 
-def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Yield the brokers that lost directories while replicas had none (H1, H2, H3, after).
+def replicas_recreated(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """Yield the brokers that lost directories while replicas had none (H1, H2, after).
 
     The registration's record alone has the number of pending replicas at that moment, so this and
     the next hazard read it instead of the failed directories.
     """
     for broker in summary.brokers:
         gone = broker.gone
-        if gone is None:
+        if gone is None or _creates_none(broker, gone, disks):
             continue
         yield Hazard(
             kind=HazardKind.REPLICAS_RECREATED,
@@ -225,6 +225,22 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
             ),
             since_ms=gone.at_ms,
         )
+
+
+def _creates_none(broker: BrokerSummary, gone: DirectoriesGone, disks: DisksImage) -> bool:
+    """Return whether the broker is known to have created none of its pending replicas (H3).
+
+    It refuses the `migrating` ones while a directory is offline, and recreates them if the missing
+    directory was taken out of log.dirs or replaced (Partition.createLogInAssignedDirectoryId). So
+    it must report each missing directory offline, and every other one must be registered.
+    """
+    one = disks.brokers.get(broker.id)
+    since_ms = broker.registered_ms
+    if one is None or since_ms is None or (one.answered_ms or 0) <= since_ms:
+        return False
+    offline = len(one.offline_since_ms)
+    is_offline = len(broker.unregistered) <= offline == len(one.log_dirs) - len(broker.log_dirs)
+    return is_offline and gone.migrating == gone.pending
 
 
 def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:

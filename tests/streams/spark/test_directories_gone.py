@@ -25,6 +25,7 @@ MIGRATING: Action = (9, 0, 0, 5)
 KRAFT: Action = (9, 0, 1, 5)
 """Broker 1 registers with its directories 0, 1 and 2."""
 KRAFT_WITHOUT_2: Action = (9, 0, 1, 4)
+MIGRATING_WITHOUT_2: Action = (9, 0, 0, 4)
 KRAFT_WITH_0_ONLY: Action = (9, 0, 1, 3)
 FAILED_0_AND_2: Action = (11, 0, 7, 1)
 """Directory 1 is what it has left."""
@@ -32,6 +33,7 @@ ASSIGN_0: Action = (5, 0, 0, 0)
 ASSIGN_0_TO_1: Action = (5, 0, 0, 6)
 """Partition 0 moves to directory 1."""
 ASSIGN_1: Action = (5, 0, 1, 0)
+UNASSIGN_0: Action = (5, 0, 0, 24)
 
 WITHOUT_LOG_DIRS = RegisterBrokerRecordV3(
     broker_id=BrokerId(1),
@@ -100,6 +102,21 @@ def test_what_it_came_back_without_is_told_beside_what_fails_then(tmp_path: Path
     assert (again.gone.directories, again.failed) == (ids(2), None)
     whole = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])
     assert (whole.gone, whole.failed) == (None, None)
+
+
+def test_the_pending_replicas_that_were_migrating_at_its_start_are_counted(tmp_path: Path) -> None:
+    """A later start says nothing about an earlier one, nor one in migration mode (H1)."""
+    h3 = [*PENDING, MIGRATING, ASSIGN_0, KRAFT_WITHOUT_2]
+    for drawn, pending, migrating in (
+        (h3, 1, 1),
+        ([*h3, ASSIGN_1], 1, 1),
+        ([*h3, KRAFT_WITHOUT_2], 1, 0),
+        ([*PENDING, KRAFT, MIGRATING_WITHOUT_2], 2, 0),
+        ([*PENDING, MIGRATING, UNASSIGN_0, KRAFT_WITHOUT_2], 2, 1),
+    ):
+        gone = broker(tmp_path, drawn).gone
+        assert gone is not None
+        assert (gone.pending, gone.migrating) == (pending, migrating), drawn
 
 
 def unregistered(found: BrokerSummary) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -194,6 +195,32 @@ def test_a_broker_that_came_back_with_fewer_directories() -> None:
     found = only(cluster(Phase.HYBRID, broker(gone=gone)), HazardKind.REPLICAS_RECREATED)
     assert found is not None
     assert (found.severity, found.evidence) == (Severity.CRITICAL, ("directory id x is missing",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "migrating", "offline", "may_be_recreated"),
+    [
+        ({}, 11, ("/d1",), False),
+        ({}, 10, ("/d1",), True),  # one was unassigned (H2)
+        ({}, 11, (), True),  # removed from log.dirs, or replaced by an empty disk
+        ({"registered_ms": NOW}, 11, ("/d1",), True),  # described before this start
+        ({"registered_ms": None}, 11, ("/d1",), True),
+        ({"log_dirs": ("a", "b")}, 11, ("/d1",), True),  # /d1 failed later, and is registered
+        ({"unregistered": {"x": 5, "y": 6}}, 11, ("/d1",), True),
+    ],
+)
+def test_h3_recreates_nothing_while_the_directory_is_offline(
+    changes: dict[str, Any], migrating: int, offline: tuple[str, ...], may_be_recreated: bool
+) -> None:
+    """KIP-858, "Replica management": no action while a directory is offline."""
+    gone = DirectoriesGone(directories=("x",), pending=11, migrating=migrating, at_ms=5)
+    given: dict[str, Any] = {"log_dirs": ("a",), "registered_ms": 5, "unregistered": {"x": 5}}
+    seen = disks(
+        log_dir("/d0"), log_dir("/d1"), answered_ms=NOW, offline_since_ms=dict.fromkeys(offline, 6)
+    )
+    one = broker(gone=gone, replicas=counts(migrating=3), **given | changes)
+    found = only(cluster(Phase.HYBRID, one, disks=seen), HazardKind.REPLICAS_RECREATED)
+    assert (found is not None) == may_be_recreated
 
 
 def test_a_directory_that_failed_while_replicas_had_none() -> None:
