@@ -466,7 +466,7 @@ class Executor:
             where = "" if offset is None else f" at offset {offset}"
             text = (
                 f"broker {broker.id} registered again in {broker.mode} mode{where},"
-                f" while the current checkpoint is {instance.id}"
+                f" while the current checkpoint was {instance.id}"
                 f" ({place_of(execution, self._loaded.runbook, view, instance.id)})"
             )
             self._record(entries.UnexpectedChange(text=text, broker=broker.id))

@@ -100,9 +100,13 @@ def command_of(line: Text, width: int, *, rank: int, least: int = 0, floor: int 
     has to count its lines.
     """
     block = lines_of([line], width, rank=rank, least=least, floor=floor)
-    unbroken = line.copy()
-    unbroken.no_wrap, unbroken.overflow = True, "ignore"
-    return replace(block, printed=[unbroken])
+    return replace(block, printed=[unbroken(line.copy())])
+
+
+def unbroken(line: Text) -> Text:
+    """Return the text as one line, however long it is."""
+    line.no_wrap, line.overflow = True, "ignore"
+    return line
 
 
 def cut(line: Text, width: int) -> Text:

@@ -13,7 +13,15 @@ from orchestrator.output.formatting import local_time, short_age
 from orchestrator.output.visible import visible
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
-from orchestrator.views.terminal.blocks import Block, Want, command_of, lines_of, text, wrapped
+from orchestrator.views.terminal.blocks import (
+    Block,
+    Want,
+    command_of,
+    lines_of,
+    text,
+    unbroken,
+    wrapped,
+)
 
 _HAZARDS_MAX: Final = 3
 _LABELS: Final = {
@@ -125,8 +133,10 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
         at.append_text(text(f"  {walk.title}" if walk.title else "", "not bold"))
         at.append(f"  ({walk.stage_text})" if walk.stage_text else "", style="dim not bold")
         blocks.append(lines_of([at], width, rank=4, least=2, floor=1))
-    if walk.unexpected:
-        at_ms, words = walk.unexpected[-1]
+    since_ms = next((each.entered_ms for each in walk.places if each.id == walk.checkpoint), None)
+    recent = [each for each in walk.unexpected if each.at_ms >= (since_ms or 0)]
+    if recent and walk.checkpoint is not None:
+        at_ms, words = recent[-1]
         line = text(f"unexpected at {local_time(at_ms)}: {words}", "magenta")
         blocks.append(lines_of([line], width, rank=14))
     return blocks
@@ -134,14 +144,19 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
 
 def _shown(shown: str, width: int) -> Block:
     """Return an operator's instructions in full; if they do not fit, the rest is in the runbook."""
-    lines = [line for each in shown.strip().splitlines() for line in _indented(each, width)]
+    every = shown.strip().splitlines()
+    lines = [line for each in every for line in _indented(each, width)]
+    printed: list[Text] = []
+    for each in every:  # a line end of ours in a code line would be copied with it
+        is_code = each.startswith(" " * 4)
+        printed += [unbroken(text(f"  {each}"))] if is_code else _indented(each, width)
     rest = Text("  ... the rest: kraftgate runbook show"[:width], style="bold")
 
     def draw(count: int) -> list[Text]:
         return lines if count >= len(lines) else [*lines[: count - 1], rest]
 
     want = Want(lines=len(lines), least=len(lines), floor=1, rank=6)
-    return Block(want=want, draw=draw)
+    return Block(want=want, draw=draw, printed=printed)
 
 
 def _indented(line: str, width: int) -> list[Text]:

@@ -773,7 +773,7 @@ def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
     walk = night.trail.state()
     assert walk is not None
     assert walk.unexpected[-1][1].endswith(
-        "registered again in zookeeper mode, while the current checkpoint is brokers-kraft[1]"
+        "registered again in zookeeper mode, while the current checkpoint was brokers-kraft[1]"
         " (checkpoint 1 of 2, broker 1 of 2)"
     )
 

@@ -26,7 +26,7 @@ from orchestrator.views.terminal.closing import closing, event_lines
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
 from orchestrator.views.terminal.table import LETTERS, bar, cells, save_svg
-from tests.orchestrator.views.terminal.scenes import WALK
+from tests.orchestrator.views.terminal.scenes import SHOWN, WALK
 from tests.scenes.night import (
     EVENTS,
     FRESH,
@@ -189,6 +189,27 @@ def test_a_printed_command_is_one_line_however_long_its_path_is() -> None:
     assert isinstance(console.file, io.StringIO)
     assert f"  run: kraftgate approve finalize --config {path}\n" in console.file.getvalue()
     assert all(cell_len(line) <= 80 for line in drawn(picture(one, 80, 24)))
+
+
+def test_a_printed_code_line_of_a_step_is_not_broken() -> None:
+    code = f"    kafka-storage.sh format --ignore-formatted -t {'x' * 22} -c server.properties"
+    shown = SHOWN.model_copy(update={"shown": f"On its host:\n\n{code}\n"})
+    one = assessed(replace(HYBRID, execution=shown), NOW_MS)
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    console.print(picture(one, 80), crop=False)
+    assert isinstance(console.file, io.StringIO)
+    assert f"{code}\n" in console.file.getvalue()
+    assert all(cell_len(line) <= 80 for line in drawn(picture(one, 80, 24)))
+
+
+@pytest.mark.parametrize(("entered_ms", "shown"), [(NOW_MS - 40_000, True), (NOW_MS, False)])
+def test_an_unexpected_change_is_shown_until_its_checkpoint_has_passed(
+    entered_ms: int, shown: bool
+) -> None:
+    current = WALK.places[0].model_copy(update={"id": WALK.checkpoint, "entered_ms": entered_ms})
+    execution = WALK.model_copy(update={"places": (*WALK.places, current)})
+    lines = screen(replace(HYBRID, execution=execution), 200)
+    assert any(line.startswith("unexpected at ") for line in lines) == shown
 
 
 def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
