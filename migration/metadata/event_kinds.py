@@ -282,7 +282,7 @@ class EventKind(WeightedKind):
     REPLICAS_REACHABLE_AGAIN = (
         "replicas_reachable_again",
         "notable",
-        "the replicas in {path} of broker {broker} can be reached again",
+        "the directory {path} of broker {broker} can be read again",
     )
     RECORDS_LOST = (
         "records_lost",

@@ -23,11 +23,11 @@ class EntryKind(WeightedKind):
     Words in braces are fields of the entry's body, as `EntryBody.words` returns them.
     """
 
-    FENCE = "fence", "plain"
+    FENCE = "fence", "plain", "{by} took over, with fence {fence}"
     WRONG_CONSOLE_TOKEN = (
         "wrong_console_token",
         "bad",
-        "the console received {count} wrong tokens from {host} within a minute",
+        "the console received a wrong token from {host}, number {count} within a minute",
     )
     # An execution: `orchestrator.audit.execution.entries`
     WALK_BEGAN = "walk_began", "notable", "{by.who} began an execution of {runbook}: {reason}"

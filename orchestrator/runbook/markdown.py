@@ -95,11 +95,13 @@ def _approval(checkpoint: Checkpoint) -> Iterator[str]:
     if approval.given_at is not None:
         yield from (f"The approval of `{approval.given_at}` covers it.", "")
         return
-    who = "One person approves" if approval.people == 1 else f"{approval.people} people approve"
+    who = "One person approves it**"
+    if approval.people > 1:
+        who = f"{approval.people} people approve it**, each"
     id_ = checkpoint.id if checkpoint.for_each is None else f"'{checkpoint.id}[ID]'"
     confirm = " --confirm CLUSTER" if checkpoint.cannot_be_undone else ""
     command = f'kraftgate approve {id_} --reason "..."{confirm}'
-    yield from (f"**{who} it**, each with `{command}`.", "")
+    yield from (f"**{who} with `{command}`.", "")
 
 
 def _named(texts: tuple[str, ...]) -> str:

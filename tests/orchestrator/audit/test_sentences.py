@@ -59,8 +59,12 @@ def test_an_evaluation_says_what_came_of_it(
 
 def test_an_entry_without_a_typed_body_has_its_kind_s_sentence() -> None:
     told = entry(EntryKind.WRONG_CONSOLE_TOKEN, {"count": 3, "host": "10.0.0.9"})
-    assert sentence(told) == "the console received 3 wrong tokens from 10.0.0.9 within a minute"
+    assert sentence(told) == (
+        "the console received a wrong token from 10.0.0.9, number 3 within a minute"
+    )
     assert weight_of(told) == "bad"
+    taken = entry(EntryKind.FENCE, {"fence": 2, "by": "b1, process 7"})
+    assert sentence(taken) == "b1, process 7 took over, with fence 2"
 
 
 @pytest.mark.parametrize("kind", ["of_tomorrow", str(EntryKind.APPROVED)])
@@ -87,4 +91,4 @@ def test_a_value_of_another_version_is_printed_as_it_is(
 
 
 def test_no_kind_is_without_a_sentence() -> None:
-    assert {each for each in EntryKind if not each.sentence} == {EntryKind.FENCE}
+    assert all(each.sentence for each in EntryKind)

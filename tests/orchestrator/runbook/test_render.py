@@ -63,6 +63,8 @@ def test_a_page_in_words() -> None:
     assert "**2 people approve it**, each with `kraftgate approve end --reason" in shown
     assert 'approve end --reason "..." --confirm CLUSTER' in shown
     assert "No rollback is needed: nothing was changed yet" in shown
+    one = page(parse(changed("people: 2", "people: 1"), PATH).runbook)
+    assert "**One person approves it** with `kraftgate approve end" in one
     assert "- `lag-is-low`: Kraftgate runs `/usr/local/bin/lag --max 100`, for 5s at most." in shown
 
 
