@@ -143,7 +143,7 @@ def _updates(
         yield ClusterUpdate(
             cluster=one.name,
             state=builders[one.name].state(one),
-            events=[cleaner.json(each) for each in events],
+            events=[(each.at_ms, cleaner.json(each)) for each in events],
             missed=missed,
         )
 

@@ -329,7 +329,7 @@ class ClusterState(Row):
         walk: null: there is no execution.
         alerts: the active ones, the critical ones first.
         checkpoints: of the runbook; empty: there is no execution.
-        events: the newest ones, oldest first, at most 200.
+        events: the newest ones by `at_ms`, oldest first, at most 200.
     """
 
     name: str
@@ -365,7 +365,7 @@ class ClusterChange(Row):
 
     Attributes:
         brokers: rows that replace those with their id; so for `disks`.
-        events: new ones, to append; `events_missed`: some before them are missing.
+        events: new ones, to sort in by `at_ms`; `events_missed`: they replace all others.
         waits, hazards, alerts: the first 200; `Next.more` counts all.
     """
 

@@ -8,7 +8,6 @@ here blocks or is shared between threads: the hub lives in the console's event l
 import asyncio
 import json
 import secrets
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
@@ -26,13 +25,13 @@ class ClusterUpdate:
     """One cluster at a tick.
 
     Attributes:
-        events: new events as JSON, oldest first.
+        events: new events, with their times and as JSON; those of one time in order.
         missed: whether there were more events before these.
     """
 
     cluster: str
     state: ClusterParts
-    events: Sequence[bytes] = ()
+    events: Sequence[tuple[int, bytes]] = ()
     missed: bool = False
 
 
@@ -65,7 +64,7 @@ class _Cluster:
         self._walkable = walkable
         self._parts: _Versions[str] = _Versions()
         self._rows: dict[str, _Versions[int]] = {"brokers": _Versions(), "disks": _Versions()}
-        self._events: deque[tuple[int, bytes]] = deque()
+        self._events: list[tuple[int, int, bytes]] = []
         self._missed = 0
 
     def take(self, version: int, update: ClusterUpdate) -> bool:
@@ -75,9 +74,12 @@ class _Cluster:
         if update.events and update.missed:
             self._missed = version
             self._events.clear()
-        self._events += ((version, each) for each in update.events)
-        while len(self._events) > EVENTS_KEPT:
-            self._missed = max(self._missed, self._events.popleft()[0])
+        self._events += ((at_ms, version, each) for at_ms, each in update.events)
+        # Sources report events with different delays: sort by the cluster's time.
+        self._events.sort(key=lambda each: each[0])
+        dropped = self._events[:-EVENTS_KEPT]
+        self._missed = max([self._missed, *(at for _, at, _ in dropped)])
+        del self._events[:-EVENTS_KEPT]
         return any(changed) or bool(update.events)
 
     def since(self, version: int) -> bytes | None:
@@ -100,10 +102,11 @@ class _Cluster:
             gone = [id_ for id_, row in rows if row is None]
             if gone and version:
                 yield _field(f"{key}_gone", _json(gone))
-        events = [each for at, each in self._events if at > version]
+        missed = self._missed > version
+        events = [each for _, at, each in self._events if missed or at > version]
         if events or not version:
             yield _field("events", _list(events))
-        if version and self._missed > version:
+        if version and missed:
             yield _field("events_missed", b"true")
 
 

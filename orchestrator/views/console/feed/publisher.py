@@ -150,6 +150,6 @@ class Publisher(BackgroundThread):
         return ClusterUpdate(
             cluster=one.name,
             state=self._builders[one.name].state(one),
-            events=[self._cleaner.json(each) for each in events],
+            events=[(each.at_ms, self._cleaner.json(each)) for each in events],
             missed=missed,
         )

@@ -14,6 +14,7 @@ import httpx
 from jsonschema import Draft202012Validator
 
 from orchestrator.api.console.answers import schema
+from orchestrator.views.console.feed import hub
 from tests.orchestrator.views.console.serve import Served
 
 TIMEOUT_S = 120.0
@@ -85,7 +86,8 @@ def apply(state: dict[str, Any], change: dict[str, Any]) -> None:
                 cluster[rows] = [each for each in cluster[rows] if each[by] not in value]
             elif key == "events":
                 before = [] if new.get("events_missed") else cluster["events"]
-                cluster["events"] = (before + value)[-200:]
+                events = sorted(before + value, key=lambda each: each["at_ms"])
+                cluster["events"] = events[-hub.EVENTS_KEPT :]
             elif key != "events_missed":
                 cluster[key] = value
 

@@ -25,7 +25,7 @@ from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.run.reader import ClusterRead
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
-from orchestrator.views.console.feed import publisher
+from orchestrator.views.console.feed import hub, publisher
 from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
 from orchestrator.views.console.feed.publisher import Publisher, Tail
 from orchestrator.views.console.state.cluster import StateBuilder
@@ -65,7 +65,7 @@ class Pages:
         self.hub = Hub({"prod": True}, stays, 1, 0)
         self.builder = StateBuilder(CLEAN, RUNBOOK)
 
-    def tick(self, one: ClusterRead, now_ms: int = NOW_MS, *events: bytes) -> None:
+    def tick(self, one: ClusterRead, now_ms: int = NOW_MS, *events: tuple[int, bytes]) -> None:
         state = self.builder.state(seen(one, now_ms=now_ms))
         self.hub.take(now_ms, [ClusterUpdate(cluster="prod", state=state, events=events)])
 
@@ -309,14 +309,21 @@ _BROKERS = st.lists(
 
 @given(nights=st.lists(_BROKERS, min_size=1, max_size=6), joined=st.data())
 def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) -> None:
-    """However many looks a page missed in between."""
+    """However many looks a page missed in between, and in whichever order events arrive."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hub, "EVENTS_KEPT", 3)
+        _add_up(nights, joined)
+
+
+def _add_up(nights: Any, joined: Any) -> None:
     pages = Pages()
     state: Any = None
     known = 0
     for number, brokers in enumerate(nights):
         if joined.draw(st.booleans()):  # the builder begins again
             pages.builder = StateBuilder(CLEAN, RUNBOOK)
-        event = json.dumps({"n": number}).encode()
+        at_ms = joined.draw(st.integers(1, 3))
+        event = at_ms, json.dumps({"n": number, "at_ms": at_ms}).encode()
         summary = tuple(sorted(brokers, key=lambda each: each.id))
         pages.tick(night(brokers=summary), NOW_MS + number, event)
         if state is None:
