@@ -350,7 +350,7 @@ def _not_seen(summary: ClusterSummary, status: SourceStatus) -> str | None:
     if seen.blind_since_ms is not None:
         return "its connection was lost: changes may have been missed"
     if since_ms is not None and seen.seen_ms < since_ms:
-        return "it is connected again, and the facts read since have not been processed yet"
+        return "its connection was interrupted, and the facts read since are not processed yet"
     return None
 
 

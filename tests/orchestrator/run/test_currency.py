@@ -124,6 +124,10 @@ def test_zookeeper_must_have_been_read_and_be_seen() -> None:
     assert not_followed(without(blind)) == {
         ZOOKEEPER: "its connection was lost: changes may have been missed"
     }
+    connected = replace(NOW, zookeeper=replace(LIVE, whole_since_ms=NOW_MS))
+    assert not_followed(connected) == {
+        ZOOKEEPER: "its connection was interrupted, and the facts read since are not processed yet"
+    }
 
 
 def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> None:
