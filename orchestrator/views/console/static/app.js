@@ -3,7 +3,7 @@ import { Component, html, render, useCallback, useEffect, useState } from "./js/
 import { BrokerSheet } from "./js/broker_sheet.js";
 import { Brokers } from "./js/brokers.js";
 import { everySecond, now } from "./js/clock.js";
-import { currencyOf, isOld } from "./js/currency.js";
+import { currencyOf, isOld, linkText } from "./js/currency.js";
 import { Feed } from "./js/feed.js";
 import { Announcer, Bar, Broken, InsecureBand, NoCluster, OldBand, Tabs } from "./js/frame.js";
 import { GateSheet } from "./js/gate_sheet.js";
@@ -99,8 +99,9 @@ function App() {
   const missing = cluster === null && all.length > 0 ? place.cluster : null;
   const currency = useCurrency(linked, model, cluster);
   const old = isOld(currency);
+  const off = linked.state === "open" ? null : `No action is possible now. ${linkText(linked)}`;
   useKeys(cluster, !!action);
-  useTitle(cluster, missing, currency, all.find((each) => each !== cluster && needsNow(each, linked, model)));
+  useTitle(cluster, missing, currency, all.find((each) => each !== cluster && needsOperator(each.head.next)));
   useReasons(place);
   useEffect(() => setAction((one) => (one?.cluster === cluster?.name ? one : null)), [cluster?.name]);
   if (known.locked) return html`<${Locked} why=${known.locked.why} onOpen=${() => feed.connect()} />`;
@@ -119,13 +120,13 @@ function App() {
       : cluster === null
       ? html`<main id="main" tabindex="-1"><p class="empty boot">${currency.text}</p></main>`
       : html`<div class="body" data-old=${old ? "" : undefined}>
-          <${Now} cluster=${cluster} currency=${currency} onAct=${setAction} />
+          <${Now} cluster=${cluster} currency=${currency} off=${off} onAct=${setAction} />
           <${Tabs} cluster=${cluster} view=${place.view} />
           <main id="main" tabindex="-1"><${View} key=${cluster.name} view=${place.view} cluster=${cluster} query=${query} /></main>
         </div>`}
     ${cluster && broker !== null && html`<${BrokerSheet} key=${`${cluster.name}/${broker}`} cluster=${cluster} id=${Number(broker)} currency=${currency} onClose=${closeSheets} />`}
     ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${`${cluster.name}/${checkpoint}`} cluster=${cluster} id=${checkpoint} currency=${currency} onClose=${closeSheets} />`}
-    ${cluster?.walk && action?.cluster === cluster.name && html`<${ActionDialog} action=${action.name} cluster=${cluster} off=${old} onClose=${() => setAction(null)} onDone=${(output) => {
+    ${cluster?.walk && action?.cluster === cluster.name && html`<${ActionDialog} action=${action.name} cluster=${cluster} off=${off} onClose=${() => setAction(null)} onDone=${(output) => {
       setAction(null);
       setDone(output);
     }} />`}
@@ -186,17 +187,13 @@ function useKeys(cluster, busy) {
   }, [cluster?.name, busy]);
 }
 
-function needsNow(cluster, linked, model) {
-  return needsOperator(cluster.head.next) && !isOld(currencyOf(linked, model, cluster));
-}
-
 /** The tab's title and icon show staleness and the need for an operator, too, also of another cluster. */
 function useTitle(cluster, missing, currency, other) {
   const old = missing === null && isOld(currency);
-  const person = cluster && needsOperator(cluster.head.next);
-  const sign = old ? "old" : person || other ? "person" : "";
-  const needs = person ? "Needs a person: " : other ? `${other.name} needs a person: ` : "";
-  const prefix = old ? `${currency.label}: ` : needs;
+  const person = !currency.cut && cluster && needsOperator(cluster.head.next);
+  const needs = person ? "Needs a person: " : other && !currency.cut ? `${other.name} needs a person: ` : "";
+  const sign = needs ? "person" : old ? "old" : "";
+  const prefix = `${old ? `${currency.label}: ` : ""}${needs}`;
   useEffect(() => {
     const about = cluster ? `${cluster.name}, ${phaseText(cluster.head)} · ` : missing === null ? "" : `no cluster ${missing} · `;
     document.title = cluster || missing !== null ? `${prefix}${about}Kraftgate` : "Kraftgate";

@@ -20,17 +20,23 @@ from tests.orchestrator.views.console.world import World
 pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=0.75)]
 
 
-def _is_old(page: Page, title: str) -> None:
-    """Said by a band, a chip, the top, the tab's title, and by colours that are gone."""
+def _is_old(page: Page, title: str, need: str = "the data is stale") -> None:
+    """Said by a band, a chip, the top, the tab's title, and by colours that are gone.
+
+    `need`: what the top says; it is not stale if only the data below is.
+    """
     band = page.locator(".old-band")
     expect(band).to_contain_text(title)
     expect(page.locator(".body")).to_have_attribute("data-old", "")
-    expect(page.get_by_test_id("need")).to_contain_text("the data is stale")
-    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    expect(page.get_by_test_id("need")).to_contain_text(need)
     expect(page).to_have_title(re.compile("^(stale|disconnected|ended|cannot follow)"))
-    fill = "getComputedStyle(document.querySelector('.bar .fill')).backgroundColor"
-    red, green, blue = map(int, re.findall(r"\d+", page.evaluate(fill))[:3])
-    assert max(red, green, blue) - min(red, green, blue) < 30, "a colour is left"
+    assert _colour(page, ".bar .fill") < 30, "a colour is left"
+
+
+def _colour(page: Page, selector: str) -> int:
+    fill = f"getComputedStyle(document.querySelector('{selector}')).backgroundColor"
+    parts = [int(each) for each in re.findall(r"\d+", page.evaluate(fill))[:3]]
+    return max(parts) - min(parts)
 
 
 def _is_present(page: Page) -> None:
@@ -46,7 +52,9 @@ def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
     world.at = replace(world.at, now_ms=now_ms())
     world.tell(stale_ms=60_000)
     desk.served.look()
-    _is_old(page, "Not current")
+    _is_old(page, "Not current", need="Something is wrong")
+    assert _colour(page, ".need-name") > 30
+    expect(page.get_by_role("button", name="Pause")).to_be_enabled()
     expect(page.locator(".old-age")).to_contain_text(re.compile(r"1 min 0\d s"))
     desk.refresh()
     _is_present(page)
@@ -116,6 +124,8 @@ def test_the_end_of_kraftgate_is_said(desk: Desk, start: Start) -> None:
     desk.served.end()
     _is_old(page, "Kraftgate has ended")
     expect(page.locator(".old-band")).to_contain_text("Nothing monitors the cluster.")
+    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    expect(page.locator(".actions")).to_contain_text("No action is possible now.")
 
 
 def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) -> None:

@@ -45,8 +45,8 @@ const EFFECTS = {
 
 /**
  * @param {{action: keyof typeof ACTIONS, cluster: import("./store.js").Cluster,
- *     off: boolean, onClose: () => void, onDone: (output: string) => void}} properties
- *     `off`: the shown state is not current
+ *     off: string|null, onClose: () => void, onDone: (output: string) => void}} properties
+ *     `off`: why no action is possible
  */
 export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   const dialog = useModal();
@@ -112,11 +112,11 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this${elsewhere ? `, to ${walk.checkpoint ?? "its end"}` : ""}. ${sent ? "This was sent: the audit trail shows whether it counts." : "Nothing was sent."} Close this and check again.</span></p>`}
       ${differs && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The state has changed since you opened this. Close this, check the state, and approve again.</span></p>`}
       ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
-      ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>The shown state is not current. Wait until it is.</span></p>`}
+      ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>${off}</span></p>`}
       <${Trouble} error=${error} />
       <p class="dialog-end">
         <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>
-        <button class=${`button primary ${ACTIONS[action].danger ? "danger" : ""}`} disabled=${busy || moved || differs || off || gone}>${busy ? "Sending…" : label}</button>
+        <button class=${`button primary ${ACTIONS[action].danger ? "danger" : ""}`} disabled=${busy || moved || differs || off !== null || gone}>${busy ? "Sending…" : label}</button>
       </p>
     </form>
   </dialog>`;

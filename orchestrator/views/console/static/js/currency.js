@@ -13,9 +13,10 @@ export const SILENT_AFTER_MS = 15_000;
  *     `retry_ms`: when the page connects again; `received_ms`: the server's clock in its last message
  * @typedef {{
  *   kind: "present"|"partial"|"reading"|"settled"|"old"|"nothing",
- *   label: string, title: string, text: string, as_of_ms: number|null,
+ *   label: string, title: string, text: string, as_of_ms: number|null, cut?: boolean,
  * }} Currency
- *     current, current without a metadata log, reading history, finished, stale, no data at all
+ *     current, current without a metadata log, reading history, finished, stale, no data at all;
+ *     `cut`: what Kraftgate concluded, such as the next action, is stale, too
  */
 
 /**
@@ -29,6 +30,7 @@ export function currencyOf(link, model, cluster) {
   if (now() - model.looked_ms > SILENT_AFTER_MS) {
     return {
       kind: "old",
+      cut: true,
       label: "stale",
       title: "Kraftgate does not poll",
       text: "Kraftgate answers this page, but has not polled its clusters recently.",
@@ -67,7 +69,7 @@ export function silentSources({ head, sources }) {
 function nothing(link) {
   const text = link.state === "open" ? "Kraftgate has not polled a cluster yet." : linkText(link);
   const label = link.state === "open" ? "no data" : "connecting";
-  return { kind: "nothing", label, title: "Nothing is known yet", text, as_of_ms: null };
+  return { kind: "nothing", label, title: "Nothing is known yet", text, as_of_ms: null, cut: link.state !== "open" };
 }
 
 const CUT_OFF = {
@@ -80,6 +82,7 @@ const CUT_OFF = {
 function cutOff(link, model) {
   return {
     kind: "old",
+    cut: true,
     ...(CUT_OFF[link.state] ?? CUT_OFF.lost),
     text: linkText(link),
     as_of_ms: link.received_ms ?? model.at_ms,

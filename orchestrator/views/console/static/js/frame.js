@@ -237,11 +237,11 @@ export function Announcer({ cluster, currency }) {
     cluster.head.next.need,
   ].join();
   useEffect(() => {
-    if (!cluster || isOld(currency)) return;
+    if (!cluster || currency.cut) return;
     const { phase, next } = cluster.head;
     const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
     const person = needsOperator(next) ? ` ${next.text}.` : "";
     setText(`Cluster ${cluster.name}: phase ${phase ?? "unknown"}${where}.${person}`);
-  }, [announced, currency.kind]);
+  }, [announced, currency.cut]);
   return html`<p class="hidden" role="status">${text}</p>`;
 }

@@ -10,16 +10,17 @@ import { counted, duration, time } from "./format.js";
 
 /**
  * @param {{cluster: import("./store.js").Cluster, currency: import("./currency.js").Currency,
- *     onAct: (action: {name: string, cluster: string}) => void}} properties
+ *     off: string|null, onAct: (action: {name: string, cluster: string}) => void}} properties
+ *     `off`: why no action is possible
  */
-export function Now({ cluster, currency, onAct }) {
+export function Now({ cluster, currency, off, onAct }) {
   const { head, walk } = cluster;
-  const tone = isOld(currency) ? "old" : head.next.need;
+  const tone = currency.cut ? "old" : head.next.need;
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
     <${NextAction} next=${head.next} eta=${head.eta} name=${cluster.name} tone=${tone} shown=${head.next.need === "your_turn" ? walk?.shown : null} output=${walk?.output} />
     <${Silent} sources=${silentSources(cluster)} />
-    <${Execution} cluster=${cluster} off=${isOld(currency)} onAct=${onAct} />
+    <${Execution} cluster=${cluster} off=${off} stale=${isOld(currency)} onAct=${onAct} />
   </section>`;
 }
 
@@ -123,13 +124,15 @@ export const ACTIONS = {
   begin: { label: "Begin", icon: "play", primary: true },
 };
 
-const Execution = memo(({ cluster, off, onAct }) => {
+const Execution = memo(({ cluster, off, stale, onAct }) => {
   const { walk, walkable, name } = cluster;
   if (walk === null) {
     const text = walkable ? "The execution of the runbook has not begun." : "No runbook is executed here.";
     return html`<div class="execution soft">${text}</div>`;
   }
   const asked = askedFor(cluster.head.next, walk);
+  // The server decides: some approvals need only sources that are current.
+  const note = off ?? (stale && walk.can.includes("approve") ? "An approval is refused while the data that it needs is stale." : null);
   return html`<div class="execution">
     <${Where} walk=${walk} name=${name} />
     <div class="actions">
@@ -137,13 +140,13 @@ const Execution = memo(({ cluster, off, onAct }) => {
         (action) => html`<button
           key=${action}
           class=${`button ${action === asked ? "primary" : ""} ${ACTIONS[action].danger ? "danger" : ""}`}
-          disabled=${off}
+          disabled=${off !== null}
           onClick=${() => onAct({ name: action, cluster: name })}
         >
           <${Icon} name=${ACTIONS[action].icon} />${ACTIONS[action].label}…
         </button>`,
       )}
-      ${off && walk.can.length > 0 && html`<small class="soft">No action is possible while the data is stale.</small>`}
+      ${note && html`<small class="soft">${note}</small>`}
     </div>
   </div>`;
 });
