@@ -317,6 +317,24 @@ def test_a_change_that_the_page_cannot_take_is_said(desk: Desk) -> None:
     expect(line.page.locator(".old-band")).to_contain_text("This page cannot show")
 
 
+def test_a_dialog_outlives_a_restart_of_kraftgate(desk: Desk) -> None:
+    """The first state of the new process has no cluster yet."""
+    line = _SlowLine(desk)
+    line.connect()
+    line.page.get_by_role("button", name="Pause").click()
+    line.page.clock.run_for(100)
+    why = line.page.locator("dialog.action-dialog").get_by_label("Why")
+    why.fill("disk of broker 2")
+    line.page.evaluate("says('state', { ...kraftgate.known().model, clusters: [] })")
+    line.page.evaluate("at_ms => says('beat', { at_ms, looked_ms: null })", line.at_ms)
+    line.page.clock.run_for(1_100)
+    _is_old(line.page, "Kraftgate does not poll")
+    expect(why).to_have_value("disk of broker 2")
+    line.connect()
+    expect(line.page.locator(".old-band")).to_have_count(0)
+    expect(why).to_have_value("disk of broker 2")
+
+
 def test_an_open_page_is_loaded_again_after_an_upgrade(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

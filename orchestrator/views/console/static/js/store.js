@@ -16,10 +16,12 @@ export const EVENTS_MAX = 500;
  */
 
 /**
- * The model from a full state. @param {State} state @param {Model|null} before
+ * The model from a full state. A Kraftgate that started again has no cluster before its first tick:
+ * then the known ones stay, and are stale. @param {State} state @param {Model|null} before
  * @returns {Model}
  */
 export function whole(state, before) {
+  if (!state.clusters.length && before) return { ...state, clusters: before.clusters, looked_ms: 0 };
   const turn = 1 + Math.max(0, ...(before?.clusters ?? []).map((each) => each.turn));
   return {
     ...state,
