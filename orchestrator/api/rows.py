@@ -285,9 +285,16 @@ def broker_row(
         broker,
         replicas={state: broker.replicas[state] for state in _REPLICA_ORDER},
         progress=progress and ProgressRow.from_facts(progress, rate_per_second=rate),
+        under_replicated=broker.under_replicated if replicas_known else None,
         replicas_known=replicas_known,
         replicas_on_disk=replicas_on_disk,
     )
+
+
+def unknown_counts(*, known: bool) -> dict[str, None]:
+    """Return null for each count of topics and partitions unless the metadata log has them."""
+    counts = ("topics", "partitions", "under_replicated", "leaderless", "reassigning")
+    return {} if known else dict.fromkeys(counts)
 
 
 def eta_row(eta: Eta) -> EtaRow:

@@ -3,14 +3,14 @@
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import InstanceOf, PlainSerializer
 
 from migration.assessment.conditions.authority import log_counts
 from migration.assessment.eta import Eta
-from migration.image.summary import BrokerSummary, ClusterSummary, Phase
+from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms
 from migration.values.timestamps import iso
@@ -28,6 +28,7 @@ from orchestrator.api.rows import (
     broker_row,
     eta_row,
     jmx_row,
+    unknown_counts,
 )
 from orchestrator.api.shape import Moment, Row
 from orchestrator.config.alerts import RUNBOOK_URL
@@ -57,8 +58,8 @@ class ClusterRow(Row):
 
     metadata_offset: int | None
     phase: Phase | None
-    topics: int
-    partitions: int
+    topics: int | None
+    partitions: int | None
     brokers: tuple[BrokerRow, ...]
     events: tuple[Annotated[InstanceOf[Event], PlainSerializer(_event_json)], ...]
     complete: bool = True
@@ -111,7 +112,7 @@ def cluster_json(
 ) -> dict[str, object]:
     """Return the state of one cluster; `complete`: False for a damaged file."""
     known = log_counts(summary)
-    facts = _cluster(summary, events, lambda broker: known and broker.epoch is not None)
+    facts = _cluster(summary, events, known=known)
     return ClusterRow.from_facts(summary, **facts, complete=complete).public()
 
 
@@ -123,7 +124,11 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     alerts = assessment.alerts
     return StatusRow.from_facts(
         one.summary,
-        **_cluster(one.summary, (event for _, event in one.events), assessment.counts),
+        **_cluster(
+            one.summary,
+            (event for _, event in one.events),
+            known=assessment.knows_partitions,
+        ),
         active_controller=one.active_controller,
         leader_epoch=one.leader_epoch,
         next=assessment.next,
@@ -149,18 +154,21 @@ def clusters_json(clusters: Sequence[dict[str, object]], *, many: bool) -> dict[
     return {"clusters": list(clusters)} if many else clusters[0]
 
 
-def _cluster(
-    summary: ClusterSummary, events: Iterable[Event], counts: Callable[[BrokerSummary], bool]
-) -> dict[str, object]:
+def _cluster(summary: ClusterSummary, events: Iterable[Event], *, known: bool) -> dict[str, object]:
     brokers = [
         broker_row(
             each,
-            replicas_known=counts(each),
+            replicas_known=known and each.epoch is not None,
             replicas_on_disk=summary.replicas_on_disk(each.id),
         )
         for each in summary.brokers
     ]
-    return {"brokers": brokers, "events": tuple(events), "phase": summary.known_phase}
+    return {
+        "brokers": brokers,
+        "events": tuple(events),
+        "phase": summary.known_phase,
+        **unknown_counts(known=known),
+    }
 
 
 def _eta(eta: Eta | None) -> EtaRow | None:

@@ -349,7 +349,7 @@ class Follower(BackgroundThread):
                 record_seen_ms=was.record_seen_ms,
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
-                leader_epoch=cursor.epoch,
+                leader_epoch=cursor.epoch or None,
                 endpoint=str(cursor.leader_endpoint) if cursor.leader_endpoint else None,
                 cluster_id=self._foreign_id or self._spool.cluster_id,
                 waiting=waiting or (None if answered or error else was.waiting),

@@ -287,7 +287,8 @@ class Head(Row):
         last_reply_ms: when a controller last answered.
         observed_ms: the timestamp of the last metadata record.
         behind: committed records that are unread.
-        replicas: of all brokers, by state; null: the metadata log is not authoritative.
+        topics, partitions, replicas: null: the metadata log is not authoritative.
+        held, fenced, unfenced_early: numbers of brokers; null: no metadata record was read.
         eta: until no broker is held; null: none is.
         limits: what the sources cannot show.
         hazards_not_known: why hazards may exist that are not shown; empty: all are known.
@@ -307,15 +308,15 @@ class Head(Row):
     active_controller: int | None
     leader_epoch: int | None
     metadata_version: str | None
-    topics: int
-    partitions: int
+    topics: int | None
+    partitions: int | None
     under_replicated: int | None
     leaderless: int | None
     reassigning: int | None
     brokers: Mapping[Mode, int]
-    held: int
-    fenced: int
-    unfenced_early: int
+    held: int | None
+    fenced: int | None
+    unfenced_early: int | None
     replicas: Mapping[ReplicaState, int] | None
     limits: tuple[str, ...]
     hazards_not_known: tuple[str, ...]

@@ -55,13 +55,14 @@ def steps(phase: Phase | None, width: int) -> Text:
 def facts(one: Assessed) -> Text:
     summary = one.summary
     unread = behind(one.status, summary.metadata_offset)
+    known = one.assessment.knows_partitions
     numbers = [
         f"metadata offset {_or_dash(summary.metadata_offset)}"
         + (f" ({unread} behind)" if unread else ""),
         f"active controller {_or_dash(one.active_controller)}",
         f"epoch {_or_dash(one.leader_epoch)}",
-        f"topics {summary.topics}",
-        f"partitions {summary.partitions}",
+        f"topics {_or_dash(summary.topics if known else None)}",
+        f"partitions {_or_dash(summary.partitions if known else None)}",
     ]
     if summary.unknown_records:
         numbers.append(f"unknown records {summary.unknown_records}")

@@ -73,9 +73,16 @@ def _cluster_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
     if before is None or _controller(before) != _controller(after):
         controller, epoch = _controller(after)
         yield f"change=controller {pairs({'controller': controller, 'epoch': epoch})}"
-    counts = {"topics": now.topics, "partitions": now.partitions}
-    if was is None or (was.topics, was.partitions) != (now.topics, now.partitions):
+    counts = _counts(after)
+    if counts and (before is None or counts != _counts(before)):
         yield f"change=cluster {pairs(counts)}"
+
+
+def _counts(one: Assessed) -> dict[str, object]:
+    """Return the numbers of topics and partitions; empty: unknown."""
+    if not one.assessment.knows_partitions:
+        return {}
+    return {"topics": one.summary.topics, "partitions": one.summary.partitions}
 
 
 def _controller(one: Assessed) -> tuple[int | None, int | None]:

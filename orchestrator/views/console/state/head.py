@@ -8,6 +8,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.metadata.versions import name_of
 from migration.observed.source_status import behind
 from orchestrator.api.console.state import Currency, Head, Next, PhaseStep
+from orchestrator.api.rows import unknown_counts
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
 
@@ -15,6 +16,8 @@ from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_s
 def head(one: Assessed, eta: Estimated | None) -> Head:
     summary, status, phase = one.summary, one.status, one.summary.known_phase
     current, text = _current(one)
+    known = one.assessment.knows_partitions
+    brokers, unread = summary.brokers, summary.metadata_offset is None
     return Head.from_facts(
         summary,
         phase=phase,
@@ -29,11 +32,12 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
         active_controller=one.active_controller,
         leader_epoch=one.leader_epoch,
         metadata_version=None if (level := summary.metadata_version) is None else name_of(level),
-        brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
-        held=sum(each.held for each in summary.brokers),
-        fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
-        unfenced_early=sum(each.is_unfenced_early for each in summary.brokers),
-        replicas=_replicas(summary) if one.assessment.knows_partitions else None,
+        brokers={mode: sum(b.mode is mode for b in brokers) for mode in Mode},
+        held=None if unread else sum(each.held for each in brokers),
+        fenced=None if unread else sum(each.fenced and each.epoch is not None for each in brokers),
+        unfenced_early=None if unread else sum(each.is_unfenced_early for each in brokers),
+        replicas=_replicas(summary) if known else None,
+        **unknown_counts(known=known),
         limits=one.read.limits,
         hazards_not_known=hazards_not_known(one.assessment.view),
     )

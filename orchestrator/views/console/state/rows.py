@@ -122,7 +122,6 @@ def broker_state(facts: BrokerFacts) -> BrokerState:
         is_unfenced_early=broker.is_unfenced_early,
         pending=broker.pending if known else None,
         total=sum(row.replicas.values()) if known else row.replicas_on_disk,
-        under_replicated=row.under_replicated if known else None,
         eta=eta_state(eta),
         last_progress_ms=broker.last_progress_ms if broker.held else None,
         in_order=is_in_order(broker, has_failed=has_failed),

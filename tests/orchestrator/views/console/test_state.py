@@ -119,6 +119,12 @@ def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
         assert row[key] is None
 
 
+def test_before_the_first_record_no_count_is_known() -> None:
+    head = state_of(night(metadata_offset=None))["head"]
+    for key in ("topics", "partitions", "leaderless", "held", "fenced", "unfenced_early"):
+        assert head[key] is None, key
+
+
 def ids(news: Any) -> list[int]:
     return [each["id"] for each in news.get("brokers", ())]
 

@@ -97,7 +97,7 @@ const Waits = memo(({ waits }) => {
 
 const Facts = memo(({ head }) => {
   const facts = [
-    ["Held, fenced, unfenced early", `${head.held}, ${head.fenced}, ${head.unfenced_early}`],
+    ["Held, fenced, unfenced early", `${count(head.held)}, ${count(head.fenced)}, ${count(head.unfenced_early)}`],
     ["Topics, partitions", `${count(head.topics)}, ${count(head.partitions)}`],
     ["Under-replicated, leaderless", `${count(head.under_replicated)}, ${count(head.leaderless)}`],
     ["Being reassigned", count(head.reassigning)],

@@ -288,15 +288,15 @@
  * @property {number|null} active_controller
  * @property {number|null} leader_epoch
  * @property {string|null} metadata_version
- * @property {number} topics
- * @property {number} partitions
+ * @property {number|null} topics
+ * @property {number|null} partitions
  * @property {number|null} under_replicated
  * @property {number|null} leaderless
  * @property {number|null} reassigning
  * @property {Record<string, number>} brokers
- * @property {number} held
- * @property {number} fenced
- * @property {number} unfenced_early
+ * @property {number|null} held
+ * @property {number|null} fenced
+ * @property {number|null} unfenced_early
  * @property {Record<string, number>|null} replicas
  * @property {readonly (string)[]} limits
  * @property {readonly (string)[]} hazards_not_known
