@@ -12,7 +12,7 @@
     |- PublishingError        1 FAILED      events cannot be published to the configured topic
     |- AuditError             1 FAILED      the audit trail cannot be used, or is not intact
     |  |- AuditLost                         the audit trail was deleted
-    |  `- SecretUnknown                     a secret cannot be read, so it cannot be redacted
+    |  `- SecretUnknown       2 USAGE       a secret cannot be read, so it cannot be redacted
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  `- LockHeld                          another process has it; the message names it
     |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
@@ -27,6 +27,7 @@ click's own usage errors end with 2 as well.
 
 import enum
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -116,7 +117,17 @@ class AuditLost(AuditError):
 
 
 class SecretUnknown(AuditError):
-    """A named secret cannot be read, so it cannot be redacted."""
+    """A named secret cannot be read, so it cannot be redacted.
+
+    Attributes:
+        path: its file; None: it is in the environment.
+    """
+
+    code = ExitCode.USAGE
+
+    def __init__(self, why: str, path: Path | None = None) -> None:
+        super().__init__(why)
+        self.path = path
 
 
 class LockError(KraftgateError):

@@ -38,5 +38,5 @@ def open_for_entry(config: Config) -> AuditLog:
         AuditError: it cannot be opened.
         SecretUnknown: a secret that this user has access to cannot be read.
     """
-    secrets = Secrets(files=configured_files(config)).readable()
+    secrets = Secrets(files=tuple(configured_files(config))).readable()
     return AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))

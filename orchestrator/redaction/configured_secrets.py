@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from orchestrator.config.alerts import SECRETS
 from orchestrator.config.load import Config
+from orchestrator.errors import SecretUnknown
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.patterns import names_a_secret
 from orchestrator.redaction.redactor import Redactor
@@ -17,10 +18,10 @@ _NAMED: Final = SECRETS | {"key_file"}
 """Keys whose name does not show that the file contains a secret."""
 
 
-def configured_files(config: Config) -> tuple[Path, ...]:
-    """Return every file with a secret that the configuration names."""
-    models = (*config.clusters, config.console, config.alerts, config.spark, config.publish)
-    return tuple(dict.fromkeys(path for each in models for path in _files(each, secret=False)))
+def configured_files(config: Config) -> dict[Path, str]:
+    """Return every file with a secret that the configuration names, with its key."""
+    parts = ("clusters", "console", "alerts", "spark", "publish")
+    return {path: key for each in parts for path, key in _files(getattr(config, each), each)}
 
 
 def redactor_of(config: Config, more: Iterable[str] = ()) -> Redactor:
@@ -29,19 +30,26 @@ def redactor_of(config: Config, more: Iterable[str] = ()) -> Redactor:
     Raises:
         SecretUnknown: a file cannot be read.
     """
-    return Secrets(files=configured_files(config)).redactor(os.environ, more)
+    files = configured_files(config)
+    try:
+        return Secrets(files=tuple(files)).redactor(os.environ, more)
+    except SecretUnknown as error:
+        if error.path is None:
+            raise
+        what = f"{config.path}: `{files[error.path]}`: {error}"
+        raise SecretUnknown(what, error.path) from error
 
 
-def _files(value: object, *, secret: bool) -> Iterator[Path]:
+def _files(value: object, key: str, *, secret: bool = False) -> Iterator[tuple[Path, str]]:
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
             told = name in _NAMED or names_a_secret(name.removesuffix("_file"))
-            yield from _files(getattr(value, name), secret=told)
+            yield from _files(getattr(value, name), f"{key}.{name}", secret=told)
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _files(each, secret=secret)
+        for name, each in value.items():
+            yield from _files(each, f"{key}.{name}", secret=secret)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _files(each, secret=secret)
+            yield from _files(each, key, secret=secret)
     elif isinstance(value, Path) and secret:
-        yield value
+        yield value, key

@@ -98,7 +98,7 @@ def _in_file(path: Path) -> Iterator[str]:
     try:
         content = secret_file.content(path).decode("utf-8-sig", "backslashreplace")
     except SecretFileRefused as error:
-        raise SecretUnknown(str(error)) from error
+        raise SecretUnknown(str(error), path) from error
     yield content
     for line in content.splitlines()[:1]:
         yield from known_by(line.strip())

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.api.console.answers import Problem
 from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
-from orchestrator.errors import SecretUnknown
+from orchestrator.errors import ExitCode, SecretUnknown
 from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.redactor import MARK
@@ -74,6 +74,19 @@ def test_a_secret_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         Secrets(variables=("MINE",)).redactor({})
     with pytest.raises(SecretUnknown, match="absent"):
         Secrets(files=(tmp_path / "absent",)).redactor({})
+
+
+def test_a_secret_file_that_others_can_read_is_an_error_of_the_configuration(
+    tmp_path: Path,
+) -> None:
+    """Another start does not help, so a service manager must not restart it."""
+    text = "cluster: {name: prod}\nconsole: {token_file: token}\n"
+    (tmp_path / "token").write_text("correct-horse-battery\n")
+    (tmp_path / "token").chmod(0o644)
+    said = "kraftgate.yaml: `console.token_file`: the secret file .* has mode 0644.*: chmod 0600 "
+    with pytest.raises(SecretUnknown, match=said) as refused:
+        open_verified(parse_config(text, tmp_path / "kraftgate.yaml"))
+    assert refused.value.code is ExitCode.USAGE
 
 
 def test_a_rotated_secret_is_known_at_once_and_the_earlier_one_remains(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ def test_a_given_token_is_a_secret_of_the_configuration(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("correct-horse-battery\n")
     text = "cluster: {name: prod}\nconsole: {token_file: token}\n"
-    assert configured_files(parse_config(text, tmp_path / "kraftgate.yaml")) == (file,)
+    found = configured_files(parse_config(text, tmp_path / "kraftgate.yaml"))
+    assert found == {file: "console.token_file"}
 
 
 def test_nothing_secret_is_in_any_answer(
