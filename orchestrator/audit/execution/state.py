@@ -43,7 +43,7 @@ class CheckpointState:
     """The state of one checkpoint of an execution.
 
     Attributes:
-        approvals: those that are in force, one for each login.
+        approvals: those that are in force; of each login the first one for its state.
         run: the current run of the hook, or the last one.
         attempts: the number of hooks that were started.
         open_before: whether the gate already held before the step, so that it does not show the
@@ -271,7 +271,10 @@ def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointS
         case entries.Evaluated():
             return replace(checkpoint, evaluated={**checkpoint.evaluated, body.part: body})
         case entries.Approved():
-            others = tuple(e for e in checkpoint.approvals if not e.by.same_login(body.by))
+            given = [e for e in checkpoint.approvals if e.by.same_login(body.by)]
+            if any(each.basis == body.basis for each in given):
+                return checkpoint
+            others = tuple(each for each in checkpoint.approvals if each not in given)
             return replace(checkpoint, approvals=(*others, body))
         case entries.ApprovalsExpired():
             return replace(checkpoint, approvals=())
