@@ -44,12 +44,12 @@ class WrongTokens:
         tries = self._tries_of(host)
         limited = tries.wrong >= WRONG_MAX
         if limited and not ipaddress.ip_address(host).is_loopback:
-            raise self._slow_down(tries)
+            raise self._slow_down(tries, must_wait=True)
         if self._token.is_it(given):
             return None
         tries.wrong += 1
         if limited:
-            raise self._slow_down(tries)
+            raise self._slow_down(tries, must_wait=False)
         return tries.wrong
 
     def _tries_of(self, host: str) -> _Tries:
@@ -64,12 +64,12 @@ class WrongTokens:
                 del self._tries[next(iter(self._tries))]
         return tries
 
-    def _slow_down(self, tries: _Tries) -> Refused:
+    def _slow_down(self, tries: _Tries, *, must_wait: bool) -> Refused:
         left_s = int(tries.began_s + WINDOW_S - self._clock_s()) + 1
         return Refused(
             429,
             "slow_down",
             "too many wrong tokens came from this address",
-            f"wait {left_s} s, and read the token from its file again",
+            f"{f'wait {left_s} s, and ' if must_wait else ''}read the token from its file again",
             {"Retry-After": str(left_s)},
         )

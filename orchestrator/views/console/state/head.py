@@ -78,7 +78,7 @@ def _current(one: Assessed) -> tuple[Currency, str]:
     if log.state is SourceState.OVER:
         return "over", "no controller writes the metadata log any more"
     if log.state is SourceState.SILENT:
-        return "stale", "kraftgate run does not report any more"
+        return "stale", "the source of the metadata log does not report"
     return "stale", status.waiting or "no controller answers any more"
 
 

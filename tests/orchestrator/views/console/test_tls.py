@@ -109,7 +109,9 @@ def test_plain_http_beyond_loopback_can_be_accepted(
         assert http.get("/api/session").json()["insecure"] is True
         right = {"Authorization": f"Bearer {served.token}"}
         assert http.get("/api/state", headers=right).json()["insecure"] is True
-    assert "served over plain HTTP" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f":{served.console.at.port}/ (all addresses of this host), the token" in said
+    assert "served over plain HTTP" in said
 
 
 def test_on_loopback_nothing_is_insecure(start: Start) -> None:

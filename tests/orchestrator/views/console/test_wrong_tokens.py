@@ -64,8 +64,9 @@ def test_the_addresses_of_loopback_are_one(wrong: WrongTokens) -> None:
 def test_on_loopback_the_right_token_is_always_accepted(wrong: WrongTokens, host: str) -> None:
     """Another local user must not lock the operator out."""
     exhaust(wrong, host)
-    with pytest.raises(Refused):
+    with pytest.raises(Refused) as caught:
         wrong.check("x", host)
+    assert caught.value.problem.mend == "read the token from its file again"
     assert wrong.check(RIGHT, host) is None
 
 
