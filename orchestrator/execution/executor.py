@@ -208,19 +208,21 @@ class Executor:
         action = self._steps.action(at.instance, at.view)
         has_effect = self._has_effect(at.instance, result.findings)
         unmet = () if has_effect else self._not_to_begin(at)
-        turn, holds = Turn(), result.holds
+        holds = result.holds
         if unmet:
             begun = f"{action}: complete it if it was begun, and do not begin it now"
             holds = tuple(dict.fromkeys((begun, *unmet, *holds)))
         if (resume := self._resume(at)) is not None:
             turn = resume
+        elif unmet or has_effect:
+            turn = Turn()
         elif at.state.open_before:
             why = (
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
             )
             turn = Turn(text=action, why=why, commands=(done,))
-        elif not has_effect and not unmet:
+        else:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
             turn = Turn(text=action, why=why)
         if self._has_hook(at.instance, at.view):

@@ -710,6 +710,12 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     result = night.settle()
     assert night.place("finalize").stage is Stage.SHOWN
     assert "decision that the step is done" in result.holds[0]
+    assert (result.turn, result.commands) != ("", ())
+    night.brokers = (kraft(1), held(2))
+    broken = night.settle()
+    assert (broken.turn, broken.stage_text) == ("", "do not begin it now")
+    assert "decision that the step is done" in broken.holds[-1]
+    night.brokers = (kraft(1), kraft(2))
     night.say(
         entries.StepDecided(checkpoint="finalize", decision="done", by=ANNA, reason="I did it")
     )
