@@ -207,11 +207,12 @@ class Executor:
             return result
         action = self._steps.action(at.instance, at.view)
         has_effect = self._has_effect(at.instance, result.findings)
-        unmet = () if has_effect else self._not_to_begin(at)
+        unmet = () if has_effect else self._unmet_since(at)
+        not_now = () if has_effect else (*_paused(at.execution), *map(_words, unmet))
         holds = result.holds
-        if unmet:
+        if not_now:
             begun = f"{action}: complete it if it was begun, and do not begin it now"
-            holds = tuple(dict.fromkeys((begun, *unmet, *holds)))
+            holds = tuple(dict.fromkeys((begun, *not_now, *holds)))
         if (resume := self._resume(at)) is not None:
             turn = resume
         elif unmet or has_effect:
@@ -228,22 +229,24 @@ class Executor:
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
+        # A headline that named the gate first would ask for the step.
+        findings = dict.fromkeys((*map(RecordedFinding.of, unmet), *result.findings))
         shown = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
-        return result.model_copy(update={"holds": holds, "has_effect": has_effect, **shown})
+        update = {"holds": holds, "findings": tuple(findings), "has_effect": has_effect, **shown}
+        return result.model_copy(update=update)
 
-    def _not_to_begin(self, at: _Tick) -> tuple[str, ...]:
-        """Return why a shown step must not begin now; empty: it may, or its broker has begun it.
+    def _unmet_since(self, at: _Tick) -> tuple[Finding, ...]:
+        """Return the guards that forbid a shown step now; empty: none, or its broker has begun it.
 
         The guards held when it was shown, which may be hours ago; their soak is over.
         """
-        paused = _paused(at.execution)
         one = at.view.summary.broker(at.instance.broker)
         if at.instance.broker is not None and (
             one is None or one.fenced or one.in_controlled_shutdown
         ):
-            return paused
+            return ()
         unmet = self._evaluate(at, "needs").holding_back
-        return (*paused, *(_words(e) for e in unmet if not e.condition.startswith(f"{SOAK}(")))
+        return tuple(each for each in unmet if not each.condition.startswith(f"{SOAK}("))
 
     def _before_step(self, at: _Tick) -> ExecutionStatus:
         if at.instance.checkpoint.already and self._evaluate(at, "already").holds:

@@ -654,6 +654,7 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         assert (waits.stage_text, waits.turn) == ("do not begin it now", "")
         assert waits.holds[0].endswith("complete it if it was begun, and do not begin it now")
         assert waits.holds[1] == "nothing_held: held: 2"
+        assert waits.findings[0].condition == "nothing_held"  # the headline's, before the gate's
         night.brokers = (replace(one, fenced=True), held(2))
         assert night.settle().turn == shown
         night.brokers = (held(1), migrating(2))
@@ -714,6 +715,7 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     night.brokers = (kraft(1), held(2))
     broken = night.settle()
     assert (broken.turn, broken.stage_text) == ("", "do not begin it now")
+    assert broken.findings[0].reason == "held: 2"
     assert "decision that the step is done" in broken.holds[-1]
     night.brokers = (kraft(1), kraft(2))
     night.say(
