@@ -16,7 +16,7 @@ from migration.assessment.conditions.parse import parse
 from migration.assessment.conditions.view import Execution, View
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.eta import Eta, NoEstimate
-from migration.assessment.failed_directories import advice
+from migration.assessment.failed_directories import advice, danger
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import ADD_KEY, Wait, WaitKind
@@ -157,7 +157,11 @@ def _found(
         return _of_wait(first, view.summary, eta)
     if execution is not None and execution.asks is not None:
         return _decision(execution)
-    found = _announced(view.due_hazards) or _failed_directory(view) or _blocking(view.due_hazards)
+    found = (
+        _announced(view.due_hazards)
+        or _failed_directory(view, execution)
+        or _blocking(view.due_hazards)
+    )
     if found is not None:
         return _at(found, execution)
     damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
@@ -193,10 +197,22 @@ def _decision(execution: Execution) -> NextAction:
     )
 
 
-def _failed_directory(view: View) -> NextAction | None:
-    """Return what to do about the first failed directory; None: none is known to have failed."""
+def _failed_directory(view: View, execution: Execution | None) -> NextAction | None:
+    """Return what to do about the first failed directory; None: nothing, or the step comes first.
+
+    After the migration only a runbook replaces a disk, once its loss is approved: its steps have
+    allowed for the directory, so they come first unless a restart would do harm.
+    """
+    is_handled = (
+        execution is not None and execution.turn and view.summary.phase in WITHOUT_ZOOKEEPER
+    )
     for each in view.failed:
         if each.is_inferred:
+            continue
+        harms = danger(
+            view.summary.broker(each.broker), view.summary.phase, rolls_back=view.rolls_back
+        )
+        if is_handled and harms is None:
             continue
         text, why = advice(each, view.summary, rolls_back=view.rolls_back)
         return NextAction(

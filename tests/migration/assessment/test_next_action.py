@@ -144,6 +144,17 @@ def test_a_failed_directory_comes_before_the_checkpoint() -> None:
     )
 
 
+def test_a_step_comes_before_a_failed_directory_that_only_its_runbook_can_replace() -> None:
+    """The runbook asks for an approval, and has the instructions."""
+    approve = replace(EXECUTION, turn="Approve: accept the loss", commands=("kraftgate approve",))
+    in_kraft = failed(cluster(Phase.KRAFT, kraft(1), kraft(2)), 1)
+    found = assessed(in_kraft, approve).next
+    assert (found.need, found.text) == (Need.YOUR_TURN, "Approve: accept the loss")
+    assert assessed(in_kraft, replace(approve, turn="")).next.need is Need.WRONG
+    harmed = failed(cluster(Phase.KRAFT, held(1), kraft(2)), 1)
+    assert assessed(harmed, approve).next.text.startswith("Restore the disk of broker 1")
+
+
 @pytest.mark.parametrize(
     ("broker", "does"),
     [
