@@ -55,7 +55,8 @@ def _at(
     if state.stage is Stage.ASKS:
         yield from ("repeat", "done")
     if state.stage is Stage.SHOWN:
-        yield "done"
+        if state.awaited is None:
+            yield "done"
         if has_hook and execution.execute:
             yield "execute"
     if state.stage is Stage.RUNNING:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from migration.assessment.conditions import SOAK, Verdict
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.running_step import RunningStep
@@ -77,6 +78,15 @@ class CheckpointState:
     def may_run(self) -> bool:
         """Whether the hook, or processes that it left, may run: nobody has decided about it."""
         return self.stage is Stage.RUNNING or (self.stage is Stage.ASKS and self.outcome_unknown)
+
+    @property
+    def awaited(self) -> entries.RecordedFinding | None:
+        """The condition that shows when the step by hand is done; None: an operator says it."""
+        gate = self.evaluated.get("opens_when")
+        if self.stage is not Stage.SHOWN or self.open_before or gate is None:
+            return None
+        closed = (e for e in gate.findings if e.verdict in (Verdict.WAITING, Verdict.VIOLATED))
+        return next((e for e in closed if not e.condition.startswith(f"{SOAK}(")), None)
 
     @property
     def is_behind(self) -> bool:

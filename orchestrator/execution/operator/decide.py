@@ -29,6 +29,11 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
         execution, state = at.current(checkpoint)
         if decision not in _DECISIONS.get(state.stage, ()):
             raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
+        if decision == "done" and state.awaited is not None:
+            raise ExecutionError(
+                f"{state.id} needs no decision: its gate shows when its step is done; now:"
+                f" {state.awaited.reason}"
+            )
         loaded = runbook_of(at, execution)
         if decision == "execute":
             _must_have_hook(at, execution, state, loaded)

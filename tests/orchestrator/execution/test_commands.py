@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from migration.assessment.conditions import Verdict
 from migration.image.summary import ControllerSummary, Phase
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.entries import Body, RecordedFinding
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
@@ -253,6 +254,24 @@ def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="its outcome is not known"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
+
+
+def test_a_step_whose_gate_shows_its_end_takes_no_done(desk: Desk) -> None:
+    """It would take away the instructions, and mean the next broker if this one has just passed."""
+    closed = RecordedFinding(condition="finalized", verdict=Verdict.WAITING, reason="dual-write")
+    gate = entries.Evaluated(
+        checkpoint="finalize",
+        part="opens_when",
+        verdict=closed.verdict,
+        findings=(closed,),
+        facts={},
+    )
+    desk.tell(gate, _shown())
+    for words in (("done",), ("decide", "finalize", "--done", *WHY)):
+        assert "its gate shows when its step is done; now: dual-write" in desk.refused(*words)
+    desk.tell(gate.model_copy(update={"findings": ()}))
+    assert desk.types("done").exit_code == ExitCode.DONE
+    assert desk.walk().checkpoint("finalize").stage is Stage.STEP_DONE
 
 
 HOOKS = "hooks: 1\nexplain: None.\nsteps:\n  finalize: {argv: [do, it]}\n"
