@@ -19,7 +19,7 @@ from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice, danger
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.waits import ADD_KEY, Wait, WaitKind
+from migration.assessment.waits import ADD_KEY, DOWN, Wait, WaitKind
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
@@ -246,7 +246,7 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
 
 
 _STEPS_OF: Final[Mapping[WaitKind, Action]] = {
-    WaitKind.BROKER_IN_ZOOKEEPER_MODE: Action.RESTART,
+    **dict.fromkeys((*DOWN, WaitKind.BROKER_IN_ZOOKEEPER_MODE), Action.RESTART),
     WaitKind.FINALIZE: Action.FINALIZE,
 }
 """The waits for a step of an operator that a hazard may forbid although it is only a warning."""
@@ -322,6 +322,10 @@ def _of_execution(
                 topic="preflight",
             )
     closed = next((e for e in findings if e.verdict is not Verdict.SATISFIED), None)
+    down = next((each for each in waits if each.kind in DOWN and each.action), None)
+    if closed is not None and down is not None:
+        found = _forbidden(down, view.due_hazards) or _of_wait(down, view.summary, eta)
+        return _at(found, execution)
     held = next((each for each in waits if each.kind in _HELD_OR_STALLED), None)
     if closed is not None and held is not None and closed.condition.startswith(_OF_HELD):
         return replace(_of_wait(held, view.summary, eta), place=execution.place)
@@ -381,6 +385,8 @@ def _of_wait(wait: Wait, summary: ClusterSummary, eta: Eta | None) -> NextAction
         need = Need.WRONG if wait.is_wrong else Need.YOUR_TURN
         text, why = wait.action, wait.cause
         of_broker = _hazards(wait.broker) if wait.is_wrong else _STEPS
+        if wait.kind in DOWN:
+            of_broker = _hazards(wait.broker, "--before", "restart")
         commands = (_OF_WAITS.get(wait.kind, of_broker),)
     return NextAction(
         need=need,

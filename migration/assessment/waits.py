@@ -17,6 +17,7 @@ from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, Source
 from migration.assessment.data_source import DataSource
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
+from migration.observed.log_dirs import BrokerDisks
 from migration.observed.source_status import (
     STALE_AFTER_MS,
     SourceStatus,
@@ -25,6 +26,7 @@ from migration.observed.source_status import (
     stale_ms,
 )
 from migration.observed.znodes import MIGRATION
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.durations import duration_text
 from migration.values.evidence import count
 
@@ -176,6 +178,9 @@ NEXT_STEPS: Final = frozenset(
 )
 """Waits for the next step: absent while a source that decides the phase is not current, and while
 a runbook, which decides the next step, is executed."""
+DOWN: Final = frozenset({WaitKind.BROKER_FENCED, WaitKind.DISKS_UNKNOWN})
+"""Waits for a broker that may be down: only an operator starts it."""
+_DOWN_AFTER_MS: Final = 60_000
 _NOT_FOLLOWED: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _COPIES: Final = (Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
@@ -232,7 +237,11 @@ def waits(
         return (blocked,)
     undescribed = _undescribed(summary, sources.get(DataSource.LOG_DIRS))
     log_now_ms = controllers_now_ms(log.status, now_ms)
-    found = tuple(_migration_waits(summary, log_now_ms, stalled, undescribed, in_zookeeper_mode))
+    down = _down(summary, sources.get(DataSource.LOG_DIRS), now_ms)
+    found = tuple(
+        _to_start(each, down)
+        for each in _migration_waits(summary, log_now_ms, stalled, undescribed, in_zookeeper_mode)
+    )
     if stale is None:
         return found
     return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
@@ -258,6 +267,37 @@ def _undescribed(summary: ClusterSummary, disks: SourceCurrency | None) -> froze
         each.id
         for each in summary.brokers
         if each.id not in known or known[each.id].answered_ms is None
+    )
+
+
+def _down(
+    summary: ClusterSummary, disks: SourceCurrency | None, now_ms: int
+) -> Mapping[int | None, BrokerDisks]:
+    """Return the brokers that are down by two sources, for longer than most restarts take."""
+    if disks is None or disks.why is not None or summary.disks is None:
+        return {}
+    zookeeper = summary.zookeeper or ZooKeeperImage()
+    fenced = {e.id: e.fenced for e in summary.brokers if e.mode is not Mode.ZOOKEEPER}
+    left = zookeeper.ever - zookeeper.brokers.keys()
+    return {
+        one.id: one
+        for one in summary.disks.brokers.values()
+        if fenced.get(one.id, one.id in left)
+        and one.unreachable_since_ms is not None
+        and now_ms - one.unreachable_since_ms > _DOWN_AFTER_MS
+    }
+
+
+def _to_start(wait: Wait, down: Mapping[int | None, BrokerDisks]) -> Wait:
+    """Ask an operator to start the broker of a wait if it is down."""
+    one = down.get(wait.broker)
+    if wait.kind not in DOWN or one is None:
+        return wait
+    return replace(
+        wait,
+        action=f"Start broker {one.id}",
+        cause=f"it is down and does not answer: {one.unreachable}",
+        since_ms=one.unreachable_since_ms,
     )
 
 

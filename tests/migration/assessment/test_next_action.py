@@ -236,6 +236,17 @@ def test_a_gate_whose_source_is_not_configured_asks_for_it(reason: str, key: str
     )
 
 
+@pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
+def test_a_broker_that_is_down_is_an_operators_turn(execution: Execution | None) -> None:
+    """Its directory failed and is online again, or it crashed: nobody else starts it."""
+    silent = BrokerDisks(id=2, unreachable="refused", unreachable_since_ms=NOW_MS - 60_001)
+    summary = cluster(Phase.HYBRID, kraft(1), replace(kraft(2), fenced=True))
+    summary = replace(summary, disks=DisksImage(brokers={2: silent}))
+    found = assessed(summary, execution, sources={DataSource.LOG_DIRS: FRESH}).next
+    assert (found.need, found.text, found.broker) == (Need.YOUR_TURN, "Start broker 2", 2)
+    assert found.commands == ("kraftgate hazards --before restart --broker 2",)
+
+
 @pytest.mark.parametrize(("phase", "asks"), [(Phase.KRAFT, False), (Phase.DUAL_WRITE, True)])
 def test_zookeeper_is_added_only_if_the_cluster_uses_it(phase: Phase, asks: bool) -> None:
     reason = "ZooKeeper: `zookeeper` is not configured"

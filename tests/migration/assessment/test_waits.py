@@ -461,6 +461,32 @@ def test_a_broker_whose_disks_are_not_known_is_named_once() -> None:
     assert not any("to describe" in text for text in said(fenced))
 
 
+@pytest.mark.parametrize(
+    ("one", "silent_ms", "starts"),
+    [
+        (broker(3, Mode.MIGRATING, fenced=True), 60_001, True),
+        (broker(3, fenced=True), 60_001, True),
+        (broker(3, Mode.ZOOKEEPER), 60_001, True),
+        (broker(3, fenced=True), 60_000, False),
+        (broker(3), 60_001, False),
+    ],
+)
+def test_a_broker_that_two_sources_show_to_be_down_is_started(
+    one: BrokerSummary, silent_ms: int, *, starts: bool
+) -> None:
+    disks = BrokerDisks(id=3, unreachable="refused", unreachable_since_ms=NOW - silent_ms)
+    summary = replace(
+        cluster(Phase.PRE_MIGRATION, one),
+        disks=DisksImage(brokers={3: disks}),
+        zookeeper=ZooKeeperImage(seen_ms=NOW, ever=frozenset({3})),
+    )
+    current = SourceCurrency(state=SourceState.CURRENT, status=FRESH)
+    sources = {DataSource.METADATA_LOG: current, DataSource.LOG_DIRS: current}
+    down = waits_by_currency(summary, sources, NOW, ())[0]
+    assert (down.action == "Start broker 3") is starts
+    assert ("does not answer: refused" in down.cause) is starts
+
+
 BEFORE = ZooKeeperImage(seen_ms=NOW)
 CLAIMED = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW)
 BEGUN = MigrationZnode(
