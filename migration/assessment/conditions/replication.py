@@ -55,7 +55,10 @@ def isr_full(view: View, broker: int | None = None) -> Finding:
     behind = [*_by_the_log(view, broker)] if logged else []
     behind += _by_the_brokers(topics, broker)
     if behind:
-        return waiting(behind[0], *behind, *topics.named, counted=len(behind) + topics.odd)
+        # A partition without replicas out of the ISR may be the only one on a broker that is down.
+        first = topics.named[:1] if topics.leaderless == topics.odd else ()
+        reason = ": ".join((behind[0], *first))
+        return waiting(reason, *behind, *topics.named, counted=len(behind) + topics.odd)
     whose = "every partition has" if broker is None else f"broker {broker} is in"
     isr = "all its replicas in the ISR" if broker is None else "the ISR of all its partitions"
     who = ["the brokers"] + (["the metadata log"] if logged else [])

@@ -620,6 +620,13 @@ def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None
     )
 
 
+def test_the_reason_names_a_partition_that_only_lacks_a_leader() -> None:
+    named = ("orders-3: no leader, replicas [2], ISR [2]",)
+    lost = replace(TOLD, leaderless=1, odd=1, named=named)
+    found = parse("isr_full").judge(view(topics=lost))
+    assert found.reason == f"1 partition without a leader, by the brokers: {named[0]}"
+
+
 def test_the_worst_verdict_of_several_counts() -> None:
     conditions = [parse(each) for each in ("finalized", "nothing_held", "isr_full")]
     assert verdict_of(judge_all(conditions, seen(phase=Phase.FINALIZED))) is SATISFIED
