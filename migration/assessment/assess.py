@@ -177,7 +177,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         now_ms,
         view.stalled,
         starting=snapshot.resuming,
-        in_zookeeper_mode=_in_zookeeper_mode(view),
+        in_zookeeper_mode=in_zookeeper_mode(view),
         controllers_stop=_controllers_stop(view),
         hangs_since_ms=_hangs_since_ms(snapshot, active),
     )
@@ -255,16 +255,24 @@ def _controllers_stop(view: View) -> bool:
     return rolls_back and not in_kraft_mode and not needs_quorum
 
 
-def _in_zookeeper_mode(view: View) -> frozenset[int]:
-    """Return the brokers in ZooKeeper mode by settings polled since the broker wrote its znode."""
-    zookeeper, settings = view.summary.zookeeper, view.settings
-    if zookeeper is None or settings is None:
-        return frozenset()
-    return frozenset(
-        id_
+def in_zookeeper_mode(view: View) -> Mapping[int, int]:
+    """Return the brokers in ZooKeeper mode by settings polled since the broker wrote its znode.
+
+    Each has the time of that poll. A process that polls nothing has it from the execution.
+    """
+    zookeeper, settings, execution = view.summary.zookeeper, view.settings, view.execution
+    if zookeeper is None:
+        return {}
+    found = {} if execution is None else dict(execution.in_zookeeper_mode)
+    if settings is not None:
+        found = {id_: at_ms for id_, at_ms in found.items() if id_ not in settings.modes}
+        modes = settings.modes.items()
+        found |= {id_: settings.at_ms for id_, mode in modes if mode is Mode.ZOOKEEPER}
+    return {
+        id_: found[id_]
         for id_, each in zookeeper.brokers.items()
-        if settings.modes.get(id_) is Mode.ZOOKEEPER and each.since_ms <= settings.at_ms
-    )
+        if id_ in found and each.since_ms <= found[id_]
+    }
 
 
 def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait]:

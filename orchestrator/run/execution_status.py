@@ -77,6 +77,7 @@ class ExecutionStatus(_Stored):
         has_effect: whether the gate shows the effect of a step that was shown.
         finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
             checkpoint of the runbook finalizes.
+        in_zookeeper_mode: for processes that poll nothing, as in `Execution`.
     """
 
     at_ms: int
@@ -106,6 +107,7 @@ class ExecutionStatus(_Stored):
     can: tuple[str, ...] = ()
     at: Mapping[str, str] = {}
     has_effect: bool = False
+    in_zookeeper_mode: Mapping[int, int] = {}
 
     @property
     def stage_text(self) -> str | None:

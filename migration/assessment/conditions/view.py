@@ -126,6 +126,7 @@ class Execution:
         findings: of the guards or the gate.
         finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
             checkpoint decides it.
+        in_zookeeper_mode: the brokers whose settings said so, with the time of that poll (ms).
     """
 
     at_ms: int
@@ -141,6 +142,7 @@ class Execution:
     commands: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    in_zookeeper_mode: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def whereabouts(self) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.assess import Snapshot, assess
-from migration.assessment.conditions import SettingsSeen
+from migration.assessment.conditions import Execution, SettingsSeen
 from migration.assessment.currency import CURRENT, Currency, is_log_over
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, HazardKind, hazards
@@ -115,7 +115,9 @@ def test_a_broker_in_migration_mode_is_shown_so_until_it_writes_its_znode_again(
     assert summarize("c", back).brokers[0].mode is Mode.ZOOKEEPER
 
 
-def after_rollback(image: ClusterImage, polled: SettingsSeen | None = None) -> str:
+def after_rollback(
+    image: ClusterImage, polled: SettingsSeen | None = None, execution: Execution | None = None
+) -> str:
     """Return the headline of a cluster with broker 1 alone, without /migration."""
     left = replace(image, brokers={1: image.brokers[1]})
     gone, _ = observed(ZnodeGone(9800, "/migration"), image=left)
@@ -128,6 +130,7 @@ def after_rollback(image: ClusterImage, polled: SettingsSeen | None = None) -> s
         configured=frozenset(sources),
         sources=sources,
         polled=NOT_POLLED if polled is None else replace(NOT_POLLED, settings=polled),
+        execution=execution,
     )
     return assess(snapshot).next.text
 
@@ -145,6 +148,12 @@ def test_an_expired_session_does_not_complete_the_rollback() -> None:
         (9960, Mode.ZOOKEEPER, "Nothing to do: the rollback is complete"),
     ):
         assert after_rollback(image, SettingsSeen(at_ms=at_ms, modes={1: mode})) == headline
+    ended = Execution(at_ms=NOW, checkpoint=None, outcome="rolled-back")
+    for at_ms, headline in ((9940, check), (9960, "Nothing to do: the rollback is complete")):
+        by_run = replace(ended, in_zookeeper_mode={1: at_ms})
+        assert after_rollback(image, execution=by_run) == headline
+        later = SettingsSeen(at_ms=9970, modes={1: Mode.MIGRATING})
+        assert after_rollback(image, later, by_run) == check
 
 
 def test_changed_listeners_do_not_complete_the_rollback() -> None:
