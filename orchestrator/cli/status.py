@@ -1,5 +1,6 @@
 """`kraftgate status`: what was last observed, while `run` runs or after it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from orchestrator.api.status import clusters_json, status_json
 from orchestrator.cli.current_data import why_not_current
 from orchestrator.cli.framework import config_option, json_option, log_options
 from orchestrator.config.load import load_config
+from orchestrator.config.state_dir import starting_since_ms
 from orchestrator.errors import NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
@@ -40,7 +42,9 @@ def status(config_path: Path, cluster: str | None, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)
-    tick = Assessor(config, reader).tick(wall_clock_ms())
+    assessor = Assessor(config, reader)
+    assessor.starting_since_ms = partial(starting_since_ms, config.state_dir)
+    tick = assessor.tick(wall_clock_ms())
     chosen = {each.name for each in config.clusters_named(cluster)}
     clusters = [one for one in tick.clusters if one.entry.name in chosen]
     if as_json:

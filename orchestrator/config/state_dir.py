@@ -32,6 +32,8 @@ def key(config: Config) -> str:
 
 
 _OF_THE_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+_STARTS_MS_MAX: Final = 120_000
+"""Spark starts within less, also on a busy host; after that, silent sources have failed."""
 
 
 @contextmanager
@@ -81,6 +83,17 @@ def not_followed(state_dir: Path) -> str | None:
     if found is None or found.is_running() is not False:
         return None
     return f"no `kraftgate run` is running with {state_dir}: start it"
+
+
+def starting_since_ms(state_dir: Path, now_ms: int) -> int | None:
+    """Return when the process that follows with the state directory started; None: not just now.
+
+    Until its sources report, their last reports are those of the process before.
+    """
+    found = holder(state_dir)
+    if found is None or not found.is_running():
+        return None
+    return found.since_ms if 0 <= now_ms - found.since_ms < _STARTS_MS_MAX else None
 
 
 def _refused(state_dir: Path, named: str, error: OSError) -> KraftgateError:

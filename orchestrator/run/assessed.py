@@ -18,7 +18,7 @@ from migration.assessment.waits import Wait
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.source_status import SourceStatus, behind
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behind
 from orchestrator.audit import AuditLog
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
@@ -129,6 +129,7 @@ class Assessor:
         polled: returns the latest answers of the polled sources of a cluster.
         not_followed: returns why no source is current although its status reports that it is (no
             `kraftgate run` is running); None: one is running, or that is unknown.
+        starting_since_ms: returns since when a `kraftgate run` starts; None: none does now.
     """
 
     def __init__(self, config: Config, reader: Reader, log: AuditLog | None = None) -> None:
@@ -145,6 +146,7 @@ class Assessor:
         }
         self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED
         self.not_followed: Callable[[], str | None] = lambda: None
+        self.starting_since_ms: Callable[[int], int | None] = lambda _: None
 
     def tick(self, now_ms: int) -> Tick:
         """Read and assess every cluster once.
@@ -154,6 +156,7 @@ class Assessor:
         """
         found = self._reader.read(now_ms)
         not_followed = self.not_followed()
+        starting_since_ms = self.starting_since_ms(now_ms)
         clusters = []
         for entry, one in zip(self._config.clusters, found, strict=True):
             snapshot = snapshot_of(
@@ -162,6 +165,7 @@ class Assessor:
                 now_ms,
                 stall_after_ms=self._config.stall_after_ms,
                 not_followed=not_followed,
+                starting_since_ms=starting_since_ms,
                 polled=self.polled(entry.name),
                 alerts=self._alerts[entry.name],
                 options=self._options,
@@ -179,20 +183,25 @@ def snapshot_of(
     *,
     stall_after_ms: int,
     not_followed: str | None = None,
+    starting_since_ms: int | None = None,
     polled: Polled = NOT_POLLED,
     alerts: AlertStates = NO_ALERTS,
     options: str = "",
 ) -> Snapshot:
-    """Return the snapshot of one cluster; the arguments are the fields of `Snapshot`."""
+    """Return the snapshot of one cluster; most arguments are the fields of `Snapshot`."""
+    configured, resuming = configured_sources(entry), one.resuming
+    if starting_since_ms is not None:
+        old_ms = max(starting_since_ms, now_ms - STALE_AFTER_MS)
+        resuming = frozenset(each for each in configured if one.sources[each].observed_ms <= old_ms)
     return Snapshot(
         summary=one.summary,
         now_ms=now_ms,
         stall_after_ms=stall_after_ms,
-        configured=configured_sources(entry),
+        configured=configured,
         sources=one.sources,
         journals=one.journals,
         not_followed=not_followed,
-        resuming=one.resuming,
+        resuming=resuming,
         polled=polled,
         phase_began_ms=one.tally.phase_began_ms(one.summary.phase),
         execution=None if one.execution is None else _execution(one.execution),

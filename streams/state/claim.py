@@ -47,6 +47,10 @@ class Holder:
         """Return the process, its host, its command and the time of its claim, for a message."""
         return f"process {self.pid} on {self.host} ({self.command}), since {self.since}"
 
+    @property
+    def since_ms(self) -> int:
+        return round(datetime.fromisoformat(self.since).timestamp() * 1000)
+
     def is_running(self) -> bool | None:
         """Return whether the process still runs; None: unknown, because it is on another host."""
         if self.host != socket.gethostname():

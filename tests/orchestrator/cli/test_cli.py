@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -19,6 +20,7 @@ from orchestrator.cli import replay as replay_command
 from orchestrator.cli.framework import LazyCommand
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
+from streams.state.claim import LOCK_FILE, claimed
 from tests.scenes.night import EVENTS, FRESH, NOW_MS, cluster, kraft
 from tests.support.fake_store import FakeStore, write_status
 
@@ -118,6 +120,23 @@ def test_a_wrong_option_ends_with_2(arguments: tuple[str, ...], said: str) -> No
     result = invoke("run", *arguments)
     assert result.exit_code == ExitCode.USAGE
     assert result.stderr.splitlines()[-1].endswith(said)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(("claimed_s", "starts"), [(10, True), (130, False)])
+def test_a_run_that_starts_is_not_to_be_started(
+    tmp_path: Path, config_file: Path, claimed_s: int, *, starts: bool
+) -> None:
+    """After kill -9, the last reports are those of the process before."""
+    state = tmp_path / "state"
+    write_status(state, "prod", replace(FRESH, observed_ms=NOW_MS - 19_000))
+    since = datetime.fromtimestamp(NOW_MS / 1000 - claimed_s, UTC).isoformat()
+    with claimed(state):
+        lock = state / LOCK_FILE
+        lock.write_text(json.dumps(json.loads(lock.read_text()) | {"since": since}))
+        said = invoke("status", "--config", config_file).stdout
+    assert ("Waiting for the metadata log to be read: kraftgate run starts" in said) is starts
+    assert ("Start kraftgate run: it last reported 19 s ago" in said) is not starts
 
 
 def test_status_prints_the_state_and_ends_with_0(config_file: Path, store: FakeStore) -> None:
