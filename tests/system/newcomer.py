@@ -168,6 +168,7 @@ _TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
     ),
     r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is ": _replace_disk,
     r"^Replace the disk of broker (\d+): directory \S+ is no longer registered": _is_replaced,
+    r"^Start broker \d+\b": lambda *_: None,  # its command says when
     r"^Switch ZooKeeper off": _stop_zookeeper,
     r"^Restore a majority of the controllers": (
         lambda lab, _: _restore((each.name for each in lab.controllers.values()), lab)
