@@ -90,7 +90,10 @@ def starting_since_ms(state_dir: Path, now_ms: int) -> int | None:
 
     Until its sources report, their last reports are those of the process before.
     """
-    found = holder(state_dir)
+    try:
+        found = holder(state_dir)
+    except OSError:  # unknown: its last reports are taken as they are
+        return None
     if found is None or not found.is_running():
         return None
     return found.since_ms if 0 <= now_ms - found.since_ms < _STARTS_MS_MAX else None

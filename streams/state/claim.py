@@ -19,7 +19,7 @@ from typing import Final
 import psutil
 
 from streams.state.directory import prepare
-from streams.state.files import try_lock
+from streams.state.files import read_file, try_lock
 
 LOCK_FILE: Final = "lock"
 _HOLDER_BYTES_MAX: Final = 1000
@@ -120,7 +120,7 @@ def holder(state_dir: Path) -> Holder | None:
         OSError: the lock file cannot be read.
     """
     try:
-        return _parsed((state_dir / LOCK_FILE).read_bytes())
+        return _parsed(read_file(state_dir / LOCK_FILE))
     except FileNotFoundError:
         return None
 
@@ -142,6 +142,8 @@ def _sign(file: FileIO) -> None:
 def _parsed(content: bytes) -> Holder | None:
     """Parse the text of `_sign`; None: an earlier version wrote nothing, or another format."""
     try:
-        return Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
+        found = Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
+        datetime.fromisoformat(found.since)
     except (ValueError, TypeError):
         return None
+    return found

@@ -139,6 +139,28 @@ def test_a_run_that_starts_is_not_to_be_started(
     assert ("Start kraftgate run: it last reported 19 s ago" in said) is not starts
 
 
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("damage", ["a directory", "a pipe", "a claim without a time"])
+def test_status_does_not_depend_on_the_lock(tmp_path: Path, config_file: Path, damage: str) -> None:
+    state = tmp_path / "state"
+    write_status(state, "prod", replace(FRESH, observed_ms=NOW_MS - 19_000))
+    lock = state / LOCK_FILE
+    with claimed(state):
+        claim = json.loads(lock.read_text())
+        lock.unlink()
+        match damage:
+            case "a directory":
+                lock.mkdir()
+            case "a pipe":
+                os.mkfifo(lock)
+            case _:
+                lock.write_text(json.dumps(claim | {"since": "just now"}))
+        assert (
+            "Start kraftgate run: it last reported 19 s ago"
+            in invoke("status", "--config", config_file).stdout
+        )
+
+
 def test_status_prints_the_state_and_ends_with_0(config_file: Path, store: FakeStore) -> None:
     del store
     result = invoke("status", "--config", config_file)
