@@ -277,7 +277,11 @@ class JmxRow(Row):
 
 
 def broker_row(
-    broker: BrokerSummary, *, replicas_known: bool, replicas_on_disk: int | None
+    broker: BrokerSummary,
+    *,
+    replicas_known: bool,
+    counts_known: bool,
+    replicas_on_disk: int | None,
 ) -> BrokerRow:
     rate, progress = rate_per_second(broker), broker.progress
     rate = None if rate is None else round(rate, 3)
@@ -285,7 +289,7 @@ def broker_row(
         broker,
         replicas={state: broker.replicas[state] for state in _REPLICA_ORDER},
         progress=progress and ProgressRow.from_facts(progress, rate_per_second=rate),
-        under_replicated=broker.under_replicated if replicas_known else None,
+        under_replicated=broker.under_replicated if counts_known else None,
         replicas_known=replicas_known,
         replicas_on_disk=replicas_on_disk,
     )

@@ -110,9 +110,11 @@ class StatusRow(ClusterRow):
 def cluster_json(
     summary: ClusterSummary, events: Iterable[Event], *, complete: bool = True
 ) -> dict[str, object]:
-    """Return the state of one cluster; `complete`: False for a damaged file."""
-    known = log_counts(summary)
-    facts = _cluster(summary, events, known=known)
+    """Return the state that a log leads to, with its own counts.
+
+    `complete`: False for a damaged file.
+    """
+    facts = _cluster(summary, events, known=log_counts(summary), own_counts=True)
     return ClusterRow.from_facts(summary, **facts, complete=complete).public()
 
 
@@ -154,11 +156,15 @@ def clusters_json(clusters: Sequence[dict[str, object]], *, many: bool) -> dict[
     return {"clusters": list(clusters)} if many else clusters[0]
 
 
-def _cluster(summary: ClusterSummary, events: Iterable[Event], *, known: bool) -> dict[str, object]:
+def _cluster(
+    summary: ClusterSummary, events: Iterable[Event], *, known: bool, own_counts: bool = False
+) -> dict[str, object]:
+    """Return the rows of a cluster; `own_counts`: also those that are not the cluster's counts."""
     brokers = [
         broker_row(
             each,
             replicas_known=known and each.epoch is not None,
+            counts_known=own_counts or (known and each.epoch is not None),
             replicas_on_disk=summary.replicas_on_disk(each.id),
         )
         for each in summary.brokers
@@ -167,7 +173,7 @@ def _cluster(summary: ClusterSummary, events: Iterable[Event], *, known: bool) -
         "brokers": brokers,
         "events": tuple(events),
         "phase": summary.known_phase,
-        **unknown_counts(known=known),
+        **unknown_counts(known=own_counts or known),
     }
 
 
