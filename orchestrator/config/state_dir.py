@@ -96,7 +96,8 @@ def starting_since_ms(state_dir: Path, now_ms: int) -> int | None:
         return None
     if found is None or not found.is_running():
         return None
-    return found.since_ms if 0 <= now_ms - found.since_ms < _STARTS_MS_MAX else None
+    since_ms = found.since_ms
+    return since_ms if since_ms is not None and 0 <= now_ms - since_ms < _STARTS_MS_MAX else None
 
 
 def _refused(state_dir: Path, named: str, error: OSError) -> KraftgateError:

@@ -48,8 +48,12 @@ class Holder:
         return f"process {self.pid} on {self.host} ({self.command}), since {self.since}"
 
     @property
-    def since_ms(self) -> int:
-        return round(datetime.fromisoformat(self.since).timestamp() * 1000)
+    def since_ms(self) -> int | None:
+        """The time of the claim, ms since the epoch; None: it cannot be parsed."""
+        try:
+            return round(datetime.fromisoformat(self.since).timestamp() * 1000)
+        except (ValueError, TypeError):
+            return None
 
     def is_running(self) -> bool | None:
         """Return whether the process still runs; None: unknown, because it is on another host."""
@@ -142,8 +146,6 @@ def _sign(file: FileIO) -> None:
 def _parsed(content: bytes) -> Holder | None:
     """Parse the text of `_sign`; None: an earlier version wrote nothing, or another format."""
     try:
-        found = Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
-        datetime.fromisoformat(found.since)
+        return Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
     except (ValueError, TypeError):
         return None
-    return found
