@@ -168,8 +168,8 @@ class Hours:
             one.summary = replace(one.summary, fenced=not one.summary.fenced)
 
     def _dangers(self) -> Iterator[Hazard]:
-        for stands, (kind, broker) in zip(self._standing, DANGERS, strict=True):
-            if stands:
+        for is_active, (kind, broker) in zip(self._standing, DANGERS, strict=True):
+            if is_active:
                 yield Hazard(
                     kind=kind,
                     broker=broker,

@@ -120,9 +120,9 @@ DOUBTFUL = directory("/d1", error=41)
 DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
-TOLD = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
-BEHIND = replace(TOLD, under_replicated=4, missing={3: 4})
-MOVING = replace(TOLD, reassigning=1)
+REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
+BEHIND = replace(REPORTED, under_replicated=4, missing={3: 4})
+MOVING = replace(REPORTED, reassigning=1)
 KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
 ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
@@ -363,8 +363,8 @@ CASES = (
     Case("isr_full", UNKNOWN, stale(TOPICS)),
     Case("isr_full", UNKNOWN, stale(LOG)),
     Case("isr_full", UNKNOWN, seen(under_replicated=None)),
-    Case("isr_full", UNKNOWN, view(topics=replace(TOLD, partitions=31))),
-    Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(TOLD, partitions=0))),
+    Case("isr_full", UNKNOWN, view(topics=replace(REPORTED, partitions=31))),
+    Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, partitions=0))),
     Case("isr_full", UNKNOWN, stale(LOG, ZOOKEEPER, of=ZK_TIME)),
     Case("isr_full", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
     Case("isr_full", UNKNOWN, PRE_MIGRATION_UNSEEN),
@@ -395,7 +395,7 @@ CASES = (
     Case("isr_full", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
     Case("broker_unfenced(3)", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
     Case("no_reassignment", SATISFIED, stale(ZOOKEEPER)),
-    Case("no_reassignment", UNKNOWN, replace(ZK_TIME, topics=replace(TOLD, reassigning=None))),
+    Case("no_reassignment", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, reassigning=None))),
     Case("quorum_healthy", SATISFIED, view()),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, 60_000))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, None))),
@@ -622,7 +622,7 @@ def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None
 
 def test_the_reason_names_a_partition_that_only_lacks_a_leader() -> None:
     named = ("orders-3: no leader, replicas [2], ISR [2]",)
-    lost = replace(TOLD, leaderless=1, odd=1, named=named)
+    lost = replace(REPORTED, leaderless=1, odd=1, named=named)
     found = parse("isr_full").judge(view(topics=lost))
     assert found.reason == f"1 partition without a leader, by the brokers: {named[0]}"
 

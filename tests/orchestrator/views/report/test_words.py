@@ -25,9 +25,9 @@ def test_every_kind_is_created() -> None:
 
 
 def test_words_take_the_fields_that_are_told() -> None:
-    told = Event(offset=645, timestamp_ms=1, kind="broker_registered", broker=3,
+    event = Event(offset=645, timestamp_ms=1, kind="broker_registered", broker=3,
                  fields={"mode": "kraft", "pending": 12, "log_dirs": ["a", "b"]})  # fmt: skip
-    assert sentence(told) == (
+    assert sentence(event) == (
         "broker 3 registered in kraft mode, with 2 log directories and 12 replicas without a known"
         " one"
     )
@@ -66,16 +66,16 @@ def test_words_are_made_of_fields(kind: str, fields: dict[str, object], said: st
 
 
 def test_what_has_no_words_is_told_by_its_fields() -> None:
-    told = Event(offset=None, timestamp_ms=1, kind="of_tomorrow", fields={"a": "b c"},
+    event = Event(offset=None, timestamp_ms=1, kind="of_tomorrow", fields={"a": "b c"},
                  source=Source.JMX)  # fmt: skip
-    assert sentence(told) == 'of_tomorrow a="b c"'
+    assert sentence(event) == 'of_tomorrow a="b c"'
     less = Event(offset=1, timestamp_ms=1, kind="records_lost", broker=1, fields={"topic": "x"})
     assert sentence(less) == "records_lost topic=x"
 
 
 def test_a_field_cannot_reach_into_the_words() -> None:
-    told = Event(offset=1, timestamp_ms=1, kind="topic_created", fields={"topic": "{broker!r}"})
-    assert sentence(told) == "topic {broker!r} is in the metadata log"
+    event = Event(offset=1, timestamp_ms=1, kind="topic_created", fields={"topic": "{broker!r}"})
+    assert sentence(event) == "topic {broker!r} is in the metadata log"
 
 
 def test_weights() -> None:

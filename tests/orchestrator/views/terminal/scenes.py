@@ -72,7 +72,7 @@ WALK = ExecutionStatus(
         ),
     ),
     unexpected=(
-        Unexpected(NOW_MS - 30_000, "broker 2 registered anew, while the walk stands at soak"),
+        Unexpected(NOW_MS - 30_000, "broker 2 registered again while the checkpoint was soak"),
     ),
 )
 SHOWN = WALK.model_copy(
