@@ -209,10 +209,7 @@ def _failed_directory(view: View, execution: Execution | None) -> NextAction | N
     for each in view.failed:
         if each.is_inferred:
             continue
-        harms = danger(
-            view.summary.broker(each.broker), view.summary.phase, rolls_back=view.rolls_back
-        )
-        if is_handled and harms is None:
+        if is_handled and _loses_nothing(view, each.broker):
             continue
         text, why = advice(each, view.summary, rolls_back=view.rolls_back)
         return NextAction(
@@ -234,6 +231,12 @@ _LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EA
 def _announced(found: Sequence[Hazard]) -> NextAction | None:
     """Return the first hazard with a deadline: only seconds may be left."""
     return next((_of_hazard(each) for each in found if each.deadline_ms is not None), None)
+
+
+def _loses_nothing(view: View, broker: int | None) -> bool:
+    """Return whether a restart of a broker with a failed directory does no harm."""
+    phase, rolls_back = view.summary.phase, view.rolls_back
+    return danger(view.summary.broker(broker), phase, rolls_back=rolls_back) is None
 
 
 def _blocking(found: Sequence[Hazard]) -> NextAction | None:

@@ -159,7 +159,7 @@ def clusters_json(clusters: Sequence[dict[str, object]], *, many: bool) -> dict[
 def _cluster(
     summary: ClusterSummary, events: Iterable[Event], *, known: bool, own_counts: bool = False
 ) -> dict[str, object]:
-    """Return the rows of a cluster; `own_counts`: also those that are not the cluster's counts."""
+    """Return the rows of a cluster; `own_counts`: also counts that only the log has."""
     brokers = [
         broker_row(
             each,

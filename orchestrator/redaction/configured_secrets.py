@@ -43,8 +43,8 @@ def redactor_of(config: Config, more: Iterable[str] = ()) -> Redactor:
 def _files(value: object, key: str, *, secret: bool = False) -> Iterator[tuple[Path, str]]:
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            told = name in _NAMED or names_a_secret(name.removesuffix("_file"))
-            yield from _files(getattr(value, name), f"{key}.{name}", secret=told)
+            is_secret = name in _NAMED or names_a_secret(name.removesuffix("_file"))
+            yield from _files(getattr(value, name), f"{key}.{name}", secret=is_secret)
     elif isinstance(value, dict):
         for name, each in value.items():
             yield from _files(each, f"{key}.{name}", secret=secret)

@@ -38,8 +38,8 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (
         "A directory failed while replicas had no known directory. Leaders stay on it."
     ),
-    HazardKind.REPLICA_NOT_ON_DISK: ("A replica is in no directory of its broker (after H3)."),
-    HazardKind.CONTENT_DIFFERS: ("ZooKeeper and the metadata log differ while both are written."),
+    HazardKind.REPLICA_NOT_ON_DISK: "A replica is in no directory of its broker (after H3).",
+    HazardKind.CONTENT_DIFFERS: "ZooKeeper and the metadata log differ while both are written.",
     HazardKind.DUAL_WRITE_STUCK: (
         "ZooKeeper was observed for 30 s and was not written; or `/migration` is gone; or"
         " another client wrote `/controller_epoch`."
@@ -47,7 +47,7 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     HazardKind.ASSIGNMENT_QUEUE_FLAT: (
         "The controller confirmed none of a broker's assignments for one minute (JMX)."
     ),
-    HazardKind.DIRECTORY_IDS: ("A `directory.id` exists twice, is reserved or is missing."),
+    HazardKind.DIRECTORY_IDS: "A `directory.id` exists twice, is reserved or is missing.",
     HazardKind.METADATA_VERSION: (
         "metadata.version is below 3.7-IV2, and brokers have several log directories."
     ),
@@ -59,15 +59,15 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         "A broker is registered without log directories at metadata.version 3.7-IV2 or later"
         " (KAFKA-16162)."
     ),
-    HazardKind.UNFENCED_EARLY: ("Kafka unfenced a held broker."),
-    HazardKind.REPLICA_MISPLACED: ("A replica is in another directory than the metadata log says."),
-    HazardKind.REPLICA_NOT_IN_METADATA: ("A log directory holds a log that is in no metadata."),
+    HazardKind.UNFENCED_EARLY: "Kafka unfenced a held broker.",
+    HazardKind.REPLICA_MISPLACED: "A replica is in another directory than the metadata log says.",
+    HazardKind.REPLICA_NOT_IN_METADATA: "A log directory holds a log that is in no metadata.",
     HazardKind.FUTURE_REPLICA_STUCK: (
         "A move of a replica between log directories does not end: over three polls its lag, or"
         " its size, stays the same, and no other move of the broker goes on; or it has caught"
         " up and is not promoted."
     ),
-    HazardKind.ONE_DIRECTORY_LEFT: ("One of several log directories of a broker is left."),
+    HazardKind.ONE_DIRECTORY_LEFT: "One of several log directories of a broker is left.",
     HazardKind.JMX_CONTRADICTS: (
         "Two readings of a JMX number contradict the metadata log or the disks."
     ),

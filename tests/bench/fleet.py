@@ -43,6 +43,7 @@ from tests.bench.live import (
 from tests.bench.measure import memory_mb, tree
 from tests.bench.result import Figure, say
 from tests.bench.stub_controller import StubControllers
+from tests.support.lab_steps import zookeeper_client
 from tests.support.wire_writing import write_value
 
 CLUSTERS: Final = 50
@@ -88,7 +89,7 @@ class _Fleet:
     @contextmanager
     def znodes(self) -> Iterator[None]:
         """Copy the znodes for each generated cluster; ephemeral ones exist until the exit."""
-        with _zookeeper(self.lab.zookeeper_connect) as client:
+        with zookeeper_client(self.lab.zookeeper_connect) as client:
             znodes = [(path, *client.get(path)) for path in _below(client, "")]
             for name in self.names[1:]:
                 client.ensure_path(f"/{name}")
@@ -141,17 +142,6 @@ class _Fleet:
 
         wait_until("the log's flush", flushed, EFFECT_S_MAX)
         return found
-
-
-@contextmanager
-def _zookeeper(connect: str) -> Iterator[KazooClient]:
-    client = KazooClient(connect)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()
 
 
 def _below(client: KazooClient, path: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import timedelta
 from io import BytesIO
 from struct import Struct
-from types import TracebackType
 from typing import Final, Self
 
 from kio.schema.errors import ErrorCode
@@ -161,12 +160,7 @@ class StubControllers:
             asyncio.run_coroutine_threadsafe(listening.wait(), self._loop).result()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

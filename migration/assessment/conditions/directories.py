@@ -167,10 +167,11 @@ def no_directory_move(view: View, broker: int | None = None) -> Finding:
         answer = violated if any(each.stuck for each in moving) else waiting
         total = len(lines) + sum(each.futures for each in moving)
         return answer(lines[0], *lines[1:], *named, counted=total - 1)
+    known = {each.id: each for each in view.summary.brokers}
     silent = [
         line
         for each in asked
-        if not _is_down(view, view.summary.broker(each), described.get(each))
+        if not _is_down(view, known.get(each), described.get(each))
         for line in (*undescribed(each, described.get(each)), *_all_bad(each, described.get(each)))
     ]
     if silent:

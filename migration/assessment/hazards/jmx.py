@@ -32,8 +32,9 @@ def assignment_queue_flat(
     """
     if not all(map(currency.is_current, (DataSource.JMX, DataSource.METADATA_LOG))):
         return
+    brokers = {each.id: each for each in summary.brokers}
     for node in (summary.jmx or JmxImage()).nodes.values():
-        queue, broker = node.queue, summary.broker(node.id)
+        queue, broker = node.queue, brokers.get(node.id)
         if queue is None or node.read_ms is None:
             continue
         if node.read_ms - queue.since_ms < FLAT_AFTER_MS:

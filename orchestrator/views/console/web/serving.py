@@ -111,9 +111,10 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
         _token(config, wanted, listener) as token,
         _running(config, wanted, listener, token) as console,
     ):
-        anywhere = console.at.host in ("0.0.0.0", "::")  # noqa: S104
+        is_any = console.at.host in ("0.0.0.0", "::")  # noqa: S104
+        where = " (all addresses of this host)" if is_any else ""
         echo(
-            f"kraftgate: console at {console.url}/{' (all addresses of this host)' * anywhere}, the"
+            f"kraftgate: console at {console.url}/{where}, the"
             f" token that permits every action on the execution is in {token.path}",
             err=True,
         )
