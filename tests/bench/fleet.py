@@ -163,7 +163,7 @@ def run(home: Path, kraftgate: Path, runs: int, clusters: int) -> list[Figure]:
         stack.enter_context(fleet.controllers)
         stack.enter_context(fleet.znodes())
         with following(fleet.lab, home / "one", kraftgate, fleet.configuration(1)) as follower:
-            _measure(follower, fleet.names[:1], [])  # until it is idle
+            _measure(follower, fleet.names[:1], [])  # its log is read then
             alone = memory_mb(tree(follower.pid))[0]
         with following(
             fleet.lab, home / "all", kraftgate, fleet.configuration(clusters)
