@@ -217,6 +217,7 @@ def _view(snapshot: Snapshot, currency: Currency) -> View:
             snapshot.now_ms,
             currency,
             finalize_is_near=None if active is None else active.finalize_is_near,
+            finalize_is_in_progress=None if active is None else active.finalize_is_in_progress,
             rolls_back=rolls_back,
         ),
         topics=_known(polled.topics),

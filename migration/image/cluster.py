@@ -394,4 +394,5 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         if at
         else None,
         jmx=image.jmx,
+        migration_state_ms=image.migration_state.since_ms,
     )

@@ -251,6 +251,7 @@ class ClusterSummary:
         controllers: by id; None: unknown.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
         jmx: the nodes' last known JMX numbers; None: they are not followed.
+        migration_state_ms: the time of the first ZkMigrationStateRecord with the present state.
     """
 
     cluster: str
@@ -275,6 +276,7 @@ class ClusterSummary:
     controllers: tuple[ControllerSummary, ...] | None = None
     wiped: Wiped | None = None
     jmx: JmxImage | None = None
+    migration_state_ms: int | None = None
 
     def broker(self, id_: int | None) -> BrokerSummary | None:
         """Return a broker of the cluster; None: neither the log nor ZooKeeper has it."""
@@ -306,6 +308,23 @@ class ClusterSummary:
     def rolls_back(self) -> bool:
         """Whether a broker went from KRaft mode back to migration mode, and others may follow."""
         return self.phase is Phase.HYBRID and any(each.reverted for each in self.brokers)
+
+    @property
+    def ends_migration(self) -> tuple[int, ...]:
+        """The controllers without the migration, any of which ends it once it leads (KAFKA-20960).
+
+        There is no copy before each voter has the migration enabled (QuorumFeatures), so a
+        registration from before the copy is of a controller that has left, which Kafka keeps.
+        """
+        if self.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+            return ()
+        copied_ms = self.migration_state_ms or 0
+        return tuple(
+            each.id
+            for each in self.controllers or ()
+            if not each.zk_migration_ready
+            and (each.registered_ms is None or each.registered_ms > copied_ms)
+        )
 
     def stalled(self, now_ms: int, stall_after_ms: int) -> frozenset[int]:
         return frozenset(e.id for e in self.brokers if e.is_stalled(now_ms, stall_after_ms))

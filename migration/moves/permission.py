@@ -22,6 +22,7 @@ WORSENED: Final[Mapping[HazardKind, str | None]] = {
     HazardKind.HALTED_IN_MIGRATION: "the broker's next start recreates replicas",
     HazardKind.BROKER_SHUTS_DOWN: "the broker does not reach the controllers",
     HazardKind.STALE_MIGRATION_ZNODE: None,
+    HazardKind.CONTROLLER_ENDS_MIGRATION: None,
     HazardKind.DIRECTORY_FAILED_UNDER_PENDING: "replicas have no known directory",
     HazardKind.REPLICA_NOT_ON_DISK: "a log is not where the metadata log has it",
     HazardKind.CONTENT_DIFFERS: None,

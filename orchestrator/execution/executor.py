@@ -31,6 +31,7 @@ from orchestrator.execution.route import (
     UnknownInstance,
     approvals_needed,
     approved_at,
+    finalize_is_in_progress,
     finalize_is_near,
     next_checkpoint,
     place_of,
@@ -507,6 +508,9 @@ class Executor:
             people=people,
             basis=self._basis(view) if people and view is not None else None,
             finalize_is_near=finalize_is_near(self._loaded.runbook, execution.path, id_),
+            finalize_is_in_progress=finalize_is_in_progress(
+                self._loaded.runbook, execution.path, id_
+            ),
             place="" if view is None else place_of(execution, self._loaded.runbook, view, id_),
             turn=turn or self._end_elsewhere(execution),
             can=tuple(

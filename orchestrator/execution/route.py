@@ -97,6 +97,19 @@ def finalize_is_near(runbook: Runbook, path: str | None, id_: str | None) -> boo
     )
 
 
+def finalize_is_in_progress(runbook: Runbook, path: str | None, id_: str | None) -> bool | None:
+    """Return whether the checkpoint that finalizes is current or passed.
+
+    Its guards have the condition `no_hazard(finalize)`. None: there is none, or none is current.
+    """
+    ahead = checkpoints(runbook, None)
+    first = next((at for at, each in enumerate(ahead) if _guards_finalize(each.needs)), None)
+    if first is None or id_ is None:
+        return None
+    name = id_.partition("[")[0]
+    return path is None and name in [each.id for each in ahead[first:]]
+
+
 def _guards_finalize(*parts: Sequence[str]) -> bool:
     calls = (call_of(text) for part in parts for text in part)
     return any(

@@ -35,6 +35,11 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         " all topics from ZooKeeper once its own log has passed the offset in the znode. Blocks"
         " a restart once such a quorum has taken over."
     ),
+    HazardKind.CONTROLLER_ENDS_MIGRATION: (
+        "During the migration, a controller was restarted without it: once it leads the quorum, it"
+        " finalizes the migration. Not while the runbook finalizes (without a runbook: in dual"
+        " write) and all brokers are in KRaft mode."
+    ),
     HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (
         "A directory failed while replicas had no known directory. Leaders stay on it."
     ),

@@ -77,6 +77,7 @@ class ExecutionStatus(_Stored):
         has_effect: whether the gate shows the effect of a step that was shown.
         finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
             checkpoint of the runbook finalizes.
+        finalize_is_in_progress: whether that checkpoint is current or passed; None as above.
         in_zookeeper_mode: for processes that poll nothing, as in `Execution`.
     """
 
@@ -99,6 +100,7 @@ class ExecutionStatus(_Stored):
     basis: Mapping[str, str] | None = None
     approved_by: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
+    finalize_is_in_progress: bool | None = None
     place: str = ""
     turn: str = ""
     why: str = ""
@@ -135,6 +137,7 @@ def status_of(
     people: int = 0,
     basis: Mapping[str, str] | None = None,
     finalize_is_near: bool | None = None,
+    finalize_is_in_progress: bool | None = None,
     place: str = "",
     turn: Turn | None = None,
     can: tuple[str, ...] = (),
@@ -161,6 +164,7 @@ def status_of(
         basis=basis,
         approved_by=tuple(sorted(e.by.words() for e in at.approvals) if at else ()),
         finalize_is_near=finalize_is_near,
+        finalize_is_in_progress=finalize_is_in_progress,
         place=place,
         turn=turn.text,
         why=turn.why,

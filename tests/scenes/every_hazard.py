@@ -12,6 +12,7 @@ from migration.comparison.result import Compared
 from migration.image.summary import (
     BrokerSummary,
     ClusterSummary,
+    ControllerSummary,
     DirectoriesGone,
     Mode,
     Phase,
@@ -114,6 +115,9 @@ _MOVE: Final = DirectoryMove(
 _SAME_ID: Final = _disks(*(each._replace(readable=True, directory_id="a") for each in (_D1, _D2)))
 _LOSS: Final = Loss(topic="t", partition=1, was_end=9, now_end=3, seen_ms=5)
 _WIPED: Final = Wiped(controller=3000, gone=Vanished(since_ms=5, last_ms=6, topics=1, named=("t",)))
+_LEFT: Final = ControllerSummary(
+    id=3000, zk_migration_ready=False, registered_offset=9, registered_ms=NOW
+)
 _TAKEN: Final = _znode(283, kraft=True, found_at_takeover=283)
 
 HAZARDS: Final[Mapping[str, ClusterSummary]] = {
@@ -132,6 +136,9 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "broker_shuts_down": cluster(Phase.KRAFT, _one(log_dirs=("a", "b", "c")), disks=_UNREPORTED),
     "stale_migration_znode left": cluster(Phase.ZOOKEEPER, zookeeper=_znode(283, kraft=False)),
     "stale_migration_znode taken": cluster(Phase.PRE_MIGRATION, zookeeper=_TAKEN),
+    "controller_ends_migration": replace(
+        cluster(Phase.HYBRID, _one(Mode.MIGRATING)), controllers=(_LEFT,)
+    ),
     "directory_failed_under_pending": cluster(Phase.HYBRID, _one(failed=_GONE, replicas=_PENDING)),
     "replica_not_on_disk": _places("missing"),
     "content_differs": _content("leader"),

@@ -37,7 +37,7 @@ OF_EACH = [[1], [1], [1], [1], [2], [2], [2], [2]]
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=3, directories=2, controllers=1)) as lab:
+    with Lab(LabSpec(brokers=3, directories=2, controllers=2)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("old", assignments=OF_EACH)
@@ -168,6 +168,11 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
 def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
     """Kafka does not reject it (KAFKA-20960); `kraftgate hazards` did."""
     blocked(run, "finalize", HazardKind.FINALIZE_TOO_EARLY)
+    (standby,) = {3000, 3001} - {lab.active_controller()}
+    lab.finalize_controller(standby, early=True)
+    ahead = blocked(run, "restart", HazardKind.CONTROLLER_ENDS_MIGRATION)
+    assert f"controller {standby} was restarted without the migration enabled" in ahead["text"]
+    assert "broker 1 is in migrating mode" in ahead["evidence"]
     lab.finalize(early=True)
     run.wait_for(lambda now: now.phase is Phase.FINALIZED)
     hazard = active(run, HazardKind.FINALIZED_TOO_EARLY)

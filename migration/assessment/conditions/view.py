@@ -126,6 +126,7 @@ class Execution:
         findings: of the guards or the gate.
         finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
             checkpoint decides it.
+        finalize_is_in_progress: whether that checkpoint is in progress or passed; None as above.
         in_zookeeper_mode: the brokers whose settings said so, with the time of that poll (ms).
     """
 
@@ -136,6 +137,7 @@ class Execution:
     asks: str | None = None
     violated: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
+    finalize_is_in_progress: bool | None = None
     place: str = ""
     turn: str = ""
     why: str = ""

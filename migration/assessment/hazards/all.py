@@ -20,6 +20,7 @@ def hazards(
     currency: Currency,
     *,
     finalize_is_near: bool | None = None,
+    finalize_is_in_progress: bool | None = None,
     rolls_back: bool = False,
 ) -> tuple[Hazard, ...]:
     """Return each hazard in the known data. Unknown data is never treated as safe: see waits.
@@ -29,10 +30,18 @@ def hazards(
         now_ms: By the wall clock.
         currency: Of the sources; `migration.assessment.hazards.hazard` has the rule.
         finalize_is_near: Whether the runbook is about to finalize; None: no runbook is executed.
+        finalize_is_in_progress: Whether it has begun to finalize, as `finalize_is_near`.
         rolls_back: Whether brokers in KRaft mode restart in migration mode next.
     """
     found = sorted(
-        _all(summary, now_ms, currency, finalize_is_near, rolls_back=rolls_back),
+        _all(
+            summary,
+            now_ms,
+            currency,
+            finalize_is_near,
+            finalize_is_in_progress,
+            rolls_back=rolls_back,
+        ),
         key=lambda each: (_RANK[each.kind], each.broker or 0, each.text),
     )
     return tuple(dated(each, currency) for each in found)
@@ -43,6 +52,7 @@ def _all(
     now_ms: int,
     currency: Currency,
     finalize_is_near: bool | None,
+    finalize_is_in_progress: bool | None,
     *,
     rolls_back: bool,
 ) -> Iterator[Hazard]:
@@ -59,6 +69,7 @@ def _all(
     yield from directories.future_replica_stuck(disks)
     yield from directories.directory_ids(summary, disks)
     yield from phases.finalize(summary, is_near=finalize_is_near)
+    yield from phases.controller_ends_migration(summary, finalizes=finalize_is_in_progress)
     yield from phases.zookeeper_wiped(summary)
     yield from phases.stale_migration_znode(summary, zookeeper, currency)
     yield from phases.metadata_version(summary, disks)

@@ -82,6 +82,12 @@ class HazardKind(enum.StrEnum):
         (Action.MIGRATE, Action.RESTART),
         _ZOOKEEPER,
     )
+    CONTROLLER_ENDS_MIGRATION = (
+        "controller_ends_migration",
+        _CRITICAL,
+        (Action.RESTART, Action.FINALIZE),
+        _LOG,
+    )
     DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending", _CRITICAL, _RESTART, _LOG
     REPLICA_NOT_ON_DISK = "replica_not_on_disk", _CRITICAL, _FINALIZE, _DISKS
     CONTENT_DIFFERS = "content_differs", _CRITICAL, _FINALIZE, _ZOOKEEPER

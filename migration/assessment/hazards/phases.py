@@ -61,6 +61,39 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
     )
 
 
+def controller_ends_migration(
+    summary: ClusterSummary, *, finalizes: bool | None
+) -> Iterator[Hazard]:
+    """Yield a hazard if the next election may end the migration before an operator wants it.
+
+    `finalizes`: as `finalize_is_in_progress` of the execution; None: no runbook is executed, and
+    finalizing is next once each broker is in KRaft mode.
+    """
+    waiting = [each for each in summary.brokers if each.mode is not Mode.KRAFT]
+    if not waiting and (summary.phase is Phase.DUAL_WRITE if finalizes is None else finalizes):
+        return
+    named = ", ".join(map(str, summary.ends_migration))
+    if not named:
+        return
+    yield Hazard(
+        kind=HazardKind.CONTROLLER_ENDS_MIGRATION,
+        actions=(Action.RESTART, Action.FINALIZE),
+        text=(
+            f"controller {named} was restarted without the migration enabled: it finalizes the"
+            " migration as soon as it leads the quorum, and that cannot be undone"
+        ),
+        evidence=(
+            f"registered without zookeeper.metadata.migration.enable: controller {named}",
+            *(f"broker {each.id} is in {each.mode} mode" for each in waiting),
+        ),
+        way_out=(
+            f"Restart controller {named} with zookeeper.metadata.migration.enable=true and"
+            " zookeeper.connect. Until then, stop or restart no other controller: the next election"
+            " may finalize the migration."
+        ),
+    )
+
+
 def _ready_after(broker: BrokerSummary) -> tuple[ReplicaState, ...]:
     """Return the states of replicas that do not show that the migration was finalized too early.
 

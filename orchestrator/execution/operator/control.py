@@ -4,9 +4,7 @@ Each function appends one entry to the audit trail; the orchestrator (`kraftgate
 its next tick. None of them changes the cluster.
 """
 
-from typing import Final
-
-from migration.assessment.conditions import Call, View, call_of
+from migration.assessment.conditions import View
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState, Stage
@@ -21,8 +19,6 @@ from orchestrator.execution.route import (
 )
 from orchestrator.runbook.checks.phases import need_zookeeper, passable_path
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
-
-_FINALIZED: Final = Call("controller_mode", ("controller", "kraft"))
 
 
 def pause(request: OperatorRequest) -> None:
@@ -119,11 +115,12 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
         raise ExecutionError(
             f"cannot roll back from {at.id}: the phase is {phase}, which cannot be undone"
         )
-    if needs_zookeeper and (ends := _may_end_the_migration(runbook, view)) is not None:
+    ends = view.summary.ends_migration
+    if needs_zookeeper and ends:
         raise ExecutionError(
-            f"cannot roll back from {at.id}: controller {ends} was restarted without the migration"
-            " enabled, and finalizes the migration if it leads the quorum: restart it in migration"
-            " mode, then repeat `kraftgate rollback`"
+            f"cannot roll back from {at.id}: controller {ends[0]} was restarted without the"
+            " migration enabled, and finalizes the migration if it leads the quorum: restart it in"
+            " migration mode, then repeat `kraftgate rollback`"
         )
     if at.irreversible and at.already:
         if (stale := members_not_known(at.for_each, view)) is not None:
@@ -136,25 +133,6 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
                 f"cannot roll back from {at.id}: {done}, and that cannot be undone"
             )
     return path
-
-
-def _may_end_the_migration(runbook: Runbook, view: View) -> int | None:
-    """Return a controller that was restarted without the migration ahead of the runbook's step.
-
-    By its registration as last read, since the quorum may be gone; one from before the phase may be
-    of a controller that has left, which Kafka keeps.
-    """
-    finalizes = any(
-        each.irreversible and _FINALIZED in map(call_of, each.already)
-        for each in runbook.checkpoints
-    )
-    if not finalizes or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
-        return None
-    began_ms = view.phase_began_ms or 0
-    for each in view.summary.controllers or ():
-        if not each.zk_migration_ready and (each.registered_ms or 0) > began_ms:
-            return each.id
-    return None
 
 
 def begin(request: OperatorRequest) -> None:

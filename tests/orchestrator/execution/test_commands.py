@@ -376,7 +376,7 @@ def test_there_is_no_way_back_once_a_controller_left_the_migration_by_itself(des
 @pytest.mark.parametrize(
     ("phase", "said"),
     [
-        (Phase.DUAL_WRITE, "controller 3002 is in kraft mode, and that cannot be undone"),
+        (Phase.DUAL_WRITE, "controller 3002 was restarted without the migration enabled"),
         (Phase.FINALIZED, "the phase is finalized, which cannot be undone"),
     ],
 )
@@ -409,7 +409,8 @@ def test_there_is_no_way_back_once_any_controller_left_the_migration(
     [
         (True, NOW_MS, ExitCode.DONE),
         (False, NOW_MS, ExitCode.USAGE),
-        (False, None, ExitCode.DONE),  # Kafka keeps the registration of one that has left
+        (False, NOW_MS - 1, ExitCode.DONE),  # Kafka keeps the registration of one that has left
+        (False, None, ExitCode.USAGE),
     ],
 )
 @pytest.mark.parametrize("stale_ms", [0, 600_000], ids=["", "dead quorum"])
@@ -422,7 +423,9 @@ def test_no_rollback_beside_a_controller_that_would_end_the_migration(
         id=3002, zk_migration_ready=ready, registered_offset=7, registered_ms=registered_ms
     )
     summary = desk.store.summaries["prod"]
-    desk.store.summaries["prod"] = replace(summary, controllers=(one,))
+    desk.store.summaries["prod"] = replace(
+        summary, controllers=(one,), migration_state_ms=NOW_MS - 1
+    )
     desk.fresh_sources(stale_ms=stale_ms)
     result = desk.types("rollback", *WHY)
     assert result.exit_code == code, result.output

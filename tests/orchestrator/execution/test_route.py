@@ -10,6 +10,7 @@ from orchestrator.audit.execution.state import CheckpointState, ExecutionState, 
 from orchestrator.execution.route import (
     CheckpointInstance,
     UnknownInstance,
+    finalize_is_in_progress,
     finalize_is_near,
     next_checkpoint,
     place_of,
@@ -53,6 +54,24 @@ def at_finalize(*passed: int) -> ExecutionState:
 )
 def test_finalizing_is_near_from_the_soak_on(at: str | None, near: bool) -> None:
     assert finalize_is_near(BUNDLED, None, at) is near
+
+
+@pytest.mark.parametrize(
+    ("at", "begun"),
+    [
+        ("brokers-kraft[3]", False),
+        ("soak", False),
+        ("finalize[3000]", True),
+        ("zookeeper-off", True),
+        (None, None),
+    ],
+)
+def test_finalizing_is_in_progress_from_its_checkpoint_on(
+    at: str | None, begun: bool | None
+) -> None:
+    assert finalize_is_in_progress(BUNDLED, None, at) is begun
+    assert not finalize_is_in_progress(BUNDLED, "from-kraft", "back-to-migration[1]")
+    assert finalize_is_in_progress(load("disk-replacement").runbook, None, "accepted") is None
 
 
 def test_it_is_near_at_the_checkpoint_before_it() -> None:

@@ -15,6 +15,7 @@ from migration.comparison.result import Compared
 from migration.image.summary import (
     BrokerSummary,
     ClusterSummary,
+    ControllerSummary,
     DirectoriesGone,
     Mode,
     Phase,
@@ -466,6 +467,56 @@ def test_finalizing_too_early_is_due_when_the_runbook_comes_near_it(
     (found,) = hazards(summary, NOW, CURRENT, finalize_is_near=near)
     assert (found.kind, found.is_due) == (HazardKind.FINALIZE_TOO_EARLY, near)
     assert due([found]) == ((found,) if near else ())
+
+
+COPIED_MS = 1_000
+
+
+def left(*, phase: Phase, mode: Mode, registered_ms: int | None = COPIED_MS + 1) -> ClusterSummary:
+    """A cluster whose controller 3001 runs without the migration."""
+    controllers = tuple(
+        ControllerSummary(
+            id=each, zk_migration_ready=ready, registered_offset=5, registered_ms=registered_ms
+        )
+        for each, ready in ((3000, True), (3001, False))
+    )
+    one = cluster(phase, broker(mode))
+    return replace(one, controllers=controllers, migration_state_ms=COPIED_MS)
+
+
+@pytest.mark.parametrize(
+    ("phase", "mode", "begun", "ends"),
+    [
+        (Phase.HYBRID, Mode.MIGRATING, None, True),
+        (Phase.HYBRID, Mode.MIGRATING, False, True),
+        (Phase.HYBRID, Mode.MIGRATING, True, True),
+        (Phase.DUAL_WRITE, Mode.KRAFT, False, True),
+        (Phase.DUAL_WRITE, Mode.KRAFT, None, False),
+        (Phase.DUAL_WRITE, Mode.KRAFT, True, False),
+        (Phase.PRE_MIGRATION, Mode.MIGRATING, False, False),
+        (Phase.FINALIZED, Mode.KRAFT, False, False),
+    ],
+)
+def test_a_controller_without_the_migration_ends_it_ahead_of_its_step(
+    phase: Phase, mode: Mode, begun: bool | None, ends: bool
+) -> None:
+    summary = left(phase=phase, mode=mode)
+    found = hazards(summary, NOW, CURRENT, finalize_is_in_progress=begun)
+    kind = HazardKind.CONTROLLER_ENDS_MIGRATION
+    named = [each for each in found if each.kind is kind]
+    assert bool(named) is ends
+    for each in named:
+        assert "controller 3001" in each.text
+        assert each.forbids(Action.RESTART)
+        assert each.forbids(Action.FINALIZE)
+
+
+@pytest.mark.parametrize(("registered_ms", "ends"), [(None, True), (COPIED_MS, False)])
+def test_a_controller_that_left_before_the_copy_ends_nothing(
+    registered_ms: int | None, ends: bool
+) -> None:
+    summary = left(phase=Phase.HYBRID, mode=Mode.MIGRATING, registered_ms=registered_ms)
+    assert summary.ends_migration == ((3001,) if ends else ())
 
 
 @pytest.mark.parametrize("kind", list(HazardKind))
