@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -93,24 +93,19 @@ def skip(request: OperatorRequest, checkpoint: str) -> None:
     control.skip(request, checkpoint)
 
 
+def _decision(name: str, summary: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option `--NAME`; all that are passed are collected, as none may win silently."""
+    return click.option(f"--{name}", "decisions", flag_value=name, multiple=True, help=summary)
+
+
 @click.command()
 @click.argument("checkpoint")
-@click.option("--done", "decision", flag_value="done", help="The step is done: check its gate.")
-@click.option("--repeat", "decision", flag_value="repeat", help="Run the step once more.")
-@click.option(
-    "--execute",
-    "decision",
-    flag_value="execute",
-    help="Let the hook perform the step that is shown for an operator.",
-)
-@click.option(
-    "--ended",
-    "decision",
-    flag_value="ended",
-    help="The hook that another orchestrator started for it has ended.",
-)
+@_decision("done", "The step is done: check its gate.")
+@_decision("repeat", "Run the step once more.")
+@_decision("execute", "Let the hook perform the step that is shown for an operator.")
+@_decision("ended", "The hook that another orchestrator started for it has ended.")
 @_requested
-def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> None:
+def decide(request: OperatorRequest, checkpoint: str, decisions: Sequence[str]) -> None:
     """Decide about a step that failed, is shown, or whose end is unknown.
 
     A step that failed, or whose end is unknown, takes --done or --repeat. A step that is shown for
@@ -122,8 +117,9 @@ def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> N
     Example:
       kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route'
     """
-    if decision is None:
-        raise click.UsageError("add --done, --repeat, --execute or --ended")
+    if len(decisions) != 1:
+        raise click.UsageError("pass one of --done, --repeat, --execute and --ended")
+    (decision,) = decisions
     if decision == "ended":
         decision_on.ended(request, checkpoint)
     else:

@@ -250,8 +250,10 @@ def test_pause_and_resume(desk: Desk) -> None:
 
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
-    assert "add --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="its outcome is not known"))
+    for given in ((), ("--repeat", "--done"), ("--done", "--repeat"), ("--execute", "--ended")):
+        said = desk.refused("decide", "finalize", *given, *WHY)
+        assert "pass one of --done, --repeat, --execute and --ended" in said
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
 
