@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import click
@@ -71,6 +72,7 @@ from orchestrator.errors import (
     PlanError,
     UnknownIdError,
 )
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.moves import MoveRun, Plan, Requests, orchestrating
 from orchestrator.output.printing import ask, echo, echo_if_open, echo_json
 from orchestrator.output.rich_console import console
@@ -270,7 +272,7 @@ def apply(
     with _run(asked, plan) as run, MovesView(asked.entry.name, terminal) as view:
         run.apply(at_once, require_allowed, view.show)
     name = asked.entry.name
-    echo_if_open(f"{name}: all replicas are in their target: kraftgate move verify {file}")
+    echo_if_open(f"{name}: all replicas are in their target: {_command(asked, 'verify', file)}")
 
 
 @move.command()
@@ -312,6 +314,10 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
 
 def _requests(asked: _Asked) -> Requests:
     return Requests(asked.brokers, target_of(asked.entry).brokers, asked.security)
+
+
+def _command(asked: _Asked, verb: str, file: Path) -> str:
+    return Commands.of(asked.config, asked.entry.name).without_reason("move", verb, str(file))
 
 
 def _plan_of(asked: _Asked, file: Path, data: bytes, wanted: Iterable[Wanted]) -> Plan:
@@ -490,7 +496,7 @@ def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
         if id_ in asked.brokers and not isinstance(asked.brokers[id_].log_dirs, Unknown)
     ]
     answers = in_parallel(lambda id_: maybe(lambda: requests.throttle(id_)), ids)
-    servers = ",".join(map(str, target_of(asked.entry).brokers))
+    file, servers = quote(str(plan.file)), ",".join(map(str, target_of(asked.entry).brokers))
     for id_, found in zip(ids, answers, strict=True):
         what = f"{asked.entry.name}: broker {id_}"
         if isinstance(found, Unknown):
@@ -498,8 +504,8 @@ def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
         elif found.own is not None and found.own not in known.get(id_, ()):
             echo(
                 f"{what} has the throttle {found.own}, which this state directory did not set. If"
-                f" an interrupted run set it, call `kraftgate move cancel {plan.file}` with that"
-                " run's state directory; if that is lost, and no run is active,"
+                f" an interrupted run set it, call `kraftgate move cancel {file} --config FILE`,"
+                " where FILE has that run's `state_dir`; if that is lost, and no run is active,"
                 f" kafka-configs.sh --bootstrap-server {servers}"
                 f" --alter --entity-type brokers --entity-name {id_} --delete-config {THROTTLE}",
                 err=True,
@@ -514,8 +520,8 @@ def _left_throttle(asked: _Asked, file: Path) -> str | None:
     ids = ", ".join(map(str, sorted(left)))
     return (
         f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
-        f" if it was killed, kraftgate move cancel {file}, or move apply, restores what was set"
-        " before"
+        f" if it was killed, `{_command(asked, 'cancel', file)}`, or move apply, restores what was"
+        " set before"
     )
 
 

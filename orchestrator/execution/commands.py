@@ -32,4 +32,7 @@ class Commands:
     def make(self, *words: str, confirm: bool = False) -> str:
         """Return `kraftgate WORDS` with a reason; `confirm`: with the cluster's name, too."""
         confirmed = ("--confirm", self.cluster) if confirm else ()
-        return shlex.join(["kraftgate", *words, "--reason", REASON, *confirmed, *self.options])
+        return self.without_reason(*words, "--reason", REASON, *confirmed)
+
+    def without_reason(self, *words: str) -> str:
+        return shlex.join(["kraftgate", *words, *self.options])

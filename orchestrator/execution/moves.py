@@ -51,6 +51,7 @@ from orchestrator.errors import (
     NoDataError,
 )
 from orchestrator.execution.approvals import this_person
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.hooks.runs import HookRuns
@@ -137,6 +138,7 @@ class Orchestrating:
     """The cluster's lock, held, and its audit trail."""
 
     cluster: str
+    commands: Commands
     log: AuditLog
     fence: int
     lock: ClusterLock
@@ -171,7 +173,8 @@ def orchestrating(config: Config, entry: ClusterEntry, log: AuditLog) -> Iterato
                 " same state directory"
             ) from error
         _require_no_hook(config, entry, log, lock)
-        yield Orchestrating(cluster=entry.name, log=log, fence=fence, lock=lock)
+        commands = Commands.of(config, entry.name)
+        yield Orchestrating(cluster=entry.name, commands=commands, log=log, fence=fence, lock=lock)
 
 
 def _require_no_hook(config: Config, entry: ClusterEntry, log: AuditLog, lock: ClusterLock) -> None:
@@ -308,14 +311,12 @@ class MoveRun:
 
     def _next(self, *, has_left: bool = True) -> str:
         """Return the commands to call next; `has_left`: whether replicas that can move are left."""
+        make, file = self._held.commands.without_reason, str(self._plan.file)
+        cancel = make("move", "cancel", file)
         if self._throttled and not has_left:
-            return (
-                "To restore the throttle, as soon as the broker moves no replica:"
-                f" kraftgate move cancel {self._plan.file}"
-            )
-        resume = f"To resume: kraftgate move {self._command} {self._plan.file}"
-        end = f"; to end: kraftgate move cancel {self._plan.file}"
-        return resume + end * (self._command == "apply")
+            return f"To restore the throttle, as soon as the broker moves no replica: {cancel}"
+        resume = f"To resume: {make('move', self._command, file)}"
+        return resume + f"; to end: {cancel}" * (self._command == "apply")
 
     def _keep(self, run: Moving, broker: int, kept: dict[Replica, str]) -> Moving:
         """Assign to the replicas of a broker that move the directories that they have now.

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -731,6 +732,25 @@ def test_a_half_done_plan_goes_on(
     assert kafka.sent == [(1, "t-1", D1)]
 
 
+def test_the_printed_commands_name_the_configuration_and_the_cluster_and_are_quoted(
+    kafka: Kafka, plan: Path, tmp_path: Path
+) -> None:
+    """With another configuration they would leave the throttle set."""
+    config = (tmp_path / "kraftgate.yaml").rename(tmp_path / "two clusters.yaml")
+    entries = "".join(f"- {{name: {n}, brokers: {{bootstrap: 'b:9000'}}}}\n" for n in ("prod", "b"))
+    config.write_text(f"clusters:\n{entries}")
+    plan = plan.rename(tmp_path / "the plan.json")
+    kafka.refused[at("t-1")] = "KAFKA_STORAGE_ERROR (56)"
+    where = f"--config '{config}' --cluster prod"
+    result = CliRunner().invoke(main, ["move", "apply", str(plan), "--yes", *shlex.split(where)])
+    apply, cancel = (f"kraftgate move {verb} '{plan}' {where}" for verb in ("apply", "cancel"))
+    assert result.stderr.endswith(f". To resume: {apply}; to end: {cancel}\n")
+    kafka.refused.clear()
+    result = CliRunner().invoke(main, [*shlex.split(apply)[1:], "--yes"])
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert result.stdout.endswith(f": kraftgate move verify '{plan}' {where}\n")
+
+
 def test_another_clients_move_is_against_the_plan(
     run: Callable[..., Result], cluster: Cluster, kafka: Kafka, plan: Path
 ) -> None:
@@ -777,7 +797,8 @@ def test_a_deleted_topic_prevents_no_cancellation(
         result = run(*verb, plan)
         assert result.exit_code == ExitCode.USAGE
         assert gone in result.stderr
-        assert f"kraftgate move cancel {plan}, or move apply, restores" in result.stderr
+        cancel = f"kraftgate move cancel {plan} --config {tmp_path / 'kraftgate.yaml'}"
+        assert f"`{cancel}`, or move apply, restores" in result.stderr
     assert not kafka.sent
     result = run("cancel", plan)
     assert result.exit_code == ExitCode.DONE, result.output
@@ -850,7 +871,7 @@ def test_a_throttle_of_a_run_with_another_state_directory_is_named(
         result = run(verb, plan)
         assert result.exit_code == code, result.output
         assert f"prod: {FOREIGN}. If an interrupted run set it" in result.stderr
-        assert f"kraftgate move cancel {plan}" in result.stderr
+        assert f"kraftgate move cancel {plan} --config FILE`" in result.stderr
         assert f"--bootstrap-server b:9000 --alter {DELETE}" in result.stderr
     assert kafka.own == "1000"
     shutil.rmtree(_state(tmp_path))

@@ -12,6 +12,7 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
 from orchestrator.errors import LockError, LockHeld
+from orchestrator.execution.commands import Commands
 from orchestrator.execution.conductor import Conductor
 from orchestrator.execution.locks import cluster_lock
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -77,7 +78,8 @@ def test_a_lock_that_nobody_else_held_is_taken_back() -> None:
 
 def test_moves_end_once_another_orchestrator_had_the_lock() -> None:
     log = Mock(spec=AuditLog)
-    run = Orchestrating(cluster="prod", log=log, fence=3, lock=_lost(2))
+    commands = Commands(options=(), cluster="prod")
+    run = Orchestrating(cluster="prod", commands=commands, log=log, fence=3, lock=_lost(2))
     with pytest.raises(LockError, match="another orchestrator held it meanwhile"):
         run.require_lock()
 

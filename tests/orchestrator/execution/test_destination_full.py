@@ -75,7 +75,7 @@ class Small:
 
     @contextmanager
     def run(self, target: str) -> Iterator[MoveRun]:
-        config: Any = SimpleNamespace(state_dir=self.folder)
+        config: Any = SimpleNamespace(state_dir=self.folder, option=(), many=False)
         entry: Any = SimpleNamespace(name="lab", zookeeper=None)
         plan = Plan(
             file=Path("plan.json"),

@@ -187,7 +187,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.kafka = Kafka(NAMES)
-        self.config: Any = SimpleNamespace(state_dir=folder)
+        self.config: Any = SimpleNamespace(state_dir=folder, option=(), many=False)
         self.entry: Any = SimpleNamespace(name="prod", zookeeper=None)
         self.log = AuditLog.open(folder / "audit.db")
         self.log._db.execute("PRAGMA synchronous=OFF")  # no power fails here
@@ -243,7 +243,11 @@ def mortal(held: Orchestrating, kafka: Kafka) -> Orchestrating:
         held.record(body)
 
     made: Any = SimpleNamespace(
-        cluster=held.cluster, log=held.log, require_lock=held.require_lock, record=record
+        cluster=held.cluster,
+        commands=held.commands,
+        log=held.log,
+        require_lock=held.require_lock,
+        record=record,
     )
     found: Orchestrating = made
     return found

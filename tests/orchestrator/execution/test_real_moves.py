@@ -114,7 +114,7 @@ class Machine:
     log: AuditLog
 
     def apply(self, secured: Secured, user: str, target: str, throttle: int = 10**9) -> None:
-        config: Any = SimpleNamespace(state_dir=self.folder)
+        config: Any = SimpleNamespace(state_dir=self.folder, option=(), many=False)
         entry: Any = SimpleNamespace(name="lab", zookeeper=None)
         plan = Plan(
             file=Path("plan.json"),
