@@ -137,15 +137,18 @@ class RequestContext:
         """Append the entry, and print what was done.
 
         Raises:
-            ExecutionError: the execution has moved since it was read; a pause, its end and an abort
-                count anywhere in it.
+            ExecutionError: the execution has moved since it was read. An abort counts anywhere in
+                it; a pause and its end, too, unless another process paused or resumed it first.
         """
-        anywhere = isinstance(body, Paused | Resumed | Aborted)
-        self.trail.append(
-            body,
-            self.now_ms,
-            unmoved=lambda one: (one.sequence, one.outcome) if anywhere else one.position,
-        )
+
+        def unmoved(one: ExecutionState) -> tuple[object, ...]:
+            if isinstance(body, Aborted):
+                return one.sequence, one.outcome
+            if isinstance(body, Paused | Resumed):
+                return one.sequence, one.outcome, one.paused
+            return one.position
+
+        self.trail.append(body, self.now_ms, unmoved=unmoved)
         self.output(f"{self.entry.name}: {words}")
 
 

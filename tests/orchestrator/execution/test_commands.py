@@ -134,21 +134,36 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     assert "epoch" in given.basis["broker 2"]
 
 
+def record_before(desk: Desk, monkeypatch: pytest.MonkeyPatch, earlier: Body) -> None:
+    """Let another process record `earlier` right before each request is recorded."""
+    record = RequestContext.record
+
+    def late(at: RequestContext, body: Body, said: str) -> None:
+        desk.tell(earlier)
+        record(at, body, said)
+
+    monkeypatch.setattr(RequestContext, "record", late)
+
+
 @pytest.mark.parametrize("words", [("rollback",), ("approve", "finalize", "--confirm", "prod")])
 def test_a_decision_about_a_step_that_begins_meanwhile_is_refused(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    record = RequestContext.record
-
-    def late(at: RequestContext, body: Body, said: str) -> None:
-        desk.tell(_shown())
-        record(at, body, said)
-
-    monkeypatch.setattr(RequestContext, "record", late)
+    record_before(desk, monkeypatch, _shown())
     result = desk.types(*words, *WHY)
     assert "has just moved" in result.stderr
     assert desk.log.entries("prod")[-1].kind == "step_shown"
     assert desk.types("pause", *WHY).exit_code == ExitCode.DONE
+
+
+def test_of_two_that_resume_at_the_same_moment_one_is_refused(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.tell(entries.Paused(by=ANNA, reason="x"))
+    record_before(desk, monkeypatch, entries.Resumed(by=ANNA, reason="x"))
+    result = desk.types("resume", *WHY)
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert "has just moved" in result.stderr
 
 
 def test_one_login_approves_once_under_whatever_name(desk: Desk) -> None:
