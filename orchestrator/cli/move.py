@@ -438,9 +438,9 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
 
     Asks the brokers (DESCRIBE and DESCRIBE_CONFIGS on CLUSTER) and, for brokers in KRaft mode, the
     running `kraftgate run`; only reads. PLAN.json may be any reassignment JSON with `log_dirs`.
-    Exits with 0 if all moves are completed, with 3 if one is not, with 4 if that is unknown; with 2
-    if the file has problems, each named with its line. A throttle that was set with another state
-    directory is named, and does not change the exit code.
+    Exits with 0 if all moves are completed, with 3 if one is not or a run still has its throttle in
+    force, with 4 if that is unknown; with 2 if the file has problems, each named with its line. A
+    throttle that was set with another state directory is named, and does not change the exit code.
 
     \b
     Example:
@@ -457,21 +457,22 @@ def verify_(config_path: Path, cluster: str | None, file: Path, *, as_json: bool
     else:
         console().print(verified_picture(asked.entry.name, found))
     _show_foreign_throttles(asked, plan)
-    _judge(asked.entry.name, found)
-    if (line := _left_throttle(asked, file)) is not None:
-        raise GateNotMetError(line)
+    _judge(asked.entry.name, found, _left_throttle(asked, file))
 
 
-def _judge(cluster: str, found: Iterable[Verified]) -> None:
-    """Raise an error unless every move is completed."""
+def _judge(cluster: str, found: Iterable[Verified], throttled: Sequence[str]) -> None:
+    """Raise an error unless every move is completed, and no run has its throttle in force."""
     left = [each for each in found if each.progress is not Progress.COMPLETED]
     open_ = [each for each in left if each.progress is not Progress.UNKNOWN]
     lines = [
-        f"{each.at} on broker {each.broker}: {each.progress.replace('_', ' ')}"
-        + (f" ({each.why})" if each.why else "")
-        for each in open_ or left
+        *throttled,
+        *(
+            f"{each.at} on broker {each.broker}: {each.progress.replace('_', ' ')}"
+            + (f" ({each.why})" if each.why else "")
+            for each in open_ or left
+        ),
     ]
-    if open_:
+    if open_ or throttled:
         raise GateNotMetError(f"{cluster}: {joined(lines)}")
     if left:
         raise NoDataError(f"{cluster}: {joined(lines)}")
@@ -512,17 +513,18 @@ def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
             )
 
 
-def _left_throttle(asked: _Asked, file: Path) -> str | None:
-    """Return a message if a run, active or killed, still has its throttle set; else None."""
+def _left_throttle(asked: _Asked, file: Path) -> Sequence[str]:
+    """Return a message if a run, active or killed, still has its throttle set; else none."""
     left = left_throttled(_entries(asked))
     if not left:
-        return None
+        return ()
     ids = ", ".join(map(str, sorted(left)))
-    return (
-        f"{asked.entry.name}: a run has its throttle in force on broker {ids}: wait for its end;"
+    line = (
+        f"a run has its throttle in force on broker {ids}: wait for its end;"
         f" if it was killed, `{_command(asked, 'cancel', file)}`, or move apply, restores what was"
         " set before"
     )
+    return (line,)
 
 
 def _ask_about(
@@ -553,7 +555,7 @@ def _ask_about(
     plan = _plan_of(asked, file, data, wanted)
     lines = _lines(file, contradictions)
     if must_fit and lines:
-        raise PlanError([*lines, *filter(None, [_left_throttle(asked, file)])])
+        raise PlanError([*lines, *_left_throttle(asked, file)])
     for line in lines:
         echo(line, err=True)
     return asked, wanted, plan

@@ -234,7 +234,8 @@ def _killed(cluster: Cluster, steps: Sequence[tuple[str, Callable[[Cluster, Path
             process.wait()
         if not kind:
             left = cluster.move("verify", str(plan))
-            assert left.returncode in (ExitCode.GATE_NOT_MET, ExitCode.NO_DATA)
+            assert left.returncode == ExitCode.GATE_NOT_MET, left.stderr
+            assert "a run has its throttle in force on broker 1" in left.stderr
             assert cluster.throttle(1) == SLOW
         then(cluster, plan)
         cluster.require_clean(1, EARLIER)

@@ -836,14 +836,20 @@ def test_no_further_move_begins_into_a_directory_that_has_filled_up(
 def test_verify_names_a_throttle_that_a_killed_apply_left(
     run: Callable[..., Result], kafka: Kafka, plan: Path, tmp_path: Path
 ) -> None:
+    """Also while replicas are still to move."""
+    before = kafka.cluster.brokers
     assert run("apply", plan, "--yes").exit_code == ExitCode.DONE
     with AuditLog.open(_state(tmp_path) / AUDIT_FILE) as log:
         left = MoveThrottled(broker=1, previous="5", value="1000")
         log.append("prod", left.kind, left.as_json(), 1)
     kafka.own = "1000"
-    result = run("verify", plan)
-    assert result.exit_code == ExitCode.GATE_NOT_MET
-    assert "a run has its throttle in force on broker 1: wait" in result.stderr
+    not_moving = "t-0 on broker 1: not moving; t-1 on broker 1: not moving"
+    for brokers, moves in ((before, not_moving), (kafka.cluster.brokers, "")):
+        kafka.cluster.brokers = brokers
+        result = run("verify", plan)
+        assert result.exit_code == ExitCode.GATE_NOT_MET
+        assert "prod: a run has its throttle in force on broker 1: wait" in result.stderr
+        assert moves in result.stderr
     assert kafka.throttles == [], "verify only reads"
     assert run("cancel", plan).exit_code == ExitCode.DONE
     assert kafka.own == "5"
