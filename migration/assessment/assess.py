@@ -181,6 +181,8 @@ def assess(snapshot: Snapshot) -> Assessment:
         controllers_stop=_controllers_stop(view),
         hangs_since_ms=_hangs_since_ms(snapshot, active),
     )
+    # An aborted execution waits for the end of the hook that it left.
+    followed = execution if execution is not None and execution.holds else active
     waiting = tuple(_beside(execution, every))
     return Assessment(
         snapshot=snapshot,
@@ -192,7 +194,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         etas=found,
         eta=eta,
         alerts=advance(snapshot.alerts, view),
-        next=next_action(view, active, waiting, eta, snapshot.options),
+        next=next_action(view, followed, waiting, eta, snapshot.options),
         knows_partitions=knows_partitions(view),
     )
 

@@ -137,7 +137,8 @@ def next_action(
 
     Args:
         view: the cluster.
-        execution: in progress; None: none is. Its commands are complete.
+        execution: in progress, or with a hook that still runs; None: none is. Its commands are
+            complete.
         waits: of the migration, most important first.
         eta: until no broker is held.
         options: that a command needs to find the configuration; "": none.
@@ -155,7 +156,7 @@ def _found(
     first = waits[0] if waits else None
     if first is not None and first.kind in _BLIND and first.needs_person:
         return _of_wait(first, view.summary, eta)
-    if execution is not None and execution.asks is not None:
+    if execution is not None and execution.outcome is None and execution.asks is not None:
         return _decision(execution)
     found = (
         _announced(view.due_hazards)

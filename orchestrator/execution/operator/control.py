@@ -7,7 +7,7 @@ its next tick. None of them changes the cluster.
 from migration.assessment.conditions import View
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.state import ExecutionState, Stage
+from orchestrator.audit.execution.state import ExecutionState
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
 from orchestrator.execution.route import (
@@ -45,7 +45,7 @@ def abort(request: OperatorRequest) -> None:
     with open_request(request) as at:
         state = at.execution().current
         goes_on = ""
-        if state is not None and state.stage is Stage.RUNNING:
+        if state is not None and at.hook_runs(state):
             goes_on = f"; the hook of {state.id} goes on, and may still change the cluster"
         at.record(
             entries.Aborted(by=at.by, reason=request.reason),

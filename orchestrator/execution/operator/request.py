@@ -119,11 +119,19 @@ class RequestContext:
             )
         return execution, state
 
+    def hook_runs(self, state: CheckpointState) -> bool:
+        """Return whether the hook of a checkpoint, or processes that it left, run."""
+        return state.stage is Stage.RUNNING or (
+            state.outcome_unknown
+            and state.run is not None
+            and HookRuns(self.config.state_dir).runs(state.run)
+        )
+
     def require_no_hook(self, state: CheckpointState) -> None:
         """Raise ExecutionError if the hook of a checkpoint, or processes that it left, run."""
         if state.stage is Stage.RUNNING:
             raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
-        if state.may_run and state.run and HookRuns(self.config.state_dir).runs(state.run):
+        if state.may_run and self.hook_runs(state):
             raise ExecutionError(
                 f"the hook of {state.id} still has running processes. End them or wait. If the step"
                 f" is done without them, run `kraftgate decide {state.id} --done`"

@@ -100,6 +100,15 @@ def test_the_commands_find_the_configuration_and_those_of_an_execution_are_compl
     )
 
 
+def test_a_hook_of_an_aborted_execution_is_waited_for_before_its_step_is_asked_for() -> None:
+    """A step done by hand meanwhile would be done twice at once."""
+    hold = "the processes 4711 of the hook of controllers to end"
+    ended = Execution(at_ms=NOW_MS, checkpoint=None, outcome="aborted", asks="elsewhere")
+    found = assessed(cluster(Phase.ZOOKEEPER), replace(ended, holds=(hold,))).next
+    assert (found.need, found.text) == (Need.WAITING, f"Waiting for {hold}")
+    assert assessed(cluster(Phase.ZOOKEEPER), ended).next.need is Need.YOUR_TURN
+
+
 def test_a_violated_condition_is_wrong_and_comes_before_the_turn() -> None:
     bad = Finding(verdict=Verdict.VIOLATED, reason="broker 3 lost 2 replicas")
     bad = replace(bad, condition="nothing_held")

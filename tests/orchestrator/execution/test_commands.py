@@ -591,6 +591,24 @@ def test_a_rollback_is_approved_although_the_controllers_are_gone(
 def test_nothing_begins_beside_processes_of_a_hook(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
+    left = _left_by_a_hook(desk, monkeypatch)
+    assert "the hook of brokers-kraft[1] still has running processes" in desk.refused(*words, *WHY)
+    monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
+    assert desk.types(*words, *WHY).exit_code == ExitCode.DONE
+
+
+@pytest.mark.parametrize("still_running", [(4711,), ()])
+def test_an_abort_names_a_hook_whose_processes_run(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, still_running: tuple[int, ...]
+) -> None:
+    left = _left_by_a_hook(desk, monkeypatch)
+    monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=still_running))
+    goes_on = "the hook of brokers-kraft[1] goes on, and may still change the cluster"
+    assert (goes_on in desk.types("abort", *WHY).stdout) is bool(still_running)
+
+
+def _left_by_a_hook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Unknown:
+    """Make the outcome of a hook unknown while a process of it runs."""
     desk.tell(
         entries.Aborted(by=ANNA, reason="x"),
         entries.ExecutionBegan(runbook="small", sha256=desk.sha256, by=ANNA, reason="x"),
@@ -608,6 +626,4 @@ def test_nothing_begins_beside_processes_of_a_hook(
     )
     left = Unknown(why="its supervisor is gone", still_running=(4711,))
     monkeypatch.setattr(HookRuns, "state", lambda *_: left)
-    assert "the hook of brokers-kraft[1] still has running processes" in desk.refused(*words, *WHY)
-    monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
-    assert desk.types(*words, *WHY).exit_code == ExitCode.DONE
+    return left

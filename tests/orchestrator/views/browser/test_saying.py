@@ -134,7 +134,7 @@ def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:
     desk.served = start()
     page = desk.open()
     dialog = _dialog(page, "Abort")
-    expect(dialog).to_contain_text("Nothing is undone, no broker is changed.")
+    expect(dialog).to_contain_text("nothing is undone. A hook that still runs goes on")
     _sign(dialog, desk.served.token)
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_role("button", name="Abort the execution in prod").click()

@@ -35,10 +35,8 @@ const EFFECTS = {
   begin: () => ["A new execution begins at the runbook's first checkpoint. Gates that hold already open at once."],
   pause: () => ["No further step is begun until an operator resumes.", "The step that is under way goes on."],
   resume: (walk) => ["Steps are begun again as soon as their guards hold.", walk.paused ? `It was paused by ${walk.paused}.` : ""],
-  abort: (walk) => [
-    walk.stage === "running"
-      ? "The execution ends at this checkpoint, and nothing is undone. The hook that runs goes on, and may still change the cluster."
-      : "The execution ends at this checkpoint. Nothing is undone, no broker is changed.",
+  abort: () => [
+    "The execution ends at this checkpoint, and nothing is undone. A hook that still runs goes on, and may change the cluster.",
     "Only kraftgate begin starts a new execution, at its first checkpoint.",
   ],
 };
