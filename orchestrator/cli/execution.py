@@ -108,10 +108,10 @@ def _decision(name: str, summary: str) -> Callable[[Callable[..., None]], Callab
 def decide(request: OperatorRequest, checkpoint: str, decisions: Sequence[str]) -> None:
     """Decide about a step that failed, is shown, or whose end is unknown.
 
-    A step that failed, or whose end is unknown, takes --done or --repeat. A step that is shown for
-    an operator takes --done or, while `kraftgate run --execute` runs, --execute: its hook performs
-    it after its guards and its approval are checked again. A step that an orchestrator on another
-    host began takes --ended.
+    A step that failed, or whose end is unknown, takes --done or --repeat. A step that is done, and
+    whose gate does not open, takes --repeat. A step that is shown for an operator takes --done or,
+    while `kraftgate run --execute` runs, --execute: its hook performs it after its guards and its
+    approval are checked again. A step that an orchestrator on another host began takes --ended.
 
     \b
     Example:

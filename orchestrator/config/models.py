@@ -230,7 +230,7 @@ KAFKA_SILENT: Final = timedelta(minutes=2)
 
 
 class Stall(Strict):
-    """When a held broker without progress counts as stalled.
+    """When a held broker without progress counts as stalled, and a step as without effect.
 
     Attributes:
         after: Time without progress; more than 2 minutes, because Kafka retries a failed request
@@ -289,7 +289,7 @@ class ConfigFile(PerCluster):
         metrics: The endpoint for Prometheus. `{}` uses the defaults; without the key nothing
             listens.
         console: The web console. Without the key it is served only with `run --console`.
-        stall: When a held broker without progress counts as stalled.
+        stall: When a held broker without progress counts as stalled, and a step as without effect.
         alerts: Receivers that Kraftgate notifies itself, without Prometheus.
         run: How `kraftgate run` runs.
         publish: A topic to which events and transitions are published, of a cluster that is not

@@ -54,6 +54,8 @@ def _at(
         yield "approve"
     if state.stage is Stage.ASKS:
         yield from ("repeat", "done")
+    if state.stage is Stage.STEP_DONE:
+        yield "repeat"
     if state.stage is Stage.SHOWN:
         if state.awaited is None:
             yield "done"

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
 from migration.image.summary import BrokerSummary
+from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts, RecordedFinding
@@ -241,10 +242,7 @@ class Executor:
 
         The guards held when it was shown, which may be hours ago; their soak is over.
         """
-        one = at.view.summary.broker(at.instance.broker)
-        if at.instance.broker is not None and (
-            one is None or one.fenced or one.in_controlled_shutdown
-        ):
+        if _restarts(at):
             return ()
         unmet = self._evaluate(at, "needs").holding_back
         return tuple(each for each in unmet if not each.condition.startswith(f"{SOAK}("))
@@ -391,13 +389,16 @@ class Executor:
         )
         turn = Turn(
             text=f"Decide about the failed step: {self._steps.action(at.instance, at.view)}",
-            commands=(repeat, *self._other_decisions(at)),
+            commands=(
+                repeat,
+                self._commands.make("decide", at.instance.id, "--done"),
+                *self._ways_out(at),
+            ),
         )
         return self._status(at.instance, (asks,), view=at.view, turn=turn)
 
-    def _other_decisions(self, at: _Tick) -> Iterator[str]:
-        """Yield the commands for a failed step, apart from its repetition."""
-        yield self._commands.make("decide", at.instance.id, "--done")
+    def _ways_out(self, at: _Tick) -> Iterator[str]:
+        """Yield the commands that give up a step."""
         can = tuple(
             allowed(at.execution, self._loaded.runbook, at.instance, at.view, has_hook=False)
         )
@@ -412,7 +413,29 @@ class Executor:
         holds = [_words(each) for each in answer.holding_back]
         if not holds:
             holds.append("another poll, to confirm that the gate holds")
-        return self._status(at.instance, tuple(holds), answer.findings, view=at.view)
+        turn = self._repeat(at, answer.findings)
+        return self._status(at.instance, tuple(holds), answer.findings, view=at.view, turn=turn)
+
+    def _repeat(self, at: _Tick, findings: Sequence[Finding]) -> Turn | None:
+        """Return the turn of an operator to repeat a step without effect; None: not now.
+
+        A broker that restarts, or that assigns its replicas, shows an effect.
+        """
+        one, after_ms = at.view.summary.broker(at.instance.broker), at.view.stall_after_ms
+        waited_ms = at.view.now_ms - self._evaluating_since_ms
+        effects = {each.text for each in self._bound(at.instance, "already")}
+        lacks = [e for e in findings if e.condition in effects and e.verdict is Verdict.WAITING]
+        shows_effect = not lacks or _restarts(at) or (one is not None and one.held)
+        if at.state.stage is not Stage.STEP_DONE or waited_ms < after_ms or shows_effect:
+            return None
+        return Turn(
+            text=f"Do the step by hand, or repeat it: {self._steps.action(at.instance, at.view)}",
+            why=f"it ended over {duration_text(after_ms)} ago, and {lacks[0].reason}",
+            commands=(
+                self._commands.make("decide", at.instance.id, "--repeat"),
+                *self._ways_out(at),
+            ),
+        )
 
     def _pass(self, id_: str, how: How, facts: JsonFacts) -> ExecutionStatus:
         self._record(entries.CheckpointPassed(checkpoint=id_, how=how, facts=facts))
@@ -529,6 +552,14 @@ class Executor:
         if instance is None or step is None or view is None:
             return False
         return self._steps.has_hook(instance, step, view)
+
+
+def _restarts(at: _Tick) -> bool:
+    """Return whether the broker of a checkpoint has begun its restart."""
+    one = at.view.summary.broker(at.instance.broker)
+    return at.instance.broker is not None and (
+        one is None or one.fenced or one.in_controlled_shutdown
+    )
 
 
 def _paused(execution: ExecutionState) -> tuple[str, ...]:

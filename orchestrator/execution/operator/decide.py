@@ -1,4 +1,4 @@
-"""Decides about a step that failed, has an unknown outcome, or is shown to be done by hand."""
+"""Decides about a step that failed, is shown, had no effect, or whose outcome is unknown."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -38,7 +38,7 @@ def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> Non
         if decision == "execute":
             _must_have_hook(at, execution, state, loaded)
         if decision == "repeat":
-            at.require_no_hook(state)
+            at.require_no_hook(state, although_done=True)
         if decision in ("execute", "repeat"):
             _must_have_the_same_hooks(at, execution, loaded)
         body = entries.StepDecided(
@@ -66,6 +66,7 @@ def done(request: OperatorRequest, checkpoint: str | None) -> None:
 _DECISIONS: Final[Mapping[Stage, tuple[Decision, ...]]] = {
     Stage.ASKS: ("done", "repeat"),
     Stage.SHOWN: ("done", "execute"),
+    Stage.STEP_DONE: ("repeat",),
 }
 _PASSES_OR: Final = (
     "it passes if its gate holds; otherwise its guards and its approval are checked again"

@@ -127,14 +127,18 @@ class RequestContext:
             and HookRuns(self.config.state_dir).runs(state.run)
         )
 
-    def require_no_hook(self, state: CheckpointState) -> None:
-        """Raise ExecutionError if the hook of a checkpoint, or processes that it left, run."""
+    def require_no_hook(self, state: CheckpointState, *, although_done: bool = False) -> None:
+        """Raise ExecutionError if the hook of a checkpoint, or processes that it left, run.
+
+        `although_done`: also if an operator decided that the step is done without them.
+        """
         if state.stage is Stage.RUNNING:
             raise ExecutionError(f"the hook of {state.id} runs: wait for its end")
-        if state.may_run and self.hook_runs(state):
+        if (state.may_run or although_done) and self.hook_runs(state):
+            done = f". If the step is done without them, run `kraftgate decide {state.id} --done`"
             raise ExecutionError(
-                f"the hook of {state.id} still has running processes. End them or wait. If the step"
-                f" is done without them, run `kraftgate decide {state.id} --done`"
+                f"the hook of {state.id} still has running processes. End them or wait"
+                f"{done if state.may_run else ''}"
             )
 
     def view(self) -> View:

@@ -61,7 +61,7 @@ def can(
             ["repeat", "done", "skip", "rollback", "pause", "abort"],
         ),
         (at("finalize[3000]", Stage.ENTERED), ["approve", "rollback", "pause", "abort"]),
-        (at("finalize[3000]", Stage.STEP_DONE), ["pause", "abort"]),
+        (at("finalize[3000]", Stage.STEP_DONE), ["repeat", "pause", "abort"]),
         (
             at("back-to-migration[1]", Stage.SHOWN, path="from-kraft"),
             ["done", "skip", "pause", "abort"],

@@ -273,6 +273,17 @@ def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
 
 
+def test_a_step_that_is_done_takes_repeat_unless_its_hook_left_processes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, of = _left_by_a_hook(desk, monkeypatch), ("decide", "brokers-kraft[1]")
+    assert desk.types(*of, "--done", *WHY).exit_code == ExitCode.DONE
+    assert "brokers-kraft[1] still has running processes" in desk.refused(*of, "--repeat", *WHY)
+    monkeypatch.setattr(HookRuns, "state", lambda *_: replace(left, still_running=()))
+    assert desk.types(*of, "--repeat", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().checkpoint("brokers-kraft[1]").stage is Stage.ENTERED
+
+
 def test_a_step_whose_gate_shows_its_end_takes_no_done(desk: Desk) -> None:
     """It would take away the instructions, and mean the next broker if this one has just passed."""
     closed = RecordedFinding(condition="finalized", verdict=Verdict.WAITING, reason="dual-write")

@@ -409,6 +409,26 @@ def test_a_repeated_step_is_a_new_run(night: Night) -> None:
     assert len(runs) == len(set(runs)) == 2
 
 
+def test_a_step_without_effect_is_an_operators_turn_and_is_repeated(night: Night) -> None:
+    night.settle()
+    night.outside.ends(0)
+    assert night.settle().turn == ""
+    night.now_ms += 300_000
+    found = night.look()
+    action = "Perform step enter-kraft of brokers-kraft[1]"
+    assert found.turn == f"Do the step by hand, or repeat it: {action}"
+    assert found.why == "it ended over 5 min ago, and broker 1 is in migrating mode"
+    assert found.commands[0] == "kraftgate decide 'brokers-kraft[1]' --repeat --reason WHY"
+    for begun in (held(1), replace(migrating(1), fenced=True)):
+        night.brokers = (begun, migrating(2))
+        assert night.look().turn == ""
+    night.brokers = (migrating(1), migrating(2))
+    night.say(
+        entries.StepDecided(checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="x")
+    )
+    assert (night.settle().turn, len(night.outside.started)) == ("", 2)
+
+
 def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
     night.settle()
     gone = Unknown(why="its supervisor is gone", still_running=())

@@ -155,6 +155,7 @@ const Execution = memo(({ cluster, off, stale, onAct }) => {
 function askedFor(next, walk) {
   if (next.need !== "your_turn" && walk.asks === null) return null;
   if (walk.paused && walk.asks === null) return "resume";
+  if (walk.stage === "step done" && !next.commands.some((each) => each.includes(" --repeat "))) return null;
   return walk.can.find((each) => ACTIONS[each].primary) ?? null;
 }
 
