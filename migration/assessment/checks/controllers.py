@@ -18,6 +18,7 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
+from migration.assessment.checks.phase import nothing_copied
 from migration.assessment.checks.quorum import ASK
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.metadata.versions import (
@@ -131,10 +132,9 @@ def migration_enabled(facts: Facts) -> Finding:
         (one.endpoint, one.migration_ready) for one in facts.answering
     )
     if wrong:
-        fix = (
-            f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
-            " quorum that was first started without it can never migrate: format it again"
-        )
+        fix = f"stop these controllers and start them with {flag}=true and zookeeper.connect"
+        if nothing_copied(facts):
+            fix += ". A quorum that was first started without it can never migrate: format it again"
         lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
         return violated("a controller does not have the migration enabled", *lines, fix=fix)
     if missing:

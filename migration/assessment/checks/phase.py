@@ -3,7 +3,7 @@
 ZooKeeper shows whether the KRaft controllers are active and whether they made the copy. The
 brokers' settings show the mode of each. The controllers report whether they have the migration
 enabled, which they lose when it is finalized. If an answer is missing, the phase is unknown and
-each check applies.
+each check applies, unless all brokers are in KRaft mode.
 """
 
 from collections.abc import Mapping
@@ -69,6 +69,14 @@ def _modes(facts: Facts) -> set[Mode] | None:
     return found or None
 
 
+def nothing_copied(facts: Facts) -> bool:
+    """Return whether it is known that no quorum has copied this cluster's metadata."""
+    if isinstance(facts.zookeeper, Unknown) or _modes(facts) != {Mode.ZOOKEEPER}:
+        return False
+    found = image_of(facts.zookeeper).migration
+    return facts.zookeeper.migration is None or (found is not None and not found.is_copied)
+
+
 def mode_of(settings: Mapping[str, str]) -> Mode:
     """Return the mode in a broker's settings (KafkaConfig: ZooKeeper mode without roles)."""
     if settings.get("process.roles"):
@@ -77,18 +85,12 @@ def mode_of(settings: Mapping[str, str]) -> Mode:
     return Mode.MIGRATING if enabled else Mode.ZOOKEEPER
 
 
-def _without_zookeeper_brokers(facts: Facts) -> Phase | None:
-    """Return the phase with KRaft brokers only: dual write lasts while controllers enable it."""
+def _without_zookeeper_brokers(facts: Facts) -> Phase:
+    """Return dual write until every controller is known to have the migration disabled."""
     enabled = {one.migration_ready for one in facts.answering}
-    if quorum_of(facts) is None or silent_controllers(facts) or len(enabled) != 1:
-        return None
-    match enabled.pop():
-        case True:
-            return Phase.DUAL_WRITE
-        case False:
-            return _which_end(facts)
-        case _:
-            return None
+    if quorum_of(facts) is None or silent_controllers(facts) or enabled != {False}:
+        return Phase.DUAL_WRITE
+    return _which_end(facts)
 
 
 def _which_end(facts: Facts) -> Phase:

@@ -23,6 +23,7 @@ from tests.migration.assessment.checks.clusters import (
     broker2,
     controllers,
     no_zookeeper,
+    one_silent,
 )
 from tests.migration.assessment.checks.test_command import Gathered, file, gathered, invoke  # noqa: F401  # fixtures
 
@@ -65,10 +66,45 @@ def test_the_phase_is_told_by_the_clusters_own_answers(phase: Phase) -> None:
     assert phase_of(AT[phase]) is phase
 
 
-def test_a_restarted_controller_alone_does_not_show_that_all_are_finalized() -> None:
-    """The others, which the configuration does not name, may still have the migration enabled."""
-    for one in FINALIZED.controllers:
-        assert phase_of(replace(FINALIZED, controllers=(one,))) is None
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(FINALIZED, controllers=(*FINALIZED.controllers[:1], *WELL.controllers[1:])),
+        # The configuration does not name the others, which may have the migration enabled.
+        *(replace(FINALIZED, controllers=(one,)) for one in FINALIZED.controllers),
+        one_silent(FINALIZED),
+        replace(FINALIZED, controllers=controllers(unreachable="refused").controllers),
+        replace(FINALIZED, controllers=controllers(migration_ready=WHY).controllers),
+        replace(FINALIZED, controllers=()),
+    ],
+)
+def test_only_controllers_that_all_answer_end_dual_write(facts: Facts) -> None:
+    """Every broker is in KRaft mode, so the quorum that made the copy must not be formatted."""
+    assert phase_of(facts) is Phase.DUAL_WRITE
+    assert [word for word in DESTRUCTIVE if word in advice(facts)] == []
+    assert {each for each in NOT_UNDER_WAY if found(facts, each).verdict is Verdict.SKIPPED} == (
+        set(NOT_UNDER_WAY)
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "may_format"),
+    [
+        (WELL, True),
+        (replace(WELL, zookeeper=replace(ZOOKEEPER, migration=migration(-1))), True),
+        (replace(WELL, zookeeper=replace(ZOOKEEPER, migration=migration(283))), False),
+        (replace(WELL, zookeeper=replace(ZOOKEEPER, migration=b"null")), False),
+        (no_zookeeper(), False),
+        (broker2(settings=WHY), False),
+        (replace(MIGRATING, zookeeper=WHY), False),
+    ],
+)
+def test_a_quorum_is_to_be_formatted_only_if_it_made_no_copy(
+    facts: Facts, may_format: bool
+) -> None:
+    broken = replace(facts, controllers=controllers(migration_ready=False).controllers)
+    assert phase_of(broken) not in UNDER_WAY
+    assert ("format" in found(broken, "migration-enabled-everywhere").fix) is may_format
 
 
 def test_brokers_in_migration_mode_after_the_copy_are_hybrid() -> None:
@@ -132,19 +168,12 @@ def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
 @pytest.mark.parametrize(
     "facts",
     [
-        in_kraft_mode(controllers(migration_ready=WHY)),
-        in_kraft_mode(controllers(unreachable="refused")),
-        in_kraft_mode(replace(WELL, controllers=())),
-        in_kraft_mode(
-            replace(WELL, controllers=(replace(WELL.controllers[0], migration_ready=False),
-                                       *WELL.controllers[1:]))
-        ),
         broker2(settings=WHY),
         no_zookeeper(),
         replace(WELL, zookeeper=replace(ZOOKEEPER, controller=None)),
         Facts(cluster="prod"),
     ],
-)  # fmt: skip
+)
 def test_a_phase_that_is_not_known_lifts_no_check(facts: Facts) -> None:
     assert phase_of(facts) is None
     checks = {check.id: check for check in CHECKS}
