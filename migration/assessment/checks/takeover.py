@@ -2,8 +2,15 @@
 
 from typing import Final
 
-from migration.assessment.checks.check import SEE_ZOOKEEPER, check, missing_data, quorum_of
-from migration.assessment.finding import Finding, satisfied, violated, warned
+from migration.assessment.checks.check import (
+    SEE_QUORUM,
+    SEE_ZOOKEEPER,
+    check,
+    missing_data,
+    quorum_of,
+)
+from migration.assessment.checks.quorum import quorum_reachable
+from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
 from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
@@ -87,6 +94,8 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     quorum, holder = quorum_of(facts), image.controller
     if holder is None or not holder.is_kraft:
         return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
+    if quorum is None and quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
+        return missing_data("the quorum that leads", fix=SEE_QUORUM)
     if quorum is None:
         evidence.append(f"/controller: KRaft controller {holder.id}, and no quorum leads")
         return violated(

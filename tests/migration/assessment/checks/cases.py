@@ -64,6 +64,7 @@ DELETED = TopicPartition("deleted", 0)
 SECRETS = zookeeper(dynamic_keys={"/config/brokers/1": ("ssl.key.password",)})
 WITH_SECRET = replace(SECRETS, controllers=controllers(settings=HAS_SECRET).controllers)
 DENIED = controllers(may_fetch=False, may_describe=False, quorum=None, node_id=WHY, cluster_id=WHY)
+COPIED = zookeeper(migration=migration(283), controller=KRAFT)
 
 CASES = (
     Case("brokers-reachable", WELL, PASS),
@@ -110,15 +111,20 @@ CASES = (
     Case("migration-znode-stale", zookeeper(migration=migration(283)), FAIL, "offset 283"),
     Case("migration-znode-stale", replace(zookeeper(migration=migration(283)), controllers=()),
          FAIL, "no quorum leads"),
-    Case("migration-znode-stale", zookeeper(migration=migration(283), controller=KRAFT), WARN,
-         "log ends at 400"),
+    Case("migration-znode-stale", COPIED, WARN, "log ends at 400"),
     Case("migration-znode-stale", zookeeper(migration=migration(500), controller=KRAFT), FAIL,
          "ends at 400"),
     Case("migration-znode-stale", zookeeper(migration=migration(283, 4000), controller=KRAFT), FAIL,
          "voters 3001"),
-    Case("migration-znode-stale",
-         replace(zookeeper(migration=migration(283), controller=KRAFT), controllers=()), FAIL,
+    Case("migration-znode-stale", replace(COPIED, controllers=()), FAIL,
          "its quorum does not answer"),
+    Case("migration-znode-stale", replace(COPIED, controllers=REJECTING.controllers), UNKNOWN,
+         "see quorum-reachable"),
+    Case("migration-znode-stale", replace(COPIED, controllers=DENIED.controllers), UNKNOWN,
+         "see quorum-reachable"),
+    Case("migration-znode-stale",
+         replace(COPIED, controllers=controllers(unreachable="refused", exists=False).controllers),
+         FAIL, "start the controllers of that quorum again"),
     Case("migration-znode-stale", zookeeper(migration=b""), FAIL, "KAFKA-19480"),
     Case("migration-znode-stale", zookeeper(migration=b"null"), FAIL, "b'null'"),
     Case("migration-znode-stale", no_zookeeper(), UNKNOWN),
