@@ -18,9 +18,11 @@ class Unknown:
 
     Attributes:
         why: a description of the cause: `broker 2 at b2:9092 refused`.
+        denied: whether the node answers, and the principal lacks the right.
     """
 
     why: str
+    denied: bool = False
 
 
 Maybe: TypeAlias = T | Unknown

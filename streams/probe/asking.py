@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from migration.observed.probed import Maybe, Unknown
+from streams.kafka.errors import NotAuthorized
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -26,7 +27,7 @@ def maybe(query: Callable[[], T]) -> Maybe[T]:
     try:
         return query()
     except LiveError as error:
-        return Unknown(str(error))
+        return Unknown(str(error), denied=isinstance(error, NotAuthorized))
 
 
 def query_node(endpoint: Endpoint, security: Security, query: Callable[[Node], T]) -> Maybe[T]:

@@ -249,5 +249,6 @@ def _reassignments(answers: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tu
     for one in answers:
         if one is not None and not isinstance(one, Unknown):
             return one
-    why = [one.why for one in answers if isinstance(one, Unknown)]
-    return Unknown("; ".join(why) or "no broker that answers is the controller")
+    unknown = [one for one in answers if isinstance(one, Unknown)]
+    why = "; ".join(one.why for one in unknown) or "no broker that answers is the controller"
+    return Unknown(why, denied=any(one.denied for one in unknown))

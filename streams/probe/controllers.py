@@ -25,7 +25,9 @@ from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe
 from streams.probe.brokers import first_view, settings_of
 
-_UNKNOWN_ID: Final = Unknown("it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed")
+_UNKNOWN_ID: Final = Unknown(
+    "it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed", denied=True
+)
 
 
 def ask_controllers(

@@ -9,6 +9,7 @@ from typing import Final
 
 from migration.assessment.checks.brokers import PROTOCOL, known_settings
 from migration.assessment.checks.check import (
+    SEE_BROKERS,
     check,
     dotted,
     listed,
@@ -30,8 +31,6 @@ from migration.metadata.versions import (
     name_of,
 )
 from migration.observed.probed import Facts, Unknown
-
-_GRANT: Final = "grant DESCRIBE_CONFIGS on CLUSTER"
 
 
 @check("metadata-version", f"metadata.version is {JBOD_NAME} or later", needs=phase_without_quorum)
@@ -177,17 +176,17 @@ def inter_broker_listener(facts: Facts) -> Finding:
     if (unknown := _settings_unknown(facts)) is not None:
         return unknown
     if not theirs:
-        return missing_data("the brokers' settings", fix=_GRANT)
+        return missing_data("the brokers' settings", fix=SEE_BROKERS)
     return satisfied(next(iter(theirs.values())))
 
 
 def _settings_unknown(facts: Facts) -> Finding | None:
     """Return a finding if the settings of a controller are unknown; None: all are known."""
-    silent = silent_controllers(facts)
-    missing = silent + unknowns(
-        (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
-    )
-    return missing_data(*missing, fix=ASK if silent else _GRANT) if missing else None
+    asked = [(f"the settings of {one.endpoint}", one.settings) for one in facts.answering]
+    missing = silent_controllers(facts) + unknowns(asked)
+    denied = any(isinstance(each, Unknown) and each.denied for _, each in asked)
+    fix = "grant DESCRIBE_CONFIGS on CLUSTER" if denied else ASK
+    return missing_data(*missing, fix=fix) if missing else None
 
 
 def _listener(settings: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     REACH_BROKERS,
+    SEE_BROKERS,
     check,
     listed,
     missing_data,
@@ -11,12 +12,12 @@ from migration.assessment.checks.check import (
     unknowns,
 )
 from migration.assessment.finding import Finding, satisfied
-from migration.observed.probed import Broker, Facts, Topics, Unknown
+from migration.observed.probed import Facts, Topics, Unknown
 
 
 @check("brokers-reachable", "Every broker answers")
 def brokers_reachable(facts: Facts) -> Finding:
-    """Check that each known broker answers on its listener."""
+    """Check that each known broker answers on its listener, and answers each request."""
     if isinstance(facts.topics, Unknown):
         return missing_data(facts.topics.why, fix=REACH_BROKERS)
     silent = unknowns((f"broker {broker.id}", broker.release) for broker in facts.brokers)
@@ -27,29 +28,43 @@ def brokers_reachable(facts: Facts) -> Finding:
             " replicas of a broker that does not answer are unknown, so its restart may be"
             " unsafe",
         )
+    if unanswered := _not_returned(facts, denied=False):
+        return missing_data(
+            *unanswered,
+            fix="search the logs of these brokers: they accept connections and do not return this"
+            " data, as while they wait for ZooKeeper or for the controllers (zookeeper-reachable,"
+            " quorum-reachable)",
+        )
     return satisfied(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
 
 
 @check("broker-rights", "The brokers return all requested data", needs=no_brokers)
 def broker_rights(facts: Facts) -> Finding:
     """Check that each broker that answers also returns the requested data."""
-    refused = [line for broker in facts.brokers for line in _refusals(broker)]
-    if isinstance(facts.topics, Topics):
-        asked = (facts.topics.min_isr, facts.topics.reassignments)
-        refused.extend(what.why for what in asked if isinstance(what, Unknown))
-    if refused:
+    if refused := _not_returned(facts, denied=True):
         return missing_data(
             *refused,
             fix="grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
             " (kafka-acls --add --allow-principal User:NAME --operation Describe --cluster)",
         )
+    if unanswered := _not_returned(facts, denied=False):
+        return missing_data(*unanswered, fix=SEE_BROKERS)
     return satisfied("the brokers return all requested data")
 
 
-def _refusals(broker: Broker) -> list[str]:
-    if isinstance(broker.release, Unknown):
-        return []  # it does not answer: `brokers_reachable` reports that
-    return unknowns((f"broker {broker.id}", each) for each in (broker.settings, broker.log_dirs))
+def _not_returned(facts: Facts, *, denied: bool) -> list[str]:
+    """Return a line for each request that brokers which answer deny, or otherwise fail."""
+    asked: list[tuple[str, object]] = [
+        (f"broker {broker.id}: ", each)
+        for broker in facts.brokers
+        if not isinstance(broker.release, Unknown)
+        for each in (broker.settings, broker.log_dirs)
+    ]
+    if isinstance(facts.topics, Topics):
+        asked += [("", facts.topics.min_isr), ("", facts.topics.reassignments)]
+    return [
+        who + each.why for who, each in asked if isinstance(each, Unknown) and each.denied is denied
+    ]
 
 
 CHECKS: Final = (brokers_reachable, broker_rights)

@@ -106,7 +106,7 @@ def min_insync_replicas(facts: Facts) -> Finding:
         return missing_data(facts.topics.why, fix=SEE_BROKERS)
     known = facts.topics.min_isr
     if isinstance(known, Unknown):
-        return missing_data(known.why, fix="grant DESCRIBE_CONFIGS on all topics")
+        return missing_data(known.why, fix=SEE_BROKERS)
     tight: dict[str, tuple[int, int]] = {}
     for part in facts.topics.partitions:
         wanted, count = known.get(part.at.topic), len(part.replicas)

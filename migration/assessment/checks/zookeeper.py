@@ -6,6 +6,7 @@ from typing import Final
 from migration.assessment.checks.brokers import known_settings
 from migration.assessment.checks.check import (
     REACH_ZOOKEEPER,
+    SEE_BROKERS,
     SEE_ZOOKEEPER,
     at_endpoint,
     check,
@@ -167,7 +168,7 @@ def zookeeper_connect_agrees(facts: Facts) -> Finding:
         return violated(f"zookeeper.connect has a chroot other than {ours or '/'}", *wrong, fix=fix)
     if not named:
         return missing_data(
-            "zookeeper.connect of the brokers", fix="grant DESCRIBE_CONFIGS on CLUSTER"
+            "zookeeper.connect of the brokers", fix=f"{SEE_BROKERS}; or see inter-broker-listener"
         )
     others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
     if others:

@@ -50,6 +50,7 @@ def migration(offset: int, by: int = 3001) -> bytes:
 KRAFT = b'{"version":2,"brokerid":3001,"timestamp":"1","kraftControllerEpoch":1}'
 OFFLINE = (log_dir("/d0", ORDERS), log_dir("/d1", error=56))
 ONE_DIR = (log_dir("/d0", ORDERS, SINGLE),)
+NO_RIGHT = Unknown("no right", denied=True)
 IDS = (meta("/d0", 1, directory_id="a"), meta("/d1", 1, directory_id="b"))
 RESERVED = "AAAAAAAAAAAAAAAAAAAAYw"
 ONE_ID_TWICE = replace(
@@ -71,10 +72,14 @@ CASES = (
     Case("brokers-reachable", broker2(release=WHY), UNKNOWN,
          "broker 2: b2:9092 refused"),
     Case("brokers-reachable", no_brokers(), UNKNOWN, "b1:9092 refused"),
+    Case("brokers-reachable", broker2(settings=WHY), UNKNOWN, "broker 2: b2:9092 refused"),
+    Case("brokers-reachable", topics(reassignments=WHY), UNKNOWN, "search the logs"),
+    Case("brokers-reachable", broker2(settings=NO_RIGHT), PASS),
     Case("broker-rights", WELL, PASS),
-    Case("broker-rights", broker2(log_dirs=WHY), UNKNOWN, "broker 2"),
+    Case("broker-rights", broker2(log_dirs=WHY), UNKNOWN, "see brokers-reachable"),
+    Case("broker-rights", broker2(log_dirs=NO_RIGHT), UNKNOWN, "grant the principal"),
     Case("broker-rights", broker2(release=WHY, settings=WHY, log_dirs=WHY), PASS),
-    Case("broker-rights", topics(min_isr=Unknown("no right")), UNKNOWN, "no right"),
+    Case("broker-rights", topics(min_isr=NO_RIGHT), UNKNOWN, "no right"),
     Case("log-dirs-online", WELL, PASS, "all 4 log directories of 2 brokers"),
     Case("log-dirs-online", broker1(log_dirs=OFFLINE), FAIL, "broker 1: /d1 is offline"),
     Case("log-dirs-online", broker1(log_dirs=OFFLINE), FAIL, "the only copy: single-0"),
@@ -143,6 +148,8 @@ CASES = (
     Case("zookeeper-connect-agrees", settings(zookeeper_connect="zk1:2181"), FAIL, "broker 2"),
     Case("zookeeper-connect-agrees", settings(zookeeper_connect="zk9:2181/kafka"), WARN, "zk9"),
     Case("zookeeper-connect-agrees", replace(WELL, zookeeper_connect=None), UNKNOWN),
+    Case("zookeeper-connect-agrees", replace(no_brokers(), controllers=()), UNKNOWN,
+         "see brokers-reachable"),
     Case("zookeeper-ensemble", WELL, PASS, "3.8.4"),
     Case("zookeeper-ensemble", replace(WELL, ensemble=()), UNKNOWN),
     Case("zookeeper-ensemble",
@@ -240,7 +247,7 @@ CASES = (
     Case("min-insync-replicas", WELL, PASS),
     Case("min-insync-replicas", topics(min_isr={"orders": 2}), WARN,
          "orders: min.insync.replicas 2"),
-    Case("min-insync-replicas", topics(min_isr=WHY), UNKNOWN),
+    Case("min-insync-replicas", topics(min_isr=WHY), UNKNOWN, "see brokers-reachable"),
     Case("notifications-pending", WELL, PASS),
     Case("notifications-pending", zookeeper(notifications=("log_dir_event_0000000001",)), WARN,
          "log_dir_event_0000000001"),
@@ -334,7 +341,9 @@ CASES = (
     Case("inter-broker-listener", WELL, PASS, "PLAINTEXT"),
     Case("inter-broker-listener", all_settings(inter_broker_listener_name="INTERNAL"), FAIL,
          "controller c1:9093: PLAINTEXT"),
-    Case("inter-broker-listener", controller(settings=WHY), UNKNOWN),
+    Case("inter-broker-listener", controller(settings=WHY), UNKNOWN, "controllers.bootstrap"),
+    Case("inter-broker-listener", controller(settings=NO_RIGHT), UNKNOWN, "grant"),
+    Case("inter-broker-listener", no_brokers(), UNKNOWN, "see brokers-reachable"),
     Case("inter-broker-listener", one_silent(WELL), UNKNOWN, "c3:9093: refused"),
     Case("inter-broker-listener", EARLY, SKIPPED),
     Case("authorizer-agrees", WELL, SKIPPED),
