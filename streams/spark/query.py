@@ -69,6 +69,10 @@ _PYTHON_ENDED: Final = (
     "a Python process of Spark ended, perhaps killed for lack of memory (dmesg). Start the command"
     " again"
 )
+_OF_FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
+_DISK_IS_FULL: Final = (
+    "free space on the disk of `state_dir` or of temporary files. Then start the command again"
+)
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 
@@ -392,9 +396,11 @@ def check_store(store: "Store", checkpoint: Path) -> None:
 
 
 def _cause(error: Exception) -> str:
-    """Return the line of an error, with the fix if a Python process ended."""
-    line = _line(error)
-    return f"{line}: {_PYTHON_ENDED}" if any(each in _text(error) for each in _OF_ENDED) else line
+    """Return the line of an error, with the fix if a disk is full or a Python process ended."""
+    line, text = _line(error), _text(error)
+    fixes = ((_OF_FULL_DISK, _DISK_IS_FULL), (_OF_ENDED, _PYTHON_ENDED))
+    fix = next((fix for parts, fix in fixes if any(each in text for each in parts)), None)
+    return line if fix is None else f"{line}: {fix}"
 
 
 def _line(error: Exception) -> str:

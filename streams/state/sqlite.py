@@ -24,6 +24,8 @@ _BUSY_AGAIN_S: Final = 0.01
 _LOG_BYTES: Final = 16 * 2**20
 """The size to which the write-ahead log shrinks again; a reader that hangs lets it grow."""
 _LAST_BUSY_MS: Final = 1000
+_DISK_IS_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
+"""The second one, "disk I/O error", also of a reader: the index of the log cannot grow."""
 _INDEX_HEADER_BYTES: Final = 96
 """Two copies of 48 bytes (https://sqlite.org/walformat.html, "The WAL-Index File Format")."""
 
@@ -149,7 +151,7 @@ def errors_as(
     except caught as reason:
         is_damaged = type(reason) is sqlite3.DatabaseError  # the others have their own types
         fix = if_damaged if is_damaged else ""
-        if getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        if getattr(reason, "sqlite_errorcode", None) in _DISK_IS_FULL:
             fix = "free space on its disk and repeat the command"
         raise error(f"{what}: {reason}{fix and f': {fix}'}") from reason
 

@@ -26,6 +26,7 @@ from streams.net.security import Security
 from streams.probe.brokers import ask_brokers
 from tests.support.lab_steps import watermarks
 from tests.support.polling import until
+from tests.support.small_volume import mounted
 
 pytestmark = pytest.mark.lab
 
@@ -94,7 +95,7 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Small]:
     with (
         Lab(LabSpec(brokers=1, directories=2)) as lab,
         closing(AuditLog.open(tmp_path / "audit.db")) as log,
-        mounted(lab.directory(1, 1)),
+        mounted(lab.directory(1, 1), VOLUME_MB),
     ):
         if request.param == "kraft":
             lab.start_kraft()
@@ -104,19 +105,6 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Small]:
         lab.create_topic(BIG.topic, 1, 1)
         yield Small(lab, log, tmp_path)
         lab.stop(1)
-
-
-@contextmanager
-def mounted(path: Path) -> Iterator[None]:
-    path.mkdir(parents=True, exist_ok=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"size={VOLUME_MB}m", "tmpfs", str(path)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"a small volume cannot be mounted here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
 def test_a_destination_that_is_full(small: Small) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.spark.query import _cause
+from streams.spark.query import _DISK_IS_FULL, _cause
 
 PORT = "EOFException occurred while reading the port number from pyspark.daemon's stdout"
 ENDED = (
@@ -34,6 +34,10 @@ FAILED = "[STREAM_FAILED] Query [id = 5e, runId = 7f] terminated with exception:
         ),
         (f"{FAILED} SQLSTATE: XXKST", "Spark names no cause"),
         (f"{FAILED}\nTraceback:\nstreams.a.Damaged: at byte 7", "at byte 7 (Damaged)"),
+        (
+            f"{FAILED}\nTraceback:\nOSError: [Errno 28] No space left on device",
+            f"[Errno 28] No space left on device (OSError): {_DISK_IS_FULL}",
+        ),
         ("", "Exception"),
     ],
 )

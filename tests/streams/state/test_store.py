@@ -1,7 +1,8 @@
 """What the store keeps of its batches."""
 
 import shutil
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgpack
@@ -18,6 +19,7 @@ from streams.state.store import (
     pack_image,
     unpack_image,
 )
+from tests.support.small_volume import mounted
 
 
 def result(cluster: str, place: dict[str, int]) -> BatchResult:
@@ -122,3 +124,24 @@ def test_a_full_disk_is_an_error_with_the_fix(tmp_path: Path) -> None:
             errors_as(StoreError, "some.db"),
         ):
             db.execute("INSERT INTO some VALUES (?)", ("x" * 100_000,))
+
+
+@pytest.mark.parametrize("connect", [sqlite.connect, sqlite.connect_readonly])
+def test_a_disk_that_is_full_to_the_last_byte_is_no_broken_one(
+    connect: Callable[[Path], sqlite.Connection], tmp_path: Path
+) -> None:
+    with mounted(tmp_path / "small", 1):
+        file = tmp_path / "small" / "some.db"
+        with closing(sqlite.connect(file)) as db:
+            db.execute("CREATE TABLE some (text TEXT)")
+        with (tmp_path / "small" / "filler").open("wb", buffering=0) as filler:
+            for size in (4096, 1):
+                with suppress(OSError):
+                    while True:
+                        filler.write(bytes(size))
+            with (
+                pytest.raises(StoreError, match="free space on its disk and repeat"),
+                errors_as(StoreError, str(file)),
+                closing(connect(file)) as db,
+            ):
+                db.execute("SELECT * FROM some")
