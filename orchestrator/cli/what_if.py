@@ -1,6 +1,7 @@
 """`kraftgate what-if`: predicts the effect of a failure of a broker or a log directory."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -38,8 +39,10 @@ from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import followed
 from orchestrator.views.terminal.what_if import picture
+from streams.net.endpoint import Endpoint
 from streams.probe.brokers import ask_brokers, broker_settings
 from streams.probe.conditions import ask_quorum
+from streams.probe.gather import Target
 from streams.process.clocks import wall_clock_ms
 from streams.zookeeper.probe import ask_addresses
 
@@ -144,12 +147,16 @@ def _no_election(
 ) -> str | None:
     """Return why no controller is known to elect leaders; None: one does.
 
-    Only the controller that leads answers for the reassignments; brokers in KRaft mode forward the
-    request to it, those in migration mode reject it. A broker needs ZooKeeper to be the controller.
+    A broker needs ZooKeeper to be the controller. In KRaft only the quorum shows that one leads:
+    a controller that does not lead answers for the reassignments, too (observed on 3.9.1).
     """
     target = target_of(entry)
-    answered = [each.settings for each in brokers if not isinstance(each.settings, Unknown)]
-    in_kraft = Mode.KRAFT in map(mode_of, answered)
+    modes = {
+        each.endpoint: mode_of(each.settings)
+        for each in brokers
+        if not isinstance(each.settings, Unknown)
+    }
+    in_kraft = [endpoint for endpoint, mode in modes.items() if mode is Mode.KRAFT]
     if target.zookeeper is not None and not in_kraft:
         znodes = ask_addresses(target.zookeeper)
         if isinstance(znodes, Unknown):
@@ -158,16 +165,34 @@ def _no_election(
             return "there is no /controller in ZooKeeper"
         if not znodes.controller.is_kraft:
             return None
-    elif not isinstance(reassignments, Unknown):
-        return None
     elif not in_kraft:
-        return f"{reassignments.why}; the configuration has no `zookeeper`"
+        if isinstance(reassignments, Unknown):
+            return f"{reassignments.why}; the configuration has no `zookeeper`"
+        if {*modes.values()} == {Mode.ZOOKEEPER}:
+            return None
+    return _no_leader(target, in_kraft)
+
+
+def _no_leader(target: Target, in_kraft: Sequence[str]) -> str | None:
+    """Return why no controller is known to lead the quorum; None: one does.
+
+    `in_kraft`: the addresses of the brokers in KRaft mode, which forward the request to the leader.
+    """
+    none_leads = "no controller leads the quorum"
     if not target.controllers:
-        return "no broker reaches one, and the configuration has no `controllers.bootstrap`"
+        none_leads = "no broker reaches one, and the configuration has no `controllers.bootstrap`"
+        if not in_kraft:
+            return none_leads
+        target = replace(
+            target,
+            cluster_id=None,
+            controllers=Endpoint.parse_list(",".join(in_kraft)),
+            controllers_security=target.brokers_security,
+        )
     quorum = ask_quorum(target, wall_clock_ms)
     if isinstance(quorum, Unknown):
         return quorum.why
-    return "no controller leads the quorum" if quorum.leader is None else None
+    return none_leads if quorum.leader is None else None
 
 
 def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:

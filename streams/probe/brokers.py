@@ -169,7 +169,7 @@ def _ask(
     with node:
         release = node.release
         settings = maybe(lambda: node.settings(id_, SETTINGS))
-    # A broker in migration mode closes the connection on the request for reassignments: that
+    # A broker in migration mode may close the connection on the request for reassignments: that
     # leaves nothing else unknown.
     moves = query_node(endpoint, security, lambda node: node.reassignments())
     log_dirs = query_node(endpoint, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
@@ -245,7 +245,10 @@ def _at(place: ReplicaPlace) -> TopicPartition:
 
 
 def _reassignments(answers: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tuple[str, ...]]:
-    """Return the controller's answer; the other brokers have none."""
+    """Return the first answer; in ZooKeeper mode only the controller has one.
+
+    In KRaft any controller may have given it, also one that does not lead (observed on 3.9.1).
+    """
     for one in answers:
         if one is not None and not isinstance(one, Unknown):
             return one

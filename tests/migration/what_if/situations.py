@@ -52,6 +52,7 @@ def broker(id_: int, **places: Any) -> Broker:
         id=id_,
         endpoint=f"b{id_}:9092",
         release=(3, 9),
+        settings={"zookeeper.connect": "zk1:2181"},
         log_dirs=places.get("unknown")
         or tuple(
             LogDir(

@@ -33,6 +33,7 @@ from tests.migration.what_if.situations import D0, WHY, T, broker, part, situati
 from tests.support.fake_store import write_status
 
 ZOOKEEPER = {"zookeeper.connect": "zk1:2181", "log.dirs": "/d0,/d1"}
+ENABLED = {**ZOOKEEPER, "zookeeper.metadata.migration.enable": "true"}
 KRAFT = {"process.roles": "broker", "log.dirs": "/m,/d0,/d1", "metadata.log.dir": "/m"}
 SAFE, ALONE = situation(part((1, 2))), situation(part((1,)))
 MANY = situation(*(part((1,), at=TopicPartition("t", n)) for n in range(SHOWN_MAX + 3)))
@@ -89,14 +90,19 @@ def test_nothing_serious_ends_with_0(file: Path, gives: Gives) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "why"),
-    [("zookeeper", "has no `zookeeper`"), ("kraft", "has no `controllers.bootstrap`")],
+    ("settings", "reassignments", "why"),
+    [
+        (ZOOKEEPER, WHY, "has no `zookeeper`"),
+        (KRAFT, (), "has no `controllers.bootstrap`"),
+        (ENABLED, (), "has no `controllers.bootstrap`"),
+    ],
 )
-def test_without_a_controller_that_answers_no_leader_moves(
-    file: Path, gives: Gives, mode: str, why: str
+def test_without_a_controller_that_leads_no_leader_moves(
+    file: Path, gives: Gives, settings: Any, reassignments: Any, why: str
 ) -> None:
-    answering = replace(broker(2, d0=[T]), settings=KRAFT if mode == "kraft" else ZOOKEEPER)
-    gives(situation(part((1, 2)), brokers={2: answering}, reassignments=WHY))
+    """In KRaft a controller that does not lead answers for the reassignments, too."""
+    answering = replace(broker(2, d0=[T]), endpoint="127.0.0.1:1", settings=settings)
+    gives(situation(part((1, 2)), brokers={2: answering}, reassignments=reassignments))
     result = invoke(file, "--broker", "1", "--json")
     assert result.exit_code == ExitCode.HAZARD, result.output
     (note,) = json.loads(result.stdout)["notes"]

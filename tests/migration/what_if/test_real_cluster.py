@@ -336,7 +336,7 @@ def migrating(tmp_path: Path) -> Iterator[Real]:
         lab.start_controllers()
         lab.enter_migration(1)
         lab.wait_in_sync()
-        yield Real(lab, write_config(tmp_path, lab))
+        yield Real(lab, configured(tmp_path, lab))
 
 
 def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
@@ -375,7 +375,7 @@ def _log_dirs_of_a_halted_broker(migrating: Real) -> None:
 
 @pytest.fixture
 def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
-    with Lab(LabSpec(brokers=3, directories=3, broker_properties=QUICK)) as lab:
+    with Lab(LabSpec(brokers=3, directories=3, controllers=3, broker_properties=QUICK)) as lab:
         lab.start_kraft()
         lab.create_topic("one", 9, 1)
         lab.create_topic("two", assignments=[[1, 2], [1, 3]] * 3)
@@ -428,7 +428,13 @@ def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> Non
     lab.fail_directory(1, 0)
     assert not wait_directory_noticed(lab, 1, 0)
     kraft.wait_as_told(halted, before, 1)
-    lab.kill("controller-3000")
+    leader = lab.active_controller()
+    other, standby = (each for each in lab.controllers if each != leader)
+    for each in (leader, other):
+        lab.freeze(f"controller-{each}")
+    host, _, port = lab.address(f"controller-{standby}").rpartition(":")
+    with Node(Endpoint(host, int(port)), Security()) as client:
+        assert client.reassignments() == (), "it does not lead, and answers nevertheless"
     _no_election(kraft.what_if(2), "followed", "has no `controllers.bootstrap`")
     with kraft.file.open("a") as config:
         config.write(f"controllers: {{bootstrap: {json.dumps(lab.controller_bootstrap)}}}\n")
