@@ -323,7 +323,9 @@ def _controllers(view: View) -> list[Member]:
 def _leaders(view: View) -> Leaders:
     zookeeper = view.summary.zookeeper
     holder = zookeeper.controller if zookeeper is not None else None
+    polled = None if view.quorum is None else view.quorum.leader
+    active = view.active_controller
     return Leaders(
         zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
-        active_controller=view.active_controller,
+        active_controller=polled if active is None else active,
     )

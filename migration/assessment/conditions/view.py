@@ -221,12 +221,12 @@ class View:
 
     @property
     def active_controller(self) -> int | None:
-        """The leader of the metadata quorum: by its last answer, or else by the metadata log.
+        """The leader of the metadata quorum by its last answer; without one, by the metadata log.
 
-        A snapshot of the metadata log does not contain it.
+        None: the quorum knows no leader, or a snapshot began the log and nothing was answered.
         """
-        answered = self.status(DataSource.METADATA_LOG).active_controller
-        return self.summary.active_controller if answered is None else answered
+        answered = self.status(DataSource.METADATA_LOG)
+        return (self.summary if answered.leader_epoch is None else answered).active_controller
 
     def status(self, source: DataSource) -> SourceStatus:
         return self.sources.get(source, NO_STATUS)

@@ -70,8 +70,8 @@ def _cluster_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
         earlier = {} if former is None else {"was": str(former)}
         fields = {"phase": str(now.known_phase), **earlier, "offset": now.metadata_offset}
         yield f"change=phase {pairs(fields)}"
-    if before is None or _controller(before) != _controller(after):
-        controller, epoch = _controller(after)
+    controller, epoch = _controller(after)
+    if controller is not None and (before is None or _controller(before) != (controller, epoch)):
         yield f"change=controller {pairs({'controller': controller, 'epoch': epoch})}"
     counts = _counts(after)
     if counts and (before is None or counts != _counts(before)):

@@ -129,8 +129,13 @@ def test_a_place_without_known_members_has_no_number_of_them() -> None:
     assert "controller" not in place
 
 
-def test_the_active_controller_is_last_also_after_a_snapshot() -> None:
-    status = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, active_controller=3000)
+@pytest.mark.parametrize(("leader", "epoch"), [(3000, 7), (None, 8)])
+def test_the_active_controller_is_last_also_after_a_snapshot_and_an_election(
+    leader: int | None, epoch: int
+) -> None:
+    status = SourceStatus(
+        observed_ms=NOW, last_reply_ms=NOW, active_controller=leader, leader_epoch=epoch
+    )
     summary = replace(SUMMARY, active_controller=None)
     now = view(summary, sources={DataSource.METADATA_LOG: status})
     found = next_checkpoint(at_finalize(), BUNDLED, now)

@@ -67,6 +67,13 @@ def test_the_active_controller_is_told_also_after_a_snapshot() -> None:
     assert found["kraftgate_active_controller"] == {("3000",): 1}
 
 
+def test_no_controller_is_active_after_an_election_that_nobody_has_won() -> None:
+    """The log still names its last leader."""
+    elects = replace(FRESH, active_controller=None, leader_epoch=8)
+    found = scraped(replace(ALL_SEEN, status=elects))
+    assert "kraftgate_active_controller" not in found
+
+
 def test_rate_and_estimate_are_told_of_a_held_broker() -> None:
     found = scraped(ALL_SEEN)
     assert found["kraftgate_broker_assigned_replicas_per_second"] == {

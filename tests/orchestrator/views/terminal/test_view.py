@@ -359,6 +359,15 @@ def test_no_change_makes_no_line() -> None:
     assert told(HYBRID, HYBRID) == []
 
 
+def test_only_a_controller_that_leads_makes_a_line() -> None:
+    def elected(leader: int | None, epoch: int) -> ClusterRead:
+        return replace(HYBRID, status=replace(FRESH, active_controller=leader, leader_epoch=epoch))
+
+    assert not any("change=controller" in each for each in told(HYBRID, elected(None, 8)))
+    (line,) = (each for each in told(elected(None, 8), elected(3001, 9)) if "=controller" in each)
+    assert line.endswith("change=controller controller=3001 epoch=9")
+
+
 def test_ages_make_no_line() -> None:
     before = assessed(HYBRID, NOW_MS)
     later = assessed(HYBRID, NOW_MS + 5_000)
