@@ -347,7 +347,8 @@ class Cursor:
             self._end_round(self._rounds.spend(now))
             return
         knows = "knows no leader" if leader.node is None else f"says that {leader.node} leads"
-        self._reject(now, f"{knows} in epoch {leader.epoch} ({name(code)})", leader.epoch)
+        # Without the epoch, which each election changes: the same reason is reported once.
+        self._reject(now, f"{knows} ({name(code)})", leader.epoch)
 
     def _reject(self, now: float, text: str, epoch: int | None = None) -> None:
         endpoint = self.connected_to

@@ -81,6 +81,8 @@ class ZooKeeperWatcher(BackgroundThread):
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
         self._ahead = ReadAhead(config, lambda action: self._work.put((self._ahead, action)))
         self._client: Client | None = None
+        # Kept for the next client, which would begin with the reason of one server.
+        self._tried: dict[str, str] = {}
         self._all_znodes: AllZnodes | None = None
         self._events = WatchEvents(clock)
         self._touched = touched
@@ -165,6 +167,7 @@ class ZooKeeperWatcher(BackgroundThread):
     def _follow(self) -> None:
         """Use one client, until it is hopeless or discarded, or the watcher is stopped."""
         client = Client(self._config, self._state_changed)
+        client.handler.tried = self._tried
         self._client = client
         self._contact_at = time.monotonic()
         try:
@@ -249,6 +252,7 @@ class ZooKeeperWatcher(BackgroundThread):
         self._server = server
         if state == KazooState.CONNECTED:
             self._contact_at = time.monotonic()
+            self._tried.clear()
             self._update_status(answered=True)
             self._begin()
         elif state == KazooState.SUSPENDED:

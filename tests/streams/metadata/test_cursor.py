@@ -275,6 +275,18 @@ def test_unreachable_controllers_are_named() -> None:
     assert why(made) == expected
 
 
+def test_each_election_without_a_leader_has_the_same_reason() -> None:
+    def elects(epoch: int) -> str | None:
+        made = cursor(connected=False)
+        for endpoint in (C1, C2):
+            made.connected(endpoint)
+            code = ErrorCode.not_leader_or_follower
+            made.fetched(FetchReply(error=code, leader=Leader(None, epoch)), 0.0, 0.0)
+        return why(made)
+
+    assert elects(8) == elects(9)
+
+
 def test_a_lost_connection_is_followed_by_the_others_at_once() -> None:
     made = cursor()
     made.failed(ConnectionFailed("c1:9093 closed the connection"), C1, 0.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
+from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.watcher import ZooKeeperWatcher, _Appender
@@ -31,6 +32,17 @@ def test_before_it_begins_nothing_is_known_as_current() -> None:
     assert (told.observed_ms, told.last_reply_ms, told.endpoint) == (7, None, None)
     assert (told.waiting, told.error) == ("the watcher has not begun yet", None)
     assert told.whole_since_ms == 7, "nothing that was read before is known to be the present"
+
+
+def test_a_new_client_keeps_why_each_server_did_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Client] = []
+    monkeypatch.setattr(Client, "open", lambda client: opened.append(client))
+    ensemble = Ensemble(connect="zk1:2181,zk2:2181", session_timeout_ms=0)
+    watcher = ZooKeeperWatcher(ensemble, Known(), lambda _: None, lambda: 7)
+    for server in ("zk1:2181", "zk2:2181"):
+        watcher._follow()
+        opened[-1].handler.tried[server] = "refused"
+    assert opened[-1].why_not() == "no ZooKeeper reachable: zk1:2181: refused, zk2:2181: refused"
 
 
 def test_facts_that_are_stored_for_long_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

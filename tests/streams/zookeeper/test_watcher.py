@@ -10,7 +10,9 @@ from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER
+from streams.net.security import Security
 from streams.zookeeper import watcher
+from streams.zookeeper.dialing import Handler
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.watcher import ZooKeeperWatcher
@@ -38,6 +40,7 @@ class Server:
     last_zxid = 1
 
     def __init__(self) -> None:
+        self.handler = Handler(Security())
         self.readings = 0
         self.watches_max = 0
         self.allowed_after = 0
