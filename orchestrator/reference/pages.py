@@ -32,8 +32,8 @@ _VERDICTS: Final = """
 _CONDITIONS_NOTES: Final = """
 A phase's bare name is short for `phase(PHASE)`: `finalized` means `phase(finalized)`. `broker`
 and `controller` are node ids; inside a checkpoint with `for_each`, the words `broker` and
-`controller` stand for the current one. A condition is unknown while one of its sources is not
-current.
+`controller` stand for the current one. A condition is unknown while a source that it needs in
+this phase is not current: `log_dirs_online(2)` needs no ZooKeeper if broker 2 is in KRaft mode.
 
 Before the copy, and after a rollback, the metadata log knows no topics, or old ones. Statements
 about partitions then come from the brokers alone, and only while ZooKeeper shows that a broker is
