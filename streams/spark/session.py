@@ -127,6 +127,8 @@ SETTINGS: Final = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
+    # A batch that waits for executors does not end; the next start repeats it.
+    "spark.sql.streaming.stopTimeout": "10s",
 }
 _LOOPBACK: Final = "127.0.0.1"
 _ON_ONE_MACHINE: Final = {
