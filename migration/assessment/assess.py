@@ -311,6 +311,7 @@ def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) 
             for source, each in sources.items()
             if each.status.last_reply_ms is not None
         },
+        led_since_ms=log.status.led_since_ms,
         log_was_read=log.state is SourceState.CURRENT
         or (
             log.state is SourceState.UNANSWERED

@@ -31,11 +31,14 @@ class Currency:
         last_ms: when a source last answered, by the wall clock; absent: unknown.
         log_was_read: whether the store has all records that the metadata log had when a controller
             last answered.
+        led_since_ms: since when the leader of the metadata quorum has answered without a break.
+            None: unknown.
     """
 
     not_current: Mapping[DataSource, str] = field(default_factory=dict)
     last_ms: Mapping[DataSource, int] = field(default_factory=dict)
     log_was_read: bool = True
+    led_since_ms: int | None = None
 
     def is_current(self, source: DataSource) -> bool:
         return source not in self.not_current

@@ -33,6 +33,7 @@ class SourceStatus:
             `STALE_AFTER_MS`, or since this process began to follow. None: unknown.
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
+        led_since_ms: since when that leader has answered without a break. None: unknown.
         endpoint: host:port of the last reply.
         cluster_id: as the source's servers reported or accepted it, now or to an earlier process.
         waiting: a description of the pending condition; None while data flows.
@@ -59,6 +60,7 @@ class SourceStatus:
     due_offset: int | None = None
     active_controller: int | None = None
     leader_epoch: int | None = None
+    led_since_ms: int | None = None
     endpoint: str | None = None
     cluster_id: str | None = None
     waiting: str | None = None

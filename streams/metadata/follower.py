@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeVar, assert_never
 
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from migration.values.timestamps import is_unbroken
 from streams.kafka import messages
 from streams.kafka.connection import Connection
@@ -339,6 +339,11 @@ class Follower(BackgroundThread):
         now, position, cursor = wall_clock_ms(), self._spool.position, self._cursor
         with self._reporting:
             was = self._status
+            leads = was.active_controller, was.leader_epoch
+            unbroken = leads == (cursor.leader, cursor.epoch or None) and is_unbroken(
+                was.last_reply_ms or 0, now, STALE_AFTER_MS
+            )
+            led_since_ms = was.led_since_ms if unbroken else None
             self._status = SourceStatus(
                 observed_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
@@ -350,6 +355,7 @@ class Follower(BackgroundThread):
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
                 leader_epoch=cursor.epoch or None,
+                led_since_ms=now if answered and led_since_ms is None else led_since_ms,
                 endpoint=str(cursor.leader_endpoint) if cursor.leader_endpoint else None,
                 cluster_id=self._foreign_id or self._spool.cluster_id,
                 waiting=waiting or (None if answered or error else was.waiting),

@@ -346,7 +346,8 @@ def _dual_write_not_known(view: View) -> tuple[str, ...]:
     seen = zookeeper_of(view)
     if seen is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
-    why = writing_not_known(seen, view.now_ms)
+    led_since_ms = view.status(DataSource.METADATA_LOG).led_since_ms
+    why = writing_not_known(seen, view.now_ms, led_since_ms)
     return () if why is None else (why,)
 
 

@@ -122,9 +122,10 @@ def dual_write_alive(view: View) -> Finding:
     if found is None:
         return violated(f"the phase is {phase}, and /migration does not exist")
     evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
-    if (why := writing_not_known(seen, view.now_ms)) is not None:
+    led_since_ms = view.status(_LOG).led_since_ms
+    if (why := writing_not_known(seen, view.now_ms, led_since_ms)) is not None:
         return unknown(why, evidence)
-    if silence(seen, view.now_ms) is not None:
+    if silence(seen, view.now_ms, led_since_ms) is not None:
         limit = duration_text(BEACON_STALE_MS)
         return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
     return satisfied("the KRaft controller writes to ZooKeeper", evidence)

@@ -59,7 +59,7 @@ def stuck(
     at_ms = now_ms if seen else _known_until_ms(zookeeper)
     stop = unwritable(zookeeper, at_ms)
     if stop is None and seen and currency.is_current(DataSource.METADATA_LOG):
-        stop = silence(zookeeper, now_ms)
+        stop = silence(zookeeper, now_ms, currency.led_since_ms)
     if stop is not None:
         yield Hazard(
             kind=HazardKind.DUAL_WRITE_STUCK,
@@ -94,7 +94,7 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     return _emptied(zookeeper, at_ms) or _overtaken(zookeeper, at_ms)
 
 
-def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+def silence(zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None) -> Stop | None:
     """Return a stop if `/migration` was not written for `BEACON_STALE_MS`.
 
     Call it only while ZooKeeper is current. None: there was a write, or
@@ -103,7 +103,7 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     found = zookeeper.migration
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
-    if writing_not_known(zookeeper, now_ms) is not None:
+    if writing_not_known(zookeeper, now_ms, led_since_ms) is not None:
         return None
     age = duration_text(now_ms - found.written_ms)
     return Stop(
@@ -114,22 +114,28 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     )
 
 
-def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
+def writing_not_known(
+    zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None
+) -> str | None:
     """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
     A write with a time in the future was observed before this host's clock was set back. Data that
     was read after a gap (a restart, a lost session) was written before it: a controller that writes
-    does so within `BEACON_STALE_MS`.
+    does so within `BEACON_STALE_MS`. Nobody writes while no controller leads (`led_since_ms`: since
+    when the present one has; None: unknown).
     """
     found, seen_ms = zookeeper.migration, zookeeper.seen_ms
     if found is not None and found.written_ms - now_ms > BEACON_STALE_MS:
         return "whether ZooKeeper is written: its last write is in the future, see the clocks"
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
-    if seen_ms is not None and now_ms - seen_ms > BEACON_STALE_MS:
+    if seen_ms is not None and now_ms - max(seen_ms, led_since_ms or 0) > BEACON_STALE_MS:
         return None
     limit = duration_text(BEACON_STALE_MS)
-    return f"whether ZooKeeper is written: it was observed for less than {limit} without a gap"
+    observed = f"it was observed for less than {limit} without a gap"
+    led = f"the controller that leads was elected less than {limit} ago"
+    what = observed if seen_ms is None or now_ms - seen_ms <= BEACON_STALE_MS else led
+    return f"whether ZooKeeper is written: {what}"
 
 
 def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:

@@ -166,6 +166,23 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
     again.log.close()
 
 
+@pytest.mark.parametrize("led_ms", [BEACON_STALE_MS, BEACON_STALE_MS + 1])
+def test_nobody_had_to_write_while_no_controller_led(tmp_path: Path, led_ms: int) -> None:
+    watched_ms = NOW_MS - 600_000
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=watched_ms))
+    led = replace(FRESH, led_since_ms=NOW_MS - led_ms)
+    one = again.look(replace(LIVE, whole_since_ms=watched_ms), log=led)
+    if led_ms > BEACON_STALE_MS:
+        assert naming_stuck(again.texts(one))
+    else:
+        assert naming_stuck(again.texts(one)) == []
+        for text in ("no_hazard(finalize)", "dual_write_alive"):
+            found = parse(text).judge(one.assessment.view)
+            assert found.verdict is Verdict.UNKNOWN
+            assert "the controller that leads was elected less than 30 s ago" in found.reason
+    again.log.close()
+
+
 def test_a_reported_heartbeat_is_a_write_to_everybody(tmp_path: Path) -> None:
     """A heartbeat becomes a fact twice a minute; until then only the source's status has it."""
     watched_ms = NOW_MS - 600_000

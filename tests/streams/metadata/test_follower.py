@@ -118,6 +118,26 @@ def test_progress_is_told_to_everyone_who_asks(
     assert moves == [Position(6, 1)]
 
 
+def test_the_time_of_a_leader_begins_with_its_election(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    elected = threading.Event()
+
+    def elect(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:
+        reply = serve(key, request)
+        if isinstance(reply, FetchReply):
+            return replace(reply, leader=Leader(1, 2 if elected.is_set() else 1))
+        return reply
+
+    script(elect)
+    with Follower(UNNAMED, spool, lambda _: None) as follower:
+        first = until(follower, lambda s: s.led_since_ms)
+        later = until(follower, lambda s: (s.last_reply_ms or 0) > (first.last_reply_ms or 0))
+        assert later.led_since_ms == first.led_since_ms
+        elected.set()
+        until(follower, lambda s: (s.led_since_ms or 0) > (later.led_since_ms or 0))
+
+
 def test_a_record_is_busy_as_soon_as_it_is_fetched(
     script: Callable[[Script], None], spool: Spool
 ) -> None:
