@@ -137,7 +137,13 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
     def moves() -> bool:
         now = listed(config, "--broker", str(broker), "--topic", topic)
         if future := now.replicas(broker, topic, partition, future=True):
-            return bool(future[0][1]["offset_lag"])
+            if future[0][1]["offset_lag"]:
+                return True
+            # It was copied before the broker had the throttle, which only delays its end.
+            alter_configs(lab, *whom, "--delete-config", _THROTTLE)
+            until(ended)
+            alter_configs(lab, *whom, "--add-config", f"{_THROTTLE}=1")
+            return False
         # A move that began before the broker had the throttle has ended: it begins again.
         ((path, _),) = now.replicas(broker, topic, partition, future=False)
         lab.move_replicas(broker, {(topic, partition): int(path == first)})
