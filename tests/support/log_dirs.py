@@ -134,8 +134,11 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
     lab.produce(topic, partition, _RECORDS, size_bytes=_RECORD_BYTES)
     alter_configs(lab, *whom, "--add-config", f"{_THROTTLE}=1")
 
+    seen: list[Listed] = []
+
     def moves() -> bool:
         now = listed(config, "--broker", str(broker), "--topic", topic)
+        seen.append(now)
         if future := now.replicas(broker, topic, partition, future=True):
             if future[0][1]["offset_lag"]:
                 return True
@@ -153,7 +156,7 @@ def moving(lab: Lab, config: Path, broker: int, topic: str, partition: int) -> I
         now = listed(config, "--broker", str(broker), "--topic", topic)
         return not now.replicas(broker, topic, partition, future=True)
 
-    until(moves)
+    until(moves, f"{topic}-{partition} to move", lambda: seen[-1:])
     try:
         yield
     finally:

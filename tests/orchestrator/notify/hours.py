@@ -55,7 +55,6 @@ DANGERS: Final = (
     (HazardKind.JMX_CONTRADICTS, None),
     (HazardKind.UNFENCED_EARLY, 1),
     (HazardKind.STALE_MIGRATION_ZNODE, None),
-    (HazardKind.CONTROLLER_ENDS_MIGRATION, None),
     (HazardKind.METADATA_VERSION, None),
     (HazardKind.DUAL_WRITE_STUCK, None),
     (HazardKind.CONTENT_DIFFERS, None),
