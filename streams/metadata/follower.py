@@ -339,11 +339,11 @@ class Follower(BackgroundThread):
         now, position, cursor = wall_clock_ms(), self._spool.position, self._cursor
         with self._reporting:
             was = self._status
-            leads = was.active_controller, was.leader_epoch
-            unbroken = leads == (cursor.leader, cursor.epoch or None) and is_unbroken(
-                was.last_reply_ms or 0, now, STALE_AFTER_MS
-            )
-            led_since_ms = was.led_since_ms if unbroken else None
+            epoch, led_since_ms = cursor.epoch or None, was.led_since_ms
+            if (cursor.leader, epoch) != (was.active_controller, was.leader_epoch) or (
+                not is_unbroken(was.last_reply_ms or 0, now, STALE_AFTER_MS)
+            ):
+                led_since_ms = None
             self._status = SourceStatus(
                 observed_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
@@ -354,7 +354,7 @@ class Follower(BackgroundThread):
                 record_seen_ms=was.record_seen_ms,
                 high_watermark=cursor.high_watermark,
                 active_controller=cursor.leader,
-                leader_epoch=cursor.epoch or None,
+                leader_epoch=epoch,
                 led_since_ms=now if answered and led_since_ms is None else led_since_ms,
                 endpoint=str(cursor.leader_endpoint) if cursor.leader_endpoint else None,
                 cluster_id=self._foreign_id or self._spool.cluster_id,

@@ -84,8 +84,8 @@ def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]
 def _reassigning(controller: Endpoint | None, target: Target) -> int | None:
     """Return the number of reassignments that the ZooKeeper controller knows.
 
-    A broker in KRaft mode passes on the answer of any controller, also of one that does not lead
-    (observed on 3.9.1): there, `no_reassignment` reads the metadata log.
+    In KRaft the answer may be that of a controller that does not lead (observed on 3.9.1): there,
+    `no_reassignment` reads the metadata log.
     """
     if controller is None:
         return None

@@ -129,13 +129,12 @@ def writing_not_known(
         return "whether ZooKeeper is written: its last write is in the future, see the clocks"
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
-    if seen_ms is not None and now_ms - max(seen_ms, led_since_ms or 0) > BEACON_STALE_MS:
-        return None
-    limit = duration_text(BEACON_STALE_MS)
-    observed = f"it was observed for less than {limit} without a gap"
-    led = f"the controller that leads was elected less than {limit} ago"
-    what = observed if seen_ms is None or now_ms - seen_ms <= BEACON_STALE_MS else led
-    return f"whether ZooKeeper is written: {what}"
+    what, limit = "whether ZooKeeper is written", duration_text(BEACON_STALE_MS)
+    if seen_ms is None or now_ms - seen_ms <= BEACON_STALE_MS:
+        return f"{what}: it was observed for less than {limit} without a gap"
+    if led_since_ms is not None and now_ms - led_since_ms <= BEACON_STALE_MS:
+        return f"{what}: the controller that leads was elected less than {limit} ago"
+    return None
 
 
 def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:

@@ -30,7 +30,7 @@ def shown(frame: list[str]) -> bool:
     return any(line.startswith("now: ") for line in frame)
 
 
-def told(frame: list[str]) -> str:
+def text_of(frame: list[str]) -> str:
     return re.sub(r"\s+", " ", " ".join(frame))
 
 
@@ -39,7 +39,7 @@ def test_a_walk_is_told_in_every_size(columns: int, rows: int) -> None:
     with scene("walk", columns, rows) as terminal:
         frame = terminal.wait(shown)
     fits(terminal, frame)
-    text = told(frame)
+    text = text_of(frame)
     assert frame[0].startswith("prod  phase hybrid  data ")
     assert "> brokers-kraft[3] Brokers into KRaft mode" in text
     assert "now: WRONG Broker 3 must not be restarted" in text
@@ -63,13 +63,13 @@ def test_every_word_of_what_a_person_is_to_do_is_there(columns: int, rows: int) 
     with scene("by-hand", columns, rows) as terminal:
         frame = terminal.wait(shown)
     fits(terminal, frame)
-    assert "(do this by hand)" in told(frame)
+    assert "(do this by hand)" in text_of(frame)
     assert (
         "2. In /etc/kafka/server.properties set process.roles=broker and node.id=3, remove"
         " zookeeper.connect and zookeeper.metadata.migration.enable, keep log.dirs as it is"
         " 3. systemctl start kafka"
-    ) in told(frame)
-    assert "now: YOUR TURN Restart broker 3 in KRaft mode (checkpoint 5 of 9)" in told(frame)
+    ) in text_of(frame)
+    assert "now: YOUR TURN Restart broker 3 in KRaft mode (checkpoint 5 of 9)" in text_of(frame)
 
 
 @pytest.mark.slow
@@ -80,8 +80,8 @@ def test_of_three_hundred_brokers_those_in_trouble_are_shown(columns: int, rows:
     fits(terminal, frame)
     first = next(line for line in frame if " HELD " in line)
     assert first.split()[0] == "290"
-    assert re.search(r"and 2\d\d more brokers, none more urgent", told(frame))
-    assert "disks STALE: 4" in told(frame)
+    assert re.search(r"and 2\d\d more brokers, none more urgent", text_of(frame))
+    assert "disks STALE: 4" in text_of(frame)
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_it_follows_the_window_s_size() -> None:
             terminal.forget()
             frame = terminal.wait(lambda frame: shown(frame) and len(frame) >= rows - 1)  # noqa: B023
             fits(terminal, frame)
-            assert "brokers-kraft[3]" in told(frame)
+            assert "brokers-kraft[3]" in text_of(frame)
         assert max(map(cell_len, wide)) > 100
 
 
@@ -107,7 +107,7 @@ def test_each_cluster_has_its_place(name: str, count: int, columns: int, rows: i
     titles = [line for line in frame if "  phase hybrid  data " in line]
     waits = [line for line in frame if line.startswith("now: ")]
     assert len(titles) == len(waits)
-    left = re.search(r"and (\d+) more clusters: kraftgate status", told(frame))
+    left = re.search(r"and (\d+) more clusters: kraftgate status", text_of(frame))
     assert len(titles) + (int(left[1]) if left else 0) == count
     assert (left is None) is (count * 2 <= rows)
 
@@ -120,9 +120,9 @@ def test_without_colours_nothing_is_lost(name: str) -> None:
         plain = styles(terminal.written)
     numbers = {number for each in plain for number in each}
     assert not numbers & {*range(30, 50), *range(90, 108)}
-    assert " HELD " in told(frame)
-    assert "[hybrid]" in told(frame)
-    assert re.search(r"A+M+U+", told(frame))
+    assert " HELD " in text_of(frame)
+    assert "[hybrid]" in text_of(frame)
+    assert re.search(r"A+M+U+", text_of(frame))
 
 
 @pytest.mark.slow

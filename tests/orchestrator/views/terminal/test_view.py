@@ -265,7 +265,7 @@ def test_a_value_is_quoted_when_it_must_be(value: object, text: str) -> None:
     assert pairs({"key": value}) == f"key={text}"
 
 
-def told(before: ClusterRead | None, after: ClusterRead) -> list[str]:
+def lines_of(before: ClusterRead | None, after: ClusterRead) -> list[str]:
     was = None if before is None else assessed(before, NOW_MS)
     lines = changes(was, assessed(after, NOW_MS))
     head = "2026-09-21T14:13:20.000Z cluster=prod "
@@ -282,7 +282,7 @@ def test_unfenced_early_is_in_the_present_only_while_it_lasts() -> None:
     shown = "\n".join(screen(with_brokers(kraft(1, unfenced_early=early)), 120))
     assert "unfenced!" not in shown
     assert "unfenced early: broker 1 for 79 ms" in shown
-    (line,) = told(with_brokers(held(1)), with_brokers(kraft(1, unfenced_early=early)))[:1]
+    (line,) = lines_of(with_brokers(held(1)), with_brokers(kraft(1, unfenced_early=early)))[:1]
     assert "unfenced_early=false" in line
 
 
@@ -301,7 +301,7 @@ def test_a_zookeeper_broker_has_the_replicas_that_its_disks_have() -> None:
     shown = "\n".join(screen(one, 120))
     assert "?/99" in shown
     assert "99 on disk" in shown
-    (line,) = [each for each in told(HYBRID, one) if "change=broker broker=1" in each]
+    (line,) = [each for each in lines_of(HYBRID, one) if "change=broker broker=1" in each]
     assert "pending=- total=99 migrating=-" in line
 
 
@@ -335,7 +335,7 @@ def test_events_of_several_sources_are_in_the_order_of_their_cluster_time() -> N
     shown = [line[9:].rstrip() for line in screen(both, 120) if line.startswith("14:1")]
     in_order = [claim, *(each for _, each in EVENTS[:3])]
     assert shown == [sentence(each) for each in in_order]
-    lines = told(replace(HYBRID, events=()), both)
+    lines = lines_of(replace(HYBRID, events=()), both)
     kinds = [line.split("kind=")[1].split()[0] for line in lines[:4]]
     assert kinds == [each.kind for each in in_order]
 
@@ -356,15 +356,17 @@ def test_the_deletion_of_a_znode_stays_before_its_next_write() -> None:
 
 
 def test_no_change_makes_no_line() -> None:
-    assert told(HYBRID, HYBRID) == []
+    assert lines_of(HYBRID, HYBRID) == []
 
 
 def test_only_a_controller_that_leads_makes_a_line() -> None:
     def elected(leader: int | None, epoch: int) -> ClusterRead:
         return replace(HYBRID, status=replace(FRESH, active_controller=leader, leader_epoch=epoch))
 
-    assert not any("change=controller" in each for each in told(HYBRID, elected(None, 8)))
-    (line,) = (each for each in told(elected(None, 8), elected(3001, 9)) if "=controller" in each)
+    assert not any("change=controller" in each for each in lines_of(HYBRID, elected(None, 8)))
+    (line,) = (
+        each for each in lines_of(elected(None, 8), elected(3001, 9)) if "=controller" in each
+    )
     assert line.endswith("change=controller controller=3001 epoch=9")
 
 
@@ -376,7 +378,7 @@ def test_ages_make_no_line() -> None:
 
 
 def test_each_change_is_one_line_with_stable_fields() -> None:
-    assert told(with_brokers(held(3)), with_brokers(kraft(3), phase=Phase.DUAL_WRITE)) == [
+    assert lines_of(with_brokers(held(3)), with_brokers(kraft(3), phase=Phase.DUAL_WRITE)) == [
         "change=phase phase=dual-write was=hybrid offset=1439",
         (
             "change=broker broker=3 mode=kraft fenced=false held=false pending=0 total=32"
@@ -397,12 +399,12 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
 
 
 def test_a_broker_that_is_gone_is_said() -> None:
-    lines = told(with_brokers(kraft(1), migrating(2)), with_brokers(migrating(2)))
+    lines = lines_of(with_brokers(kraft(1), migrating(2)), with_brokers(migrating(2)))
     assert lines == ["change=broker broker=1 gone=true offset=1439"]
 
 
 def test_each_event_makes_one_line() -> None:
-    lines = told(replace(HYBRID, events=EVENTS[:4]), HYBRID)
+    lines = lines_of(replace(HYBRID, events=EVENTS[:4]), HYBRID)
     assert lines == [
         ("change=event at=2026-09-21T14:12:20.140Z offset=680 kind=assignments_complete broker=1")
     ]
