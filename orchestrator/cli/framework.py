@@ -178,6 +178,7 @@ class Program(Group):
         from orchestrator.output.formatting import local_times
         from orchestrator.output.printing import echo_message, echo_text, flush
         from orchestrator.output.visible import visible
+        from orchestrator.process.crash import is_interrupt
 
         try:
             result = super().invoke(ctx)
@@ -193,7 +194,9 @@ class Program(Group):
             raise
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click ends with their codes
-        except Exception as error:  # noqa: BLE001  # printed in one line, without a traceback
+        except Exception as error:  # printed in one line, without a traceback
+            if is_interrupt(error):
+                raise click.Abort from error
             _print(error)
             ctx.exit(ExitCode.FAILED)
         return result

@@ -48,6 +48,11 @@ def in_a_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {what}" if what else type(error).__name__
 
 
+def is_interrupt(error: Exception) -> bool:
+    """Return whether Ctrl-C caused it: Python 3.11 wraps what a class definition raises."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def shows_tracebacks() -> bool:
     """Return whether -vv was given."""
     return logging.getLogger("orchestrator").isEnabledFor(logging.DEBUG)
@@ -94,6 +99,8 @@ def guarded(function: Callable[[], int | None]) -> int:
         return _ABORTED
     except Exception as error:  # noqa: BLE001  # the last place that can report it in one line
         forget_output()
+        if is_interrupt(error):
+            return _ABORTED
         echo_message(f"kraftgate: {described(error)}", err=True)
         return 1
     return code

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.cli.framework import LazyCommand
 from orchestrator.cli.program import main
 from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
@@ -246,6 +247,16 @@ def test_a_thread_ends_with_one_line(
     assert "Traceback" not in caplog.text
 
 
+def interrupted_class() -> None:
+    """As Ctrl-C during an import, in a class that has a descriptor."""
+
+    class Descriptor:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    type("Owner", (), {"value": Descriptor()})
+
+
 def test_a_program_of_python_m_ends_as_a_command_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,6 +273,7 @@ def test_a_program_of_python_m_ends_as_a_command_does(
     assert guarded(lambda: 3) == 3
     assert guarded(fail(KeyboardInterrupt())) == 1
     assert guarded(fail(BrokenPipeError())) == 1
+    assert guarded(interrupted_class) == 1
     assert capsys.readouterr().err == ""
     assert guarded(fail(KeyError("x"))) == 1
     assert capsys.readouterr().err.startswith("kraftgate: unexpected error: KeyError: 'x'; its ")
@@ -300,8 +312,18 @@ def test_ctrl_c_during_the_imports_prints_nothing(folder: Path, program: str) ->
             time.sleep(after_s)  # there is no event before the imports
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[1].decode()
-        # Python's own start is before the first line of Kraftgate.
-        assert "orchestrator/" not in said or "Traceback" not in said, (after_s, said)
+        # Python's own start, and the import of `signal`, are before Kraftgate can do anything.
+        early = "orchestrator/" not in said or "\n    import signal\n" in said
+        assert early or "Traceback" not in said, (after_s, said)
+        assert "unexpected error" not in said, (after_s, said)
+
+
+def test_ctrl_c_while_a_command_defines_a_class_is_one_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LazyCommand, "load", lambda _: interrupted_class())
+    ended = CliRunner().invoke(main, ["status"])
+    assert (ended.exit_code, ended.stderr.strip()) == (1, "Aborted!")
 
 
 @pytest.mark.parametrize(

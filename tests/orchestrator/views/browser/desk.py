@@ -76,7 +76,7 @@ class Desk:
         page.on("console", lambda said: self._heard(said.type, said.text))
         self.refresh()
         page.goto(f"{url or self.served.url}/#/{cluster}/{place}")
-        page.wait_for_selector(".now, .locked, .boot >> nth=0")
+        page.wait_for_selector(".now, .locked, main.boot")
         return page
 
     def refresh(self) -> None:
