@@ -32,6 +32,7 @@ from orchestrator.execution.route import (
     UnknownInstance,
     approvals_needed,
     approved_at,
+    checkpoints,
     finalize_is_in_progress,
     finalize_is_near,
     next_checkpoint,
@@ -518,6 +519,9 @@ class Executor:
         execution = self._trail.state()
         if execution is None:
             raise AssertionError("the execution with a status has not begun")
+        names = [each.id for each in checkpoints(self._loaded.runbook, execution.path)]
+        if instance is not None and instance.id.partition("[")[0] not in names:
+            return self._status(None)  # an operator began a rollback during this tick
         id_ = None if instance is None else instance.id
         known = instance if isinstance(instance, CheckpointInstance) else None
         people = 0 if known is None else approvals_needed(execution, known)

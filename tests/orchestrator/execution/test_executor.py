@@ -849,6 +849,20 @@ def test_the_status_has_the_state_that_is_approved_and_what_each_action_concerns
     }
 
 
+def test_a_rollback_may_begin_during_a_tick(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    night.settle()
+    night.outside.ends(0)
+    night.settle()  # waits at the gate
+
+    def asked_meanwhile(_: object) -> None:
+        monkeypatch.undo()
+        night.say(entries.RollbackBegan(path="back", at="brokers-kraft[1]", by=ANNA, reason="lag"))
+
+    monkeypatch.setattr(night.facts, "keep", asked_meanwhile)
+    assert night.look().path == "back"
+    assert night.settle().outcome == "rolled-back"
+
+
 def test_a_hook_that_never_started_leaves_the_rollback(night: Night) -> None:
     """Kraftgate was killed between the entry and the start: nothing was touched."""
     at_finalize(night)
