@@ -1,7 +1,7 @@
 """`kraftgate run`: the loop that follows the clusters, shows them and executes their runbook."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -22,6 +22,7 @@ from orchestrator.config.targets import target_of
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.conductor import Conductor
 from orchestrator.notify.notifier import notifying, print_active_alerts
+from orchestrator.notify.sender import SenderStats
 from orchestrator.output.printing import ask, echo, echo_json, echo_text
 from orchestrator.output.rich_console import console
 from orchestrator.process.logs import held_back
@@ -39,13 +40,13 @@ from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.plan import Plan, plan
 from orchestrator.runbook.plan_formats import plan_json, plan_text
-from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from streams.probe.gather import gather
 from streams.process.clocks import wall_clock_ms
 
 if TYPE_CHECKING:
-    from orchestrator.views.console.web import serving
+    from orchestrator.views.console.web.serving import Console
+    from orchestrator.views.metrics.serving import Served
 
 _EVENTS_SHOWN: Final = 50
 
@@ -212,7 +213,7 @@ def follow_and_show(
     with (
         open_verified(config) as log,
         notifying(config) as alerts,
-        served(config, lambda: last, alerts.stats) as metrics,
+        served_metrics(config, lambda: last, alerts.stats) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(AuditRecorder(config, log)) as recorder,
@@ -298,13 +299,26 @@ def _plan(entry: ClusterEntry, runbook: RunbookEntry) -> Plan:
     return plan(loaded, facts_of(entry, gather(target_of(entry))), hooks)
 
 
-def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":
-    """Return the console if it is configured; its libraries take time to import."""
+def served_metrics(
+    config: Config,
+    last: Callable[[], Tick | None],
+    receivers: Callable[[], Mapping[str, SenderStats]] = dict,
+) -> "AbstractContextManager[Served | None]":
+    """Return the listener of the metrics if it is configured; its libraries take time to import."""
+    if config.metrics is None:
+        return nullcontext()
+    from orchestrator.views.metrics.serving import served
+
+    return served(config, config.metrics, last, receivers)
+
+
+def _console(config: Config) -> "AbstractContextManager[Console | None]":
+    """Return the console if it is configured, likewise."""
     if config.console is None:
         return nullcontext()
-    from orchestrator.views.console.web.serving import served as console_served
+    from orchestrator.views.console.web.serving import served
 
-    return console_served(config, config.console)
+    return served(config, config.console)
 
 
 def _view(warning: Callable[[], str | None], *, as_table: bool) -> View:

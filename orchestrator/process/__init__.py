@@ -1,1 +1,1 @@
-"""The process: crashes, logs, admission of connections, environment, owner of a lock."""
+"""The process: crashes, logs, HTTP server, environment, owner of a lock."""

@@ -134,7 +134,7 @@ def _of_thread(told: threading.ExceptHookArgs) -> None:
 def _of_server(server: socketserver.BaseServer, request: object, client_address: object) -> None:  # noqa: ARG001
     """Log a failed request at debug level instead of printing it, as socketserver does.
 
-    A client of the metrics, or Spark's JVM, closed the connection in the middle of a request.
+    Spark's JVM closed the connection in the middle of a request.
     """
     name = type(server).__name__
     logging.getLogger(__name__).debug(

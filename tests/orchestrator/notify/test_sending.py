@@ -21,7 +21,7 @@ from tests.orchestrator.notify import receivers
 from tests.orchestrator.notify.test_watch import NAME, STALLED
 from tests.orchestrator.notify.told import alert
 from tests.orchestrator.run.test_run import gate
-from tests.orchestrator.views.metrics.test_serving import OPENMETRICS, get, listening_config
+from tests.orchestrator.views.metrics.test_serving import OPENMETRICS, get, listening
 from tests.scenes.night import cluster
 from tests.support.fake_store import FakeFollowing, FakeStore
 from tests.support.polling import until
@@ -208,7 +208,7 @@ def test_a_thread_that_died_is_said(
 
 def test_how_it_goes_is_scraped(tmp_path: Path, receiver: Receiver) -> None:
     config = receivers.config(tmp_path, receivers.slack(tmp_path, receiver.url))
-    with notifier.notifying(config) as sent, listening_config(sent.stats) as at:
+    with notifier.notifying(config) as sent, listening(receivers=sent.stats) as (at, _):
         body = get(at, Accept=OPENMETRICS)[1].decode()
     assert 'kraftgate_notices_sent_total{receiver="slack"} 0.0' in body
     assert 'kraftgate_notices_failed_total{receiver="slack"} 0.0' in body

@@ -20,7 +20,8 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ConsoleAddress
 from orchestrator.errors import ConfigError, KraftgateError
 from orchestrator.output.printing import echo
-from orchestrator.process.admission import Crowd, Door
+from orchestrator.process.admission import Crowd
+from orchestrator.process.http_server import HttpServer, listening
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import load
 from orchestrator.views.console import third_party
@@ -36,7 +37,6 @@ from orchestrator.views.console.feed.publisher import Publisher
 from orchestrator.views.console.web import manual
 from orchestrator.views.console.web.guard import Guard
 from orchestrator.views.console.web.routes import Routes
-from orchestrator.views.console.web.server import Server
 from streams.net.endpoint import Endpoint
 
 READERS_MAX: Final = 64
@@ -147,7 +147,7 @@ def _running(
     )
     clean = cleaner(config, token)
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
-    publisher = Publisher(config, clean, loaded, lambda *tick: server.show(*tick))
+    publisher = Publisher(config, clean, loaded, lambda *tick: server.call(hub.take, *tick))
     hosts = {wanted.listen.host.lower(), *wanted.hosts}
     routes = Routes(
         config=config,
@@ -162,17 +162,16 @@ def _running(
         bases=publisher.bases,
     )
     crowd = Crowd()
-    server = Server(
+    server = HttpServer(
+        "console",
         _application(routes, crowd),
-        hub,
-        Door(listener, crowd),
+        listener,
         crowd,
-        None if certificate is None else certificate.context,
+        tls=None if certificate is None else certificate.context,
+        at_end=hub.close,
     )
     at = Endpoint(wanted.listen.host, port)
-    server.start()
-    publisher.start()
-    try:
+    with server, publisher:
         yield Console(
             at=at,
             url=f"{'http' if certificate is None else 'https'}://{at}",
@@ -181,9 +180,6 @@ def _running(
             _publisher=publisher,
             _hub=hub,
         )
-    finally:
-        publisher.stop()
-        server.stop()
 
 
 def _token(
@@ -196,21 +192,7 @@ def _token(
 
 
 def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
-    """Return the listening socket; its address family is that of the address (IPv4 or IPv6).
-
-    Raises:
-        ConfigError: the address cannot be listened on.
-    """
-    at = wanted.listen
-    try:
-        family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.create_server((at.host, at.port), family=family)
-    except OSError as error:
-        fix = "choose another address, or stop what listens there"
-        where = f"{config.path}: `console.listen` {at}"
-        # `create_server` adds the address, which the message has already.
-        why = str(error.strerror).partition(" (while")[0]
-        raise ConfigError([f"{where}: {why}: {fix}"]) from error
+    listener = listening(wanted.listen, f"{config.path}: `console.listen`")
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     # asyncio sets it only if the socket names its protocol, which a socket accepted here does not:
     # each file of the page would wait 40 ms for the acknowledgement of its headers.

@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
+from orchestrator.process import http_server
 from orchestrator.process.admission import CONNECTIONS_MAX, Crowd, Rank
-from orchestrator.views.console.web import server
 from tests.orchestrator.views.console.conftest import Start
 from tests.orchestrator.views.console.reading import TIMEOUT_S, client
 from tests.orchestrator.views.console.serve import Served
@@ -41,7 +41,7 @@ def test_silent_connections_keep_nobody_out(start: Start) -> None:
 def test_half_a_request_is_cut_off(
     start: Start, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(server, "HEAD_S_MAX", 0.2)
+    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.2)
     served = start()
     with connected(served) as one:
         one.sendall(sent)
@@ -57,7 +57,7 @@ def test_the_next_request_of_a_connection_has_its_time_too(
         one.sendall(ask)
         assert one.recv(1 << 16).startswith(b"HTTP/1.1 200")
         # The time of the request after this one begins when this one is answered.
-        monkeypatch.setattr(server, "HEAD_S_MAX", 0.5)
+        monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.5)
         one.sendall(ask + b"GET /api/ses")
         while not is_closed(one):
             pass  # the second answer
@@ -67,7 +67,7 @@ def test_a_request_that_is_answered_is_not_cut_off(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The event stream stays open for as long as anybody reads it."""
-    monkeypatch.setattr(server, "HEAD_S_MAX", 0.5)
+    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.5)
     monkeypatch.setattr("orchestrator.views.console.feed.event_stream.BEAT_S", 0.3)
     served = start()
     with client(served) as http, http.stream("GET", "/api/stream") as answer:

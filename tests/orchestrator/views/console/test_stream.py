@@ -12,9 +12,9 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
+from orchestrator.process import http_server
 from orchestrator.views.console.feed import event_stream
 from orchestrator.views.console.feed.hub import Hub
-from orchestrator.views.console.web import server
 from orchestrator.views.console.web.serving import READERS_MAX, READERS_RESERVED
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.conftest import Start
@@ -193,7 +193,7 @@ MORE_THAN_THE_BUFFERS = sample.Shape(
 
 
 def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "UNREAD_S_MAX", 0.2)
+    monkeypatch.setattr(http_server, "UNREAD_S_MAX", 0.2)
     served = start(shape=MORE_THAN_THE_BUFFERS)
     served.advance()
     served.until_shown()
@@ -207,7 +207,7 @@ def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPa
 def test_a_response_that_is_not_read_does_not_outlive_the_server(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_GRACE_S", 0.1)
+    monkeypatch.setattr(http_server, "_GRACE_S", 0.1)
     served = start(shape=MORE_THAN_THE_BUFFERS)
     with deaf(served) as asking:
         asking.recv(1, socket.MSG_PEEK)
@@ -219,7 +219,7 @@ def test_the_end_is_told_and_everything_closes(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of a page that does not read; nothing of the console is left."""
-    monkeypatch.setattr(server, "UNREAD_S_MAX", 3600.0)
+    monkeypatch.setattr(http_server, "UNREAD_S_MAX", 3600.0)
     served = start()
     ended = threading.Event()
     told: list[str] = []

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.config.load import parse_config
 from orchestrator.errors import ConfigError
-from orchestrator.views.console.web import server
+from orchestrator.process import http_server
 from tests.orchestrator.views.console.conftest import Start
 from tests.orchestrator.views.console.reading import TIMEOUT_S, open_sockets
 from tests.orchestrator.views.console.serve import Served
@@ -142,7 +142,7 @@ def test_a_certificate_that_cannot_be_used_is_one_clear_error(
 def test_a_connection_whose_peer_does_not_confirm_the_end_of_tls_is_closed(
     start: Start, pair: Certificate, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_GRACE_S", 0.1)
+    monkeypatch.setattr(http_server, "_GRACE_S", 0.1)
     served = start(console=f"{{listen: '127.0.0.1:0', {TLS.format(pair)}}}")
     trusts = trusting(authority)
     with httpx.Client(base_url=served.url, verify=trusts, timeout=TIMEOUT_S) as http:

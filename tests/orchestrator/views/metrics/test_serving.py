@@ -14,13 +14,12 @@ from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from orchestrator.cli.program import main
-from orchestrator.cli.run import follow_and_show
+from orchestrator.cli.run import follow_and_show, served_metrics
 from orchestrator.config.load import Config, load_config, parse_config
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.notify.sender import SenderStats
+from orchestrator.process import http_server
 from orchestrator.run.assessed import Tick
-from orchestrator.views.metrics import serving
-from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import Stop
 from streams.net.endpoint import Endpoint
 from tests.orchestrator.run.test_run import gate
@@ -48,25 +47,16 @@ class Loop:
 
 
 @contextmanager
-def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[Endpoint, Loop]]:
+def listening(
+    listen: str = "127.0.0.1:0", receivers: Callable[[], Mapping[str, SenderStats]] = dict
+) -> Iterator[tuple[Endpoint, Loop]]:
     config = parse_config(
         f"cluster: {{name: prod}}\nmetrics: {{listen: '{listen}'}}\n", Path("kraftgate.yaml")
     )
     loop = Loop()
-    with served(config, lambda: loop.last) as metrics:
+    with served_metrics(config, lambda: loop.last, receivers) as metrics:
         assert metrics is not None
         yield metrics.at, loop
-
-
-@contextmanager
-def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iterator[Endpoint]:
-    """With receivers of alerts."""
-    config = parse_config(
-        "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
-    )
-    with served(config, lambda: None, receivers) as metrics:
-        assert metrics is not None
-        yield metrics.at
 
 
 def test_openmetrics_is_given_to_whoever_asks_for_it() -> None:
@@ -102,7 +92,7 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
 def test_nothing_listens_when_nothing_is_configured(config_file: Path) -> None:
     config = load_config(config_file)
     before = threading.active_count()
-    with served(config, lambda: None) as metrics:
+    with served_metrics(config, lambda: None) as metrics:
         assert metrics is None
         assert threading.active_count() == before
 
@@ -124,13 +114,14 @@ def test_silent_connections_keep_nobody_out() -> None:
 def test_a_silent_connection_is_closed(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(serving._Quiet, "timeout", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_S_MAX", 0.1)
     with (
         listening() as (at, _),
         closing(socket.create_connection((at.host, at.port), timeout=20)) as one,
     ):
         one.sendall(b"GET /met")
-        assert one.recv(1) == b""
+        with pytest.raises(ConnectionResetError):
+            one.recv(1)
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -194,7 +185,7 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )
     loop = Loop()
-    with served(config, lambda: loop.last) as metrics:
+    with served_metrics(config, lambda: loop.last) as metrics:
         assert metrics is not None
         loop.last = tick([HYBRID], NOW_MS)
         metrics.wait_until_scraped(never)  # nobody scrapes
@@ -226,7 +217,7 @@ def test_nothing_secret_is_told(tmp_path: Path) -> None:
     config: Config = parse_config(text, tmp_path / "kraftgate.yaml")
     loop = Loop()
     loop.last = tick([HYBRID], NOW_MS)
-    with served(config, lambda: loop.last) as metrics:
+    with served_metrics(config, lambda: loop.last) as metrics:
         assert metrics is not None
         body = get(metrics.at)[1]
     for secret in (b"hunter2", b"u-kraft", b"password"):

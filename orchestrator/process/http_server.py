@@ -1,20 +1,22 @@
-"""The console's HTTP server in its own thread."""
+"""The HTTP server of the console and of the metrics: a thread, and limits on connections."""
 
 import asyncio
 import socket
 import ssl
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from orchestrator.process.admission import Crowd, Rank
-from orchestrator.views.console.feed.hub import ClusterUpdate, Hub
+from orchestrator.errors import ConfigError
+from orchestrator.process.admission import Crowd, Door, Rank
+from streams.net.endpoint import Endpoint
+from streams.process.background import BackgroundThread
 
 UNREAD_S_MAX: Final = 20.0
 """A connection whose peer reads nothing for this time is reset."""
@@ -24,20 +26,47 @@ _GRACE_S: Final = 2
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
-class Server:
-    """Serves one application; any thread may put changes into its hub."""
+def listening(at: Endpoint, key: str) -> socket.socket:
+    """Return a listening socket; its address family is that of the address (IPv4 or IPv6).
+
+    `key`: the configuration's file and the key of the address, for messages.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+    """
+    try:
+        family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((at.host, at.port), family=family)
+    except OSError as error:
+        fix = "choose another address, or stop what listens there"
+        # `create_server` adds the address, which the message has already.
+        why = str(error.strerror).partition(" (while")[0]
+        raise ConfigError([f"{key} {at}: {why}: {fix}"]) from error
+
+
+class HttpServer(BackgroundThread):
+    """Serves one application until it is stopped.
+
+    Args:
+        listener: The listening socket; it is detached.
+        crowd: Admits every connection.
+        tls: None: plain HTTP.
+        at_end: Called in the event loop before the responses are ended.
+    """
 
     def __init__(
         self,
+        name: str,
         app: ASGIApp,
-        hub: Hub,
         listener: socket.socket,
         crowd: Crowd,
+        *,
         tls: ssl.SSLContext | None = None,
+        at_end: Callable[[], None] = lambda: None,
     ) -> None:
-        """Configure the server; `listener` asks `crowd` to admit every connection."""
-        self._hub = hub
-        self._listener = listener
+        super().__init__(name, stop_s=threading.TIMEOUT_MAX)
+        self._listener = Door(listener, crowd)
+        self._at_end = at_end
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._uvicorn = _Uvicorn(
@@ -56,23 +85,24 @@ class Server:
             self._ready,
             crowd,
         )
-        self._thread = threading.Thread(target=self._run, name="console", daemon=True)
 
-    def start(self) -> None:
+    def start(self) -> Self:
         """Start the thread and wait until it serves."""
-        self._thread.start()
+        super().start()
         self._ready.wait()
+        return self
 
-    def stop(self) -> None:
-        """End every response, then the thread."""
+    def call(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a function in the event loop, unless that has ended; returns at once."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._end)
-        self._thread.join()
+            self._loop.call_soon_threadsafe(function, *arguments)
 
-    def show(self, at_ms: int, updates: Sequence[ClusterUpdate]) -> None:
-        """Pass a tick to the hub in the event loop."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._hub.take, at_ms, updates)
+    def _wake(self) -> None:
+        self.call(self._end)
+
+    def _end(self) -> None:
+        self._at_end()
+        self._uvicorn.should_exit = True
 
     def _run(self) -> None:
         try:
@@ -83,10 +113,6 @@ class Server:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         await self._uvicorn.serve(sockets=[self._listener])
-
-    def _end(self) -> None:
-        self._hub.close()
-        self._uvicorn.should_exit = True
 
 
 class _Uvicorn(uvicorn.Server):
