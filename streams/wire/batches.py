@@ -15,11 +15,11 @@ bytes before it is used.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NoReturn, TypeAlias, TypeVar
+from typing import Final, NoReturn, TypeAlias
 
 from crc32c import crc32c
 
@@ -31,8 +31,6 @@ from streams.wire.control import (
 )
 from streams.wire.errors import DamagedBatch, DamagedValue, WireError
 from streams.wire.structure import read_uvarint, write_uvarint
-
-T = TypeVar("T")
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base and max
@@ -54,8 +52,8 @@ _BASE_TIMESTAMP_AT: Final = 27
 _OFFSET_MAX: Final = 2**63 - 2
 """The next offset must fit 64 bits too."""
 
-Entry: TypeAlias = tuple[int, int, bytes | None, bytes | None, int]
-"""Metadata offset, timestamp in ms, key, value, position of the value after the batch's header."""
+Entry: TypeAlias = tuple[int, bytes | None, bytes | None, int]
+"""Timestamp in ms, key, value, position of the value after the batch's header."""
 
 _ONE_BYTE: Final = 0x80
 """Varints below this value are one byte long."""
@@ -153,24 +151,12 @@ class Batch:
         Raises:
             DamagedBatch: the records are inconsistent although the CRC is correct.
         """
-        return self.decode(bytes)
-
-    def decode(self, reader: Callable[[bytes], T]) -> list[tuple[int, int, T]]:
-        """Return the data records as `records` does, with each value decoded by `reader`.
-
-        Raises:
-            DamagedBatch: the records are inconsistent although the CRC is correct.
-            WireError: an error of `reader`, with the place of the batch and the record's offset.
-        """
-        if self.is_control:
-            return []
-        found: list[tuple[int, int, T]] = []
-        try:
-            for offset, timestamp, key, value, _ in self._entries():
-                found.append((offset, timestamp, reader(_value(key, value))))
-        except WireError as error:
-            raise self._located(error, len(found)) from error.__cause__
-        return found
+        return [
+            (offset, timestamp, self.buffer[start:end])
+            for offset, (timestamp, start, end) in enumerate(
+                zip(*self.places(), strict=True), self.base_offset
+            )
+        ]
 
     def control_records(self) -> list[tuple[int, int, ControlRecord]]:
         """Return the control records, [] for a data batch: metadata offset, timestamp ms, record.
@@ -184,10 +170,12 @@ class Batch:
             return []
         found: list[tuple[int, int, ControlRecord]] = []
         try:
-            for offset, timestamp, key, value, _ in self._entries():
-                found.append((offset, timestamp, read_control(key or b"", value or b"")))
+            for timestamp, key, value, _ in self._entries(self._content()):
+                record = read_control(key or b"", value or b"")
+                found.append((self.base_offset + len(found), timestamp, record))
         except WireError as error:
-            raise self._located(error, len(found)) from error.__cause__
+            self._locate(error, len(found))
+            raise
         return found
 
     def places(self) -> tuple[list[int], list[int], list[int]]:
@@ -201,40 +189,53 @@ class Batch:
         """
         if self.is_control:
             return [], [], []
-        begin = self._start + HEADER.size
-        starts, ends = _plain_places(self.buffer[begin : self._start + self.size], self.count)
-        if len(starts) == self.count and begin + ends[-1] + 1 == self._start + self.size:
-            return (
-                [self._base_timestamp()] * self.count,
-                [begin + each for each in starts],
-                [begin + each for each in ends],
-            )
-        timestamps, starts, ends = [], [], []
+        content = self._content()
+        starts, ends = _plain_places(content, self.count)
+        timestamps = [self._base_timestamp()] * len(starts)
         try:
-            for _, timestamp, key, value, start in self._entries():
+            # After the value of a plain record there is one byte, the number of its headers.
+            behind = ends[-1] + 1 if ends else 0
+            for timestamp, key, value, start in self._entries(content, len(starts), behind):
+                if value is None or key is not None:  # RecordsIterator (raft) rejects it, too
+                    raise DamagedBatch("a record has a key or no value, unlike metadata records")
                 timestamps.append(timestamp)
-                starts.append(begin + start)
-                ends.append(begin + start + len(_value(key, value)))
+                starts.append(start)
+                ends.append(start + len(value))
         except WireError as error:
-            raise self._located(error, len(ends)) from error.__cause__
+            self._locate(error, len(ends))
+            raise
+        begin = self._start + HEADER.size
+        starts = [begin + each for each in starts]
+        ends = [begin + each for each in ends]
         return timestamps, starts, ends
 
-    def _entries(self) -> Iterator[Entry]:
-        return _read_entries(
-            self.buffer[self._start + HEADER.size : self._start + self.size],
-            base_offset=self.base_offset,
-            base_timestamp=self._base_timestamp(),
-            count=self.count,
-        )
+    def _entries(self, content: bytes, index: int = 0, position: int = 0) -> Iterator[Entry]:
+        """Yield the records from one on, which begins at a position of the batch's content.
+
+        Raises:
+            DamagedBatch: a record is damaged; the records before it were yielded.
+        """
+        base_timestamp = self._base_timestamp()
+        for number in range(index, self.count):
+            (delta, key, value, start), position = _read_entry(content, position, number)
+            timestamp = base_timestamp + delta
+            if not -_INT64_MAX - 1 <= timestamp <= _INT64_MAX:
+                _damaged(f"timestamp {timestamp} does not fit 64 bits")
+            yield timestamp, key, value, start
+        if position != len(content):
+            _damaged(f"{len(content) - position} bytes are left behind the last record")
+
+    def _content(self) -> bytes:
+        """Return the bytes after the batch's header."""
+        return self.buffer[self._start + HEADER.size : self._start + self.size]
 
     def _base_timestamp(self) -> int:
         base_at = self._start + _BASE_TIMESTAMP_AT
         return int.from_bytes(self.buffer[base_at : base_at + 8], signed=True)
 
-    def _located(self, error: WireError, done: int) -> WireError:
+    def _locate(self, error: WireError, done: int) -> None:
         """Add this batch's place, and the offset after its first `done` records, to an error."""
         error.locate(file=self.file, position=self.position, offset=self.base_offset + done)
-        return error
 
 
 def read_file(path: Path, position: int = 0, size: int | None = None) -> Iterator[Batch]:
@@ -321,13 +322,6 @@ def read_batches(
         start = stop
 
 
-def _value(key: bytes | None, value: bytes | None) -> bytes:
-    """Return the value of a data record; Kafka's RecordsIterator (raft) rejects others, too."""
-    if value is None or key is not None:
-        raise DamagedBatch("a record has a key or no value, unlike metadata records")
-    return value
-
-
 def _flaw_of_frame(head: bytes, left: int) -> str | None:
     """Return the flaw of the magic or the length, as far as present; None: the batch is cut."""
     if left > MAGIC_AT and head[MAGIC_AT] != MAGIC:
@@ -355,34 +349,6 @@ def _flaw(before: Batch | None, batch: Batch) -> str | None:
         if batch.leader_epoch < before.leader_epoch:
             return f"leader epoch {batch.leader_epoch} follows on {before.leader_epoch}"
     return None
-
-
-def _read_entries(
-    records: bytes, *, base_offset: int, base_timestamp: int, count: int
-) -> Iterator[Entry]:
-    """Yield the records of a batch that is not compressed.
-
-    Args:
-        records: All bytes after the header of the batch.
-        base_offset: The offset of the first record.
-        base_timestamp: The base of the records' timestamp deltas, ms since 1970.
-        count: Number of records that the header announces.
-
-    Raises:
-        DamagedBatch: a record is damaged; the records before it were yielded.
-    """
-    starts, ends = _plain_places(records, count)
-    for offset, (start, end) in enumerate(zip(starts, ends, strict=True), base_offset):
-        yield offset, base_timestamp, None, records[start:end], start
-    # After the value of a plain record there is one byte, the number of its headers.
-    position = ends[-1] + 1 if ends else 0
-    for index in range(len(starts), count):
-        (delta, key, value, start), position = _read_entry(records, position, index)
-        if not -_INT64_MAX - 1 <= base_timestamp + delta <= _INT64_MAX:
-            _damaged(f"timestamp {base_timestamp + delta} does not fit 64 bits")
-        yield base_offset + index, base_timestamp + delta, key, value, start
-    if position != len(records):
-        _damaged(f"{len(records) - position} bytes are left behind the last record")
 
 
 def _plain_places(records: bytes, count: int) -> tuple[list[int], list[int]]:
@@ -478,9 +444,7 @@ def _head_columns() -> list[tuple[int, list[bytes]]]:
     return found
 
 
-def _read_entry(
-    records: bytes, position: int, index: int
-) -> tuple[tuple[int, bytes | None, bytes | None, int], int]:
+def _read_entry(records: bytes, position: int, index: int) -> tuple[Entry, int]:
     """Return timestamp delta, key, value and its start of any record, and the position after it.
 
     Raises:

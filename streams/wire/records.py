@@ -26,6 +26,7 @@ from migration.metadata.records import (
 )
 from streams.wire.batches import Batch
 from streams.wire.control import LeaderChangeMessageV0, LeaderChangeMessageV1
+from streams.wire.errors import WireError
 from streams.wire.project import PROJECTED, read_in_full
 from streams.wire.schema import RECORDS
 from streams.wire.shapes import (
@@ -175,10 +176,15 @@ def read_records(batch: Batch) -> list[tuple[int, int, Record]]:
         DamagedBatch: the records are inconsistent although the CRC is correct.
         WireError: an error of a value, with the place of the batch and the record's offset.
     """
-    if not batch.is_control:
-        return batch.decode(read_record)
-    return [
+    found: list[tuple[int, int, Record]] = [
         (offset, timestamp_ms, LeaderChange(control.leader_id))
         for offset, timestamp_ms, control in batch.control_records()
         if isinstance(control, LeaderChangeMessageV0 | LeaderChangeMessageV1)
     ]
+    for offset, timestamp_ms, value in batch.records():
+        try:
+            found.append((offset, timestamp_ms, read_record(value)))
+        except WireError as error:
+            error.locate(file=batch.file, position=batch.position, offset=offset)
+            raise
+    return found

@@ -14,7 +14,7 @@ from typing import Final
 from migration.metadata.records import Record
 from orchestrator.lab import Lab, LabSpec
 from streams.wire.batches import read_batches
-from streams.wire.records import read_record
+from streams.wire.records import read_records
 from tests.bench.measure import MeasuringFailed
 from tests.support.processes import kill_tree
 
@@ -172,7 +172,8 @@ class ControllerLog:
         for batch in read_batches(
             buffer, file=self.path.name, position=start, allow_partial_tail=True
         ):
-            found += batch.decode(read_record)
+            if not batch.is_control:
+                found += read_records(batch)
             self._position = batch.position + batch.size
             self.end = batch.last_offset + 1
         return found

@@ -43,7 +43,7 @@ COLUMNS_MIN: Final = 1000.0
 def ours(log: bytes) -> Iterator[Typed]:
     """streams.wire."""
     for batch in read_batches(log, file="log"):
-        yield batch.decode(read_record)
+        yield [(offset, at_ms, read_record(value)) for offset, at_ms, value in batch.records()]
 
 
 def best_kept(log: bytes) -> Iterator[Typed]:
