@@ -6,9 +6,9 @@ POST_MIGRATION 3. A cluster that never had a ZooKeeper writes NONE (0).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
-from migration.image.summary import Mode, Phase
+from migration.image.summary import Mode, Phase, Registered
 from migration.observed.znode_codec import ZkController
 
 NONE: Final = 0
@@ -26,14 +26,6 @@ _PHASES: Final[Mapping[int | None, Phase]] = {
 
 COPY_TRANSACTION: Final = "ZK Migration"
 """The name of the transaction that copies ZooKeeper's content."""
-
-
-class HasMode(Protocol):
-    """A broker, or its summary."""
-
-    @property
-    def mode(self) -> Mode:
-        """The broker's mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +48,7 @@ class MigrationState:
 
 
 def phase_of(
-    state: MigrationState, brokers: Iterable[HasMode], controller: ZkController | None
+    state: MigrationState, brokers: Iterable[Registered], controller: ZkController | None
 ) -> Phase:
     """Return the phase; before any state record the cluster is still in ZooKeeper mode.
 
@@ -72,7 +64,7 @@ def phase_of(
     return phase
 
 
-def _logged_phase(state: MigrationState, brokers: Iterable[HasMode]) -> Phase:
+def _logged_phase(state: MigrationState, brokers: Iterable[Registered]) -> Phase:
     if state.copying:
         return Phase.COPYING
     if state.value == MIGRATION:
