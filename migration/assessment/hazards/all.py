@@ -33,55 +33,35 @@ def hazards(
         finalize_is_in_progress: Whether it has begun to finalize, as `finalize_is_near`.
         rolls_back: Whether brokers in KRaft mode restart in migration mode next.
     """
-    found = sorted(
-        _all(
-            summary,
-            now_ms,
-            currency,
-            finalize_is_near,
-            finalize_is_in_progress,
-            rolls_back=rolls_back,
-        ),
-        key=lambda each: (_RANK[each.kind], each.broker or 0, each.text),
-    )
-    return tuple(dated(each, currency) for each in found)
-
-
-def _all(
-    summary: ClusterSummary,
-    now_ms: int,
-    currency: Currency,
-    finalize_is_near: bool | None,
-    finalize_is_in_progress: bool | None,
-    *,
-    rolls_back: bool,
-) -> Iterator[Hazard]:
     disks = summary.disks or DisksImage()
     zookeeper = summary.zookeeper or ZooKeeperImage()
-    yield from _records_lost(disks.losses)
     failed = failed_directories(summary)
-    yield from directories.restart_loses_replicas(summary, disks, failed, rolls_back=rolls_back)
-    yield from directories.halted_in_migration(disks, failed)
-    yield from directories.broker_shuts_down(summary, disks, failed, now_ms, rolls_back=rolls_back)
-    yield from directories.replicas_recreated(summary, disks)
-    yield from directories.directory_failed_under_pending(summary)
-    yield from directories.one_directory_left(summary, disks, failed, rolls_back=rolls_back)
-    yield from directories.future_replica_stuck(disks)
-    yield from directories.directory_ids(summary, disks)
-    yield from phases.finalize(summary, is_near=finalize_is_near)
-    yield from phases.controller_ends_migration(summary, finalizes=finalize_is_in_progress)
-    yield from phases.zookeeper_wiped(summary)
-    yield from phases.stale_migration_znode(summary, zookeeper, currency)
-    yield from phases.metadata_version(summary, disks)
-    yield from phases.log_dirs_not_registered(summary)
-    stuck = next(dual_write.stuck(summary, zookeeper, now_ms, currency), None)
-    if stuck is not None:
-        yield stuck
-    yield from jmx.assignment_queue_flat(summary, now_ms, currency)
-    yield from jmx.contradicts(summary)
-    yield from phases.unfenced_early(summary)
-    yield from contents.on_disk(summary)
-    yield from contents.content_differs(summary, stuck)
+    stuck = tuple(dual_write.stuck(summary, zookeeper, now_ms, currency))
+    found = [
+        *_records_lost(disks.losses),
+        *directories.restart_loses_replicas(summary, disks, failed, rolls_back=rolls_back),
+        *directories.halted_in_migration(disks, failed),
+        *directories.broker_shuts_down(summary, disks, failed, now_ms, rolls_back=rolls_back),
+        *directories.replicas_recreated(summary, disks),
+        *directories.directory_failed_under_pending(summary),
+        *directories.one_directory_left(summary, disks, failed, rolls_back=rolls_back),
+        *directories.future_replica_stuck(disks),
+        *directories.directory_ids(summary, disks),
+        *phases.finalize(summary, is_near=finalize_is_near),
+        *phases.controller_ends_migration(summary, finalizes=finalize_is_in_progress),
+        *phases.zookeeper_wiped(summary),
+        *phases.stale_migration_znode(summary, zookeeper, currency),
+        *phases.metadata_version(summary, disks),
+        *phases.log_dirs_not_registered(summary),
+        *stuck,
+        *jmx.assignment_queue_flat(summary, now_ms, currency),
+        *jmx.contradicts(summary),
+        *phases.unfenced_early(summary),
+        *contents.on_disk(summary),
+        *contents.content_differs(summary, next(iter(stuck), None)),
+    ]
+    found.sort(key=lambda each: (_RANK[each.kind], each.broker or 0, each.text))
+    return tuple(dated(each, currency) for each in found)
 
 
 def _records_lost(every: tuple[Loss, ...]) -> Iterator[Hazard]:
