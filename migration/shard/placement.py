@@ -38,6 +38,11 @@ def shard_numbers(cluster: str) -> tuple[int, ...]:
     raise AssertionError
 
 
+def place_of_topic(topic_id: bytes) -> int:
+    """Return the place of the shard that keeps a topic."""
+    return topic_id[-1] % SHARDS
+
+
 def place_of_name(name: str) -> int:
     """Return the place of the shard that keeps the settings of a resource."""
     return zlib.crc32(name.encode()) % SHARDS

@@ -15,10 +15,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
-from zlib import crc32
 
 from migration.observed.facts import DiskContentSeen, Observation, ReplicaOnDisk, TopicOnDisk
-from migration.shard.placement import SHARDS, shard_numbers
+from migration.shard.placement import SHARDS, place_of_name, place_of_topic, shard_numbers
 from streams.kafka.broker_values import ClusterView, ReplicaPlace, TopicPartition
 from streams.kafka.messages import METADATA_TOPIC
 from streams.log_dirs.compare import Compared
@@ -200,7 +199,7 @@ def contents(
 
 def place_of(topic_id: bytes, name: str) -> int:
     """Return the index of a topic's shard; for a topic without an id it depends on the name."""
-    return (crc32(name.encode()) if topic_id == NO_ID else topic_id[-1]) % SHARDS
+    return place_of_name(name) if topic_id == NO_ID else place_of_topic(topic_id)
 
 
 def topic_ids_of(ids: Iterable[tuple[TopicPartition, str | None]]) -> TopicIds:

@@ -33,7 +33,7 @@ from migration.metadata.records import (
 from migration.metadata.transactions import Admission, Transaction, admit
 from migration.shard.lists import Integers, integers
 from migration.shard.partition_records import PartitionRecords
-from migration.shard.placement import CLUSTER, SHARDS, place_of_name, shard_numbers
+from migration.shard.placement import CLUSTER, SHARDS, place_of_name, place_of_topic, shard_numbers
 from migration.shard.records import Barrier, OtherRecord, TopicName, barrier
 from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
 from streams.metadata.offsets import NONE
@@ -356,7 +356,7 @@ class _Router:
         offset, timestamp, _ = raw
         shards: tuple[int, ...]
         named: RawName
-        target.add(self._shards[record.topic_id[-1] % SHARDS], raw)
+        target.add(self._shards[place_of_topic(record.topic_id)], raw)
         shards, named = self._shards, (record.topic_id, None)
         if isinstance(record, Topic):
             shards = (self._shards[place_of_name(record.name)],)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkTopic
-from migration.shard.placement import SHARDS, place_of_name, shard_numbers
+from migration.shard.placement import SHARDS, place_of_name, place_of_topic, shard_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,6 @@ class Content:
         return sum(len(topic.partitions) for topic in self.topics)
 
 
-def topic_place(topic_id: bytes) -> int:
-    """Return the shard of a topic, as an index into the cluster's `shard_numbers`."""
-    return topic_id[-1] % SHARDS
-
-
 def facts_of(
     content: Content, cluster: str, comparison: int, seen_ms: int
 ) -> tuple[ZkContentSeen | ZkContentRead, ...]:
@@ -47,7 +42,7 @@ def facts_of(
     topics: list[list[ZkTopic]] = [[] for _ in range(SHARDS)]
     configs: list[list[ZkConfig]] = [[] for _ in range(SHARDS)]
     for topic in sorted(content.topics, key=lambda each: each.name):
-        topics[topic_place(topic.topic_id)].append(topic)
+        topics[place_of_topic(topic.topic_id)].append(topic)
     for config in sorted(content.configs, key=lambda each: (each.entity, each.name)):
         configs[place_of_name(config.name)].append(config)
     unreadable = tuple(sorted(content.unreadable))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import ZkConfig, ZkPartition, ZkTopic
-from migration.shard.placement import SHARDS, place_of_name, shard_numbers
+from migration.shard.placement import SHARDS, place_of_name, place_of_topic, shard_numbers
 from streams.state.fact_codec import pack, unpack
-from streams.zookeeper.content.facts import Content, facts_of, topic_place
+from streams.zookeeper.content.facts import Content, facts_of
 from tests.streams.zookeeper.content import CLUSTER, parts
 
 PARTITIONS = st.lists(
@@ -79,7 +79,7 @@ def test_a_shard_without_anything_is_told_so() -> None:
 
 
 def test_the_places_are_part_of_the_contract() -> None:
-    assert topic_place(bytes(15) + b"\x25") == 5
+    assert place_of_topic(bytes(15) + b"\x25") == 5
     assert place_of_name("t") == zlib.crc32(b"t") % SHARDS
 
 
