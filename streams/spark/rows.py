@@ -190,10 +190,7 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     with without_garbage_collection():
         router = _Router(cluster, part)
         for batch in _batches(part):
-            try:
-                router.take(batch)
-            except WireError as error:
-                raise _located(error, batch, part) from error.__cause__
+            router.take(batch)
         router.route()
         yield from router.finish()
 
@@ -204,12 +201,6 @@ def _batches(part: Slice) -> Iterable[Batch]:
     if part.snapshot:
         return read_snapshot(part.path)
     return read_file(part.path, part.position, part.size) if part.size else ()
-
-
-def _located(error: WireError, batch: Batch, part: Slice) -> WireError:
-    if error.file is None:
-        error.locate(file=str(part.path), position=batch.position, offset=batch.base_offset)
-    return error
 
 
 class _Records:
@@ -300,7 +291,8 @@ class _Router:
                 )
             except WireError as error:
                 batch = self._batches[bisect_right(self._first_rows, row) - 1]
-                raise _located(error, batch, self._part) from error.__cause__
+                error.locate(file=batch.file, position=batch.position, offset=batch.base_offset)
+                raise
         self._assign(target, len(self._starts))
 
     def _assign(self, target: "_Records", row: int) -> None:
