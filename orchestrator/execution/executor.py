@@ -115,6 +115,12 @@ class Executor:
         """
         self._now_ms = view.now_ms
         self._evaluator.begin_tick()
+        try:
+            return self._tick(view, facts)
+        except ExecutionError as error:  # an operator decided otherwise during this tick
+            return self._status(None, (str(error),))
+
+    def _tick(self, view: View, facts: JsonFacts) -> ExecutionStatus | None:
         execution = self._trail.state()
         if execution is None:
             return None
@@ -284,18 +290,9 @@ class Executor:
         return self._take(at, step)
 
     def _take(self, at: _Tick, step: Step) -> ExecutionStatus:
-        """Begin the step, unless an operator decided otherwise in this tick."""
-        try:
-            cannot = self._steps.take(
-                at.execution,
-                at.instance,
-                step,
-                at.view,
-                at.facts,
-                lambda: self._is_open(at),
-            )
-        except ExecutionError as error:
-            return self._status(None, (str(error),))
+        cannot = self._steps.take(
+            at.execution, at.instance, step, at.view, at.facts, lambda: self._is_open(at)
+        )
         return self._status(at.instance, () if cannot is None else (cannot,), view=at.view)
 
     def _resume(self, at: _Tick) -> Turn | None:
@@ -502,8 +499,7 @@ class Executor:
             self._record(entries.UnexpectedChange(text=text, broker=broker.id))
 
     def _record(self, body: Body) -> None:
-        begins = isinstance(body, entries.StepShown | entries.StepStarted)
-        unmoved = (lambda one: one.position) if begins else None
+        unmoved = (lambda one: one.position) if isinstance(body, _MOVES) else None
         self._trail.append(body, self._now_ms, self._fence, unmoved=unmoved)
 
     def _status(
@@ -556,6 +552,16 @@ class Executor:
         if instance is None or step is None or view is None:
             return False
         return self._steps.has_hook(instance, step, view)
+
+
+_MOVES: Final = (
+    entries.CheckpointEntered,
+    entries.CheckpointPassed,
+    entries.ExecutionEnded,
+    entries.StepShown,
+    entries.StepStarted,
+)
+"""Entries for the execution as the tick found it; an operator may have moved it meanwhile."""
 
 
 def _restarts(at: _Tick) -> bool:

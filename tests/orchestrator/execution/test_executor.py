@@ -863,6 +863,23 @@ def test_a_rollback_may_begin_during_a_tick(night: Night, monkeypatch: pytest.Mo
     assert night.settle().outcome == "rolled-back"
 
 
+def test_what_a_tick_found_is_not_recorded_for_another_execution(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night.settle()
+    night.outside.ends(0)
+    night.settle()
+    night.brokers = (kraft(1), migrating(2))
+
+    def begun_meanwhile(_: object) -> None:
+        monkeypatch.undo()
+        night.begin_again()
+
+    monkeypatch.setattr(night.facts, "keep", begun_meanwhile)
+    assert "has just moved" in night.look().holds[0]
+    assert night.place("brokers-kraft[1]").stage is Stage.AHEAD
+
+
 def test_a_hook_that_never_started_leaves_the_rollback(night: Night) -> None:
     """Kraftgate was killed between the entry and the start: nothing was touched."""
     at_finalize(night)
