@@ -5,8 +5,8 @@ needs is polled again, and it counts as holding only if it still holds with the 
 after that. A change of the result makes an entry in the audit trail.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from migration.assessment.conditions import (
@@ -70,15 +70,24 @@ class PartEvaluator:
         conditions: Sequence[Condition],
         view: View,
         facts: JsonFacts,
+        awaited: Collection[str] = (),
     ) -> PartResult:
-        """Evaluate one part; a part without conditions holds at once."""
+        """Evaluate one part; a part without conditions holds at once.
+
+        `awaited`: conditions that only wait for the current step, even if they are violated.
+        """
         if not conditions:
             return PartResult(holds=True, findings=(), entry=None)
         self._facts.keep(conditions)
         key = (state.id, part)
         self._evaluated.add(key)
         joint = self._joint.setdefault(key, JointConditions(conditions))
-        findings = joint.evaluate(view)
+        findings = tuple(
+            replace(each, verdict=Verdict.WAITING)
+            if each.verdict is Verdict.VIOLATED and each.condition in awaited
+            else each
+            for each in joint.evaluate(view)
+        )
         verdict = verdict_of(findings)
         holds = self._confirmed(key, conditions, verdict, view)
         entry = self._changed(state, part, findings, verdict, view.now_ms, facts)

@@ -421,7 +421,7 @@ class Executor:
         """
         one, after_ms = at.view.summary.broker(at.instance.broker), at.view.stall_after_ms
         waited_ms = at.view.now_ms - self._evaluating_since_ms
-        effects = {each.text for each in self._bound(at.instance, "already")}
+        effects = self._effects(at.instance)
         lacks = [e for e in findings if e.condition in effects and e.verdict is Verdict.WAITING]
         shows_effect = not lacks or _restarts(at) or (one is not None and one.held)
         if at.state.stage is not Stage.STEP_DONE or waited_ms < after_ms or shows_effect:
@@ -440,8 +440,11 @@ class Executor:
         return self._status(None)
 
     def _evaluate(self, at: _Tick, part: Part) -> PartResult:
-        bound = self._bound(at.instance, part)
-        answer = self._evaluator.evaluate(at.state, part, bound, at.view, at.facts)
+        bound, awaited = self._bound(at.instance, part), frozenset[str]()
+        if part == "opens_when" and at.state.stage is Stage.SHOWN:
+            # The step ends these violations, as a replaced disk does; not one that began later.
+            awaited = self._effects(at.instance) & at.state.violated_before
+        answer = self._evaluator.evaluate(at.state, part, bound, at.view, at.facts, awaited)
         if answer.entry is not None:
             self._record(answer.entry)
         return answer
@@ -472,8 +475,11 @@ class Executor:
     ) -> bool:
         """Return whether the gate shows the step's effect: what would make it superfluous."""
         satisfied = {e.condition for e in findings if e.verdict is Verdict.SATISFIED}
-        effects = {each.text for each in self._bound(instance, "already")}
+        effects = self._effects(instance)
         return bool(effects) and effects <= satisfied
+
+    def _effects(self, instance: CheckpointInstance) -> frozenset[str]:
+        return frozenset(each.text for each in self._bound(instance, "already"))
 
     def _record_restarts(
         self, execution: ExecutionState, instance: CheckpointInstance, view: View

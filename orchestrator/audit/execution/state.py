@@ -55,6 +55,7 @@ class CheckpointState:
         evaluated: the last evaluation of guards and gate, by part.
         how: how it was passed.
         shown: the step that an operator performs, as text.
+        violated_before: the conditions of the gate that were violated when it was shown.
         entered_ms: when the execution entered it.
     """
 
@@ -71,6 +72,7 @@ class CheckpointState:
     evaluated: Mapping[str, Evaluated] = field(default_factory=dict)
     how: str | None = None
     shown: str | None = None
+    violated_before: frozenset[str] = frozenset()
     entered_ms: int | None = None
     ended_ms: int | None = None
 
@@ -289,8 +291,16 @@ def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointS
         case entries.ApprovalsExpired():
             return replace(checkpoint, approvals=())
         case entries.StepShown():
+            gate = checkpoint.evaluated.get("opens_when")
+            found = () if gate is None else gate.findings
             return replace(
-                checkpoint, stage=Stage.SHOWN, shown=body.text, open_before=body.open_before
+                checkpoint,
+                stage=Stage.SHOWN,
+                shown=body.text,
+                open_before=body.open_before,
+                violated_before=frozenset(
+                    each.condition for each in found if each.verdict is Verdict.VIOLATED
+                ),
             )
         case entries.StepStarted():
             return replace(

@@ -1437,6 +1437,42 @@ def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what
         assert any("approval" in each for each in result.holds)
 
 
+def test_by_hand_a_disk_that_failed_before_its_step_is_replaced_first(tmp_path: Path) -> None:
+    """The gate is violated by nature until the disk is replaced, so this asks for the step."""
+    book = shipped()["disk-replacement"].read_text()
+    with closing((night := Disks(tmp_path, by_hand=True, runbook=book)).log):
+        night.brokers, night.bad = (kraft(1), kraft(2), kraft(3)), frozenset({2})
+        night.settle()
+        approve(night, ANNA, "accepted")
+        night.look(300)
+        result = night.settle()
+        assert (result.checkpoint, result.stage) == ("disk-replaced[2]", str(Stage.SHOWN))
+        assert result.turn == "Replace the disk of broker 2 on its host and restart it"
+        assert "2. Replace the disk, create a file system" in str(result.shown)
+        verdicts = {each.condition: each.verdict for each in result.findings}
+        assert verdicts["log_dirs_online(2)"] is Verdict.WAITING
+        gate = night.place("disk-replaced[2]").evaluated["opens_when"]
+        assert gate.verdict is Verdict.WAITING
+        done = entries.StepDecided(
+            checkpoint="disk-replaced[2]", decision="done", by=ANNA, reason="replaced"
+        )
+        night.say(done)
+        verdicts = {each.condition: each.verdict for each in night.settle().findings}
+        assert verdicts["log_dirs_online(2)"] is Verdict.VIOLATED
+
+
+def test_by_hand_what_a_step_breaks_is_violated(tmp_path: Path) -> None:
+    """The stall began after the step, so the step does not end it."""
+    effects = 'already: ["broker_mode(broker, kraft)", "assignments_complete(broker)"]'
+    text = RUNBOOK.replace('already: ["broker_mode(broker, kraft)"]', effects)
+    with closing((night := Night(tmp_path, by_hand=True, runbook=text)).log):
+        assert night.settle().stage == str(Stage.SHOWN)
+        night.brokers = (held(1), migrating(2))
+        night.now_ms += 400_000
+        verdicts = {each.condition: each.verdict for each in night.look().findings}
+        assert verdicts["assignments_complete(1)"] is Verdict.VIOLATED
+
+
 CONTROLLERS = """
 runbook: 1
 name: small
