@@ -19,10 +19,11 @@ def hazards(
     `now`: the hazards that are active at the end; they are added here if no run recorded hazards.
     """
     kept = {each.key for each in found.hazards}
-    only_now = [] if found.runs else [e for e in now if (str(e.kind), e.broker) not in kept]
+    active = {(str(each.kind), each.broker): each for each in now}
+    only_now = [] if found.runs else [e for key, e in active.items() if key not in kept]
     exposed_now = {each.broker for each in only_now if each.kind is HazardKind.UNFENCED_EARLY}
     for each in found.hazards:
-        yield _recorded(each, as_of_ms)
+        yield _recorded(each, None if each.ended_ms else active.get(each.key), as_of_ms)
     for reg in registrations:
         lasting = reg.broker in exposed_now
         yield from _unpolled(reg, found.hazards, as_of_ms, is_reported=lasting)
@@ -30,15 +31,16 @@ def hazards(
         yield _from_store(one, as_of_ms)
 
 
-def _recorded(each: HazardSpan, as_of_ms: int) -> HazardAccount:
+def _recorded(each: HazardSpan, now: Hazard | None, as_of_ms: int) -> HazardAccount:
+    """`now`: the hazard at the end; the trail does not record each change of its text."""
     return HazardAccount.lasting(
         each.began_ms,
         each.ended_ms,
         as_of_ms,
         facts=each.latest,
         text=each.first.text,
-        last_text=each.last_text,
-        evidence=each.last_evidence,
+        last_text=each.last_text if now is None else now.text,
+        evidence=each.last_evidence if now is None else now.shown,
         since_at=each.first.since_ms,
         last_seen_at=each.last_seen_ms,
         known_by="looks",

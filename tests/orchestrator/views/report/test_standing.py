@@ -88,6 +88,16 @@ def test_a_hazard_that_changed_is_as_it_was_last_judged(made: Made) -> None:
     assert (one.severity, one.blocks, one.last_text) == ("critical", "restart", "worse")
 
 
+def test_a_hazard_that_is_active_has_its_current_text(made: Made) -> None:
+    made.say(0, follow(1))
+    made.say(10_000, hazard("unfenced_early", broker=3, text="as it began"))
+    made.summary = cluster(Phase.DUAL_WRITE, held(3))
+    (one,) = of(told(made), "unfenced_early")
+    assert one.text == "as it began"
+    assert one.last_text.startswith("broker 3 is unfenced")
+    assert f"as it began; at last: {one.last_text}" in markdown_text(report_of(made))
+
+
 def test_where_nothing_was_kept_the_store_says_what_stands_at_the_end(made: Made) -> None:
     """An older version followed, or only `replay` did."""
     made.summary = cluster(Phase.DUAL_WRITE, held(3))
