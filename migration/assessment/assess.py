@@ -1,7 +1,7 @@
 """assess(snapshot) -> Assessment: what Kraftgate concludes from one snapshot of a cluster."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
@@ -38,7 +38,7 @@ POLLED_MS_MAX: Final = 30_000
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
 _QUORUM_HEALTHY: Final = "quorum_healthy"
-_RESUMING: Final = "it is not followed again yet"
+_RESUMING: Final = "it is not followed yet: `kraftgate run` starts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +321,13 @@ def _together(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) 
 
 
 def _currency_of(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
+    found = _reported(snapshot, source)
+    if source in snapshot.resuming and found.state in (SourceState.NOT_STARTED, SourceState.SILENT):
+        return replace(found, why=_RESUMING)
+    return found
+
+
+def _reported(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
     status, now_ms = snapshot.status(source), snapshot.now_ms
     configured = source in snapshot.configured
     unread = snapshot.not_followed

@@ -226,7 +226,14 @@ def waits(
     """
     log, zookeeper = sources[DataSource.METADATA_LOG], sources.get(DataSource.ZOOKEEPER)
     starts = DataSource.METADATA_LOG in starting
-    blocked = _log_wait(summary, log, now_ms, starting=starts, controllers_stop=controllers_stop)
+    blocked = _log_wait(
+        summary,
+        log,
+        now_ms,
+        starting=starts,
+        controllers_stop=controllers_stop,
+        has_zookeeper=zookeeper is None or zookeeper.state is not SourceState.NOT_CONFIGURED,
+    )
     if hangs_since_ms is not None and (blocked is None or blocked.kind not in _NOT_FOLLOWED):
         return (_hangs(hangs_since_ms, now_ms),)
     stale = _zookeeper_wait(summary, zookeeper, now_ms, starting=DataSource.ZOOKEEPER in starting)
@@ -331,6 +338,7 @@ def _log_wait(
     *,
     starting: bool,
     controllers_stop: bool,
+    has_zookeeper: bool,
 ) -> Wait | None:
     """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
@@ -365,6 +373,8 @@ def _log_wait(
     action = _RESTORE_CONTROLLERS if needed else ""
     if log.state is SourceState.NOT_CONFIGURED and summary.phase is not Phase.ROLLED_BACK:
         action = ADD_KEY.format("controllers.bootstrap")
+    elif summary.phase is Phase.ZOOKEEPER and not has_zookeeper:  # nothing is to be migrated
+        action = _CORRECT_ADDRESS
     return _unanswered(summary, status, now_ms, action=action)
 
 
@@ -392,8 +402,10 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int, *, a
         endpoint = f" from {source.endpoint}" if source.endpoint else ""
         kind = WaitKind.STALE_DATA
         cause = f"the last reply{endpoint} is {duration_text(age)} old{because}"
-    elif summary.phase is Phase.ZOOKEEPER and not (
-        summary.zookeeper is not None and summary.zookeeper.has_migration
+    elif (
+        summary.phase is Phase.ZOOKEEPER
+        and action != _CORRECT_ADDRESS
+        and not (summary.zookeeper is not None and summary.zookeeper.has_migration)
     ):
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
         cause = f"none has answered yet{because}"
@@ -592,6 +604,7 @@ _RESTORE_CONTROLLERS: Final = (
     "Restore a majority of the controllers, unless a rollback has stopped them"
 )
 """Kraftgate does not know of a rollback by hand if no broker was in KRaft mode."""
+_CORRECT_ADDRESS: Final = "Start the controllers, or correct `controllers.bootstrap`"
 _DELETE_ZNODE: Final = "Delete /migration"
 _PROVISION: Final = "Provision the KRaft controllers, in migration mode"
 

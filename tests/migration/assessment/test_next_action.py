@@ -397,7 +397,9 @@ def test_zookeeper_that_dual_write_needs_is_restored(
 
 @pytest.mark.parametrize("status", [NO_STATUS, replace(FRESH, observed_ms=NOW_MS - 60_000)])
 def test_kraftgate_run_does_not_ask_for_its_own_start(status: SourceStatus) -> None:
-    found = assessed(HYBRID, status=status, resuming=True).next
+    one = assessed(HYBRID, status=status, resuming=True)
+    found, why = one.next, one.currency.not_current[DataSource.METADATA_LOG]
+    assert why == "it is not followed yet: `kraftgate run` starts"
     assert (found.need, found.commands) == (Need.WAITING, ())
     assert found.text == "Waiting for the metadata log to be read: kraftgate run starts"
 

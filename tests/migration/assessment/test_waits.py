@@ -294,6 +294,22 @@ def test_controllers_that_never_answered_are_a_phase_and_not_an_error() -> None:
     ]
 
 
+def test_without_zookeeper_controllers_that_never_answered_are_an_error() -> None:
+    source = SourceStatus(observed_ms=NOW, waiting="c1:9093: connection refused")
+    found = assess(
+        Snapshot(
+            summary=nothing_seen("prod"),
+            now_ms=NOW,
+            stall_after_ms=60_000,
+            configured=frozenset({DataSource.METADATA_LOG}),
+            sources={DataSource.METADATA_LOG: source},
+        )
+    ).next
+    assert found.need is Need.WRONG
+    assert found.text == "Start the controllers, or correct `controllers.bootstrap`"
+    assert found.why == "none has since kraftgate started (c1:9093: connection refused)"
+
+
 @pytest.mark.parametrize(
     ("seen", "status", "text"),
     [
