@@ -52,7 +52,10 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     HazardKind.ASSIGNMENT_QUEUE_FLAT: (
         "The controller confirmed none of a broker's assignments for one minute (JMX)."
     ),
-    HazardKind.DIRECTORY_IDS: "A `directory.id` exists twice, is reserved or is missing.",
+    HazardKind.DIRECTORY_IDS: (
+        "In log directories that are in use, a `directory.id` exists twice, is reserved or is"
+        " missing. `kraftgate meta-properties` also checks a new disk before the broker starts."
+    ),
     HazardKind.METADATA_VERSION: (
         "metadata.version is below 3.7-IV2, and brokers have several log directories."
     ),
