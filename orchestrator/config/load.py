@@ -146,17 +146,18 @@ def _across_keys(read: YamlFile, data: Mapping[str, object]) -> Iterator[Problem
             if data.get(key) is not None:
                 what = f"`{key}` belongs inside each entry of `clusters`"
                 yield Problem(line=read.line((key,)), what=what)
-        yield from _names_twice(read, many)
+        yield from _taken_twice(read, many, "name", "choose another")
+        yield from _taken_twice(read, many, "id", "keep one entry")
 
 
-def _names_twice(read: YamlFile, entries: object) -> Iterator[Problem]:
+def _taken_twice(read: YamlFile, entries: object, key: str, fix: str) -> Iterator[Problem]:
     first: dict[str, int] = {}
     for position, entry in enumerate(entries if isinstance(entries, list) else ()):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if not isinstance(name, str):
+        value = entry.get(key) if isinstance(entry, dict) else None
+        if not isinstance(value, str):
             continue
-        line = read.line(("clusters", position, "name"))
-        if name in first:
-            what = f"the cluster name `{name}` is taken (line {first[name]}): choose another"
+        line = read.line(("clusters", position, key))
+        if value in first:
+            what = f"the cluster {key} `{value}` is taken (line {first[value]}): {fix}"
             yield Problem(line=line, what=what)
-        first.setdefault(name, line)
+        first.setdefault(value, line)

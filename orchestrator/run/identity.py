@@ -1,4 +1,4 @@
-"""Checks that every followed source belongs to the configured cluster."""
+"""Checks that every source belongs to the configured cluster, and no cluster to two entries."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -63,12 +63,14 @@ class OneCluster:
     def require(self, tick: Tick) -> None:
         """Check that the configuration and all sources name one cluster id for each cluster.
 
-        A status that was reported to an earlier process is ignored.
+        Two entries of one cluster would each perform its steps. A status that was reported to an
+        earlier process is ignored.
 
         Raises:
-            ConfigError: they name several ids; the message lists every id and its source.
+            ConfigError: they name several ids, listed with their sources; or two name the same one.
         """
         problems = []
+        names: dict[str, str] = {}
         for one in tick.clusters:
             named = list(_named(one.entry, one.read))
             if len({id_ for _, id_ in named}) == 1:
@@ -79,6 +81,14 @@ class OneCluster:
                     f"{self._config.path}: cluster {one.entry.name}: several cluster ids: {ids}:"
                     f" {_FIX}"
                 )
+            elif named and named[0][1] in names:
+                id_ = named[0][1]
+                problems.append(
+                    f"{self._config.path}: clusters {names[id_]} and {one.entry.name} are the same"
+                    f" cluster ({id_}): keep one entry"
+                )
+            elif named:
+                names[named[0][1]] = one.entry.name
         if problems:
             raise ConfigError(problems)
 

@@ -2,10 +2,10 @@
 
 The first cluster is real, in the hybrid phase. The metadata logs of the others are generated
 (`stub_controller`): each begins as a copy of the real one, and then has no-op records and changes
-of its own. Each has a copy of the real cluster's znodes in the same ZooKeeper, and its broker and
-JMX exporter. All have four sources, with connections, journals and a state of their own. The
-latency is that of (c), for each change: one after the other, each in the next cluster, and then in
-all generated clusters at once.
+of its own. Each has a cluster id of its own, with a copy of the real cluster's znodes in the same
+ZooKeeper, its broker behind a proxy that shows that id, and its JMX exporter. All have four
+sources, with connections, journals and a state of their own. The latency is that of (c), for each
+change: one after the other, each in the next cluster, and then in all generated clusters at once.
 """
 
 import itertools
@@ -44,6 +44,7 @@ from tests.bench.measure import memory_mb, tree
 from tests.bench.result import Figure, say
 from tests.bench.stub_controller import StubControllers
 from tests.support.lab_steps import zookeeper_client
+from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.support.wire_writing import write_value
 
 CLUSTERS: Final = 50
@@ -70,6 +71,10 @@ class _Fleet:
         ((*_, partition),) = self._new(Partition, 1)
         self._topic_id = UUID(bytes=partition.topic_id)
         self.controllers = StubControllers(self._log.path.read_bytes(), clusters - 1)
+        self.ids = [lab.cluster_id, *(another_id() for _ in self.names[1:])]
+        self.brokers = [
+            RenamedCluster(lab.broker_bootstrap, lab.cluster_id, id_) for id_ in self.ids[1:]
+        ]
         self._retention_ms = itertools.count(3_600_000)
 
     def configuration(self, clusters: int) -> dict[str, object]:
@@ -80,9 +85,12 @@ class _Fleet:
                 **sources,
                 "name": name,
                 "controllers": {"bootstrap": controller},
+                "brokers": {"bootstrap": broker.address},
                 "zookeeper": {"connect": f"{self.lab.zookeeper_connect}/{name}"},
             }
-            for name, controller in zip(self.names[1:], self.controllers.addresses, strict=True)
+            for name, controller, broker in zip(
+                self.names[1:], self.controllers.addresses, self.brokers, strict=True
+            )
         ]
         return {"clusters": [{**sources, "name": CLUSTER}, *generated][:clusters]}
 
@@ -91,9 +99,11 @@ class _Fleet:
         """Copy the znodes for each generated cluster; ephemeral ones exist until the exit."""
         with zookeeper_client(self.lab.zookeeper_connect) as client:
             znodes = [(path, *client.get(path)) for path in _below(client, "")]
-            for name in self.names[1:]:
+            real = self.lab.cluster_id.encode()
+            for name, id_ in zip(self.names[1:], self.ids[1:], strict=True):
                 client.ensure_path(f"/{name}")
                 for path, data, stat in znodes:
+                    data = data and data.replace(real, id_.encode())
                     client.create(f"/{name}{path}", data, ephemeral=bool(stat.ephemeralOwner))
             yield
 
@@ -161,6 +171,8 @@ def run(home: Path, kraftgate: Path, runs: int, clusters: int) -> list[Figure]:
     with ExitStack() as stack:
         fleet = _Fleet(stack.enter_context(in_migration()), clusters)
         stack.enter_context(fleet.controllers)
+        for broker in fleet.brokers:
+            stack.enter_context(broker)
         stack.enter_context(fleet.znodes())
         with following(fleet.lab, home / "one", kraftgate, fleet.configuration(1)) as follower:
             _measure(follower, fleet.names[:1], [])  # its log is read then

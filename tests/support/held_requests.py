@@ -14,20 +14,19 @@ from orchestrator.lab.machine.ports import LOOPBACK
 
 ASSIGN_REPLICAS_TO_DIRS: Final = 73
 _SIZE: Final = 4
-_CHUNK: Final = 65_536
 
 
 class HeldRequests:
     """Listens on loopback in the controller's place: for the brokers' `controller.quorum.voters`.
 
     Args:
-        api_key: of the requests that `hold` holds back.
+        api_key: of the requests that `hold` holds back; None: of no requests.
 
     Attributes:
         target: host:port of the controller; None while there is none.
     """
 
-    def __init__(self, api_key: int) -> None:
+    def __init__(self, api_key: int | None = None) -> None:
         self.target: str | None = None
         self._api_key = api_key
         self._passing = threading.Event()
@@ -62,6 +61,14 @@ class HeldRequests:
         """All that were held, and those to come."""
         self._passing.set()
 
+    def request(self, body: bytes) -> bytes:
+        """Return what the controller gets."""
+        return body
+
+    def reply(self, body: bytes) -> bytes:
+        """Return what the broker gets."""
+        return body
+
     def _accept(self) -> None:
         while True:
             try:
@@ -92,14 +99,15 @@ class HeldRequests:
                 body = _exactly(broker, int.from_bytes(size, "big"))
                 if int.from_bytes(body[:2], "big") == self._api_key:
                     self._passing.wait()
-                controller.sendall(size + body)
+                controller.sendall(size + self.request(body))
         _close(broker)
         _close(controller)
 
     def _replies(self, controller: socket.socket, broker: socket.socket) -> None:
         with suppress(OSError):  # likewise
-            while data := controller.recv(_CHUNK):
-                broker.sendall(data)
+            while size := _exactly(controller, _SIZE):
+                body = _exactly(controller, int.from_bytes(size, "big"))
+                broker.sendall(size + self.reply(body))
         _close(broker)
         _close(controller)
 

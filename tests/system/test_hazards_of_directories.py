@@ -21,6 +21,7 @@ from tests.support.cli import Done, kraftgate
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.lab_steps import alter_configs, unregister, wait_directory_noticed, watermarks
 from tests.support.polling import polls
+from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.system.asking import (
     active,
     all_active,
@@ -70,20 +71,32 @@ def lab(assignments: HeldRequests) -> Iterator[Lab]:
 
 @pytest.fixture
 def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
-    """It follows the cluster twice: as UNASKED it asks no broker for its disks."""
+    """It follows the cluster under two ids: as UNASKED it asks no broker for its disks."""
     sources = (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
         f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
     )
-    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
-        one = {
+    unasked_id = another_id()
+    with (
+        Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run,
+        RenamedCluster(lab.controller_bootstrap, lab.cluster_id, unasked_id) as controllers,
+        RenamedCluster(lab.zookeeper_connect, lab.cluster_id, unasked_id) as zookeeper,
+    ):
+        all_of_it = {
+            "name": CLUSTER,
             "id": lab.cluster_id,
             "controllers": {"bootstrap": lab.controller_bootstrap},
             "zookeeper": {"connect": lab.zookeeper_connect},
+            "brokers": {"bootstrap": lab.broker_bootstrap},
         }
-        all_of_it = {"name": CLUSTER, **one, "brokers": {"bootstrap": lab.broker_bootstrap}}
+        unasked = {
+            "name": UNASKED,
+            "id": unasked_id,
+            "controllers": {"bootstrap": controllers.address},
+            "zookeeper": {"connect": zookeeper.address},
+        }
         twice = tmp_path / "twice.yaml"
-        clusters = {"clusters": [all_of_it, {"name": UNASKED, **one}], "state_dir": str(run.state)}
+        clusters = {"clusters": [all_of_it, unasked], "state_dir": str(run.state)}
         twice.write_text(json.dumps(clusters), "utf-8")
         run.start("--config", str(twice))
         yield run

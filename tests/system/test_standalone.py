@@ -1,7 +1,7 @@
 """The job on a Spark standalone cluster: a master and two workers, of which one is killed.
 
 The executors' Python has no package of its own, and their environment none of the driver's paths:
-everything comes from the archive. Five clusters, which are five names of one real cluster, are
+everything comes from the archive. Five clusters, which are one real cluster under five ids, are
 followed from `spark-submit`, then from `kraftgate run`; so many are observed in a process of their
 own. What they wrote is compared row by row with what one machine makes of the controller's log.
 """
@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from streams.spark.executors import PACKAGES
 from streams.spark.feeds import CLUSTERS_HERE_MAX
 from streams.state.store import Store
 from tests.support.polling import until
+from tests.support.renamed_cluster import RenamedCluster, another_id
 from tests.support.standalone import BARE_PYTHON, QUICK_JVM, StandaloneCluster
 from tests.support.written import picture, written
 from tests.system.killing import CLUSTER, Killed
@@ -71,10 +73,26 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
         yield run
 
 
-def _configure(run: Killed, lab: Lab, spark: dict[str, object]) -> None:
-    entry = {"controllers": {"bootstrap": lab.controller_bootstrap}, "id": lab.cluster_id}
+@pytest.fixture(scope="module")
+def entries(lab: Lab) -> Iterator[list[dict[str, object]]]:
+    """The configuration of each cluster."""
+    with ExitStack() as stack:
+
+        def entry(name: str) -> dict[str, object]:
+            if name == CLUSTER:
+                id_, address = lab.cluster_id, lab.controller_bootstrap
+            else:
+                id_ = another_id()
+                shown = RenamedCluster(lab.controller_bootstrap, lab.cluster_id, id_)
+                address = stack.enter_context(shown).address
+            return {"name": name, "id": id_, "controllers": {"bootstrap": address}}
+
+        yield [entry(name) for name in NAMES]
+
+
+def _configure(run: Killed, entries: list[dict[str, object]], spark: dict[str, object]) -> None:
     content = {
-        "clusters": [{"name": name, **entry} for name in NAMES],
+        "clusters": entries,
         "state_dir": str(run.state),
         "run": {"spark": spark},
     }
@@ -96,9 +114,13 @@ def _submit(cluster: StandaloneCluster) -> tuple[str, ...]:
 
 
 def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
-    lab: Lab, cluster: StandaloneCluster, run: Killed, tmp_path: Path
+    lab: Lab,
+    entries: list[dict[str, object]],
+    cluster: StandaloneCluster,
+    run: Killed,
+    tmp_path: Path,
 ) -> None:
-    _configure(run, lab, {})
+    _configure(run, entries, {})
     run.program = _submit(cluster)
     run.start()
     lab.create_topic("first", 40, 2)
@@ -114,7 +136,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(
     cluster.add_worker()
     run.program = (sys.executable, "-m", "orchestrator")
     settings = {"master": cluster.master, "secret_file": str(cluster.secret_file)}
-    _configure(run, lab, {**settings, "settings": SETTINGS})
+    _configure(run, entries, {**settings, "settings": SETTINGS})
     lab.delete_topic("first")
     run.start()
     _wait_for_topics(run, 20)

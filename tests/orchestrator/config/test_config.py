@@ -300,6 +300,10 @@ metrics: 5
             "clusters:\n- {name: a}\n- {name: a}",
             "3: the cluster name `a` is taken (line 2): choose another",
         ),
+        (
+            "clusters:\n- {name: a, id: x}\n- {name: b, id: x}",
+            "3: the cluster id `x` is taken (line 2): keep one entry",
+        ),
         ("clusters: []", "1: `clusters`: must be a list of at least one cluster, each with a name"),
         (
             "cluster: {name: a}\n\ncluster: {name: b}",

@@ -102,6 +102,27 @@ def test_what_an_earlier_process_was_told_does_not_count() -> None:
     check(WITH_ID, replace(HYBRID, status=NO_STATUS))
 
 
+def test_one_cluster_under_two_names_is_refused() -> None:
+    config = parse_config(
+        "clusters: [{name: one}, {name: two}, {name: three, id: theirs}]", Path("kraftgate.yaml")
+    )
+
+    def require(*reads: ClusterRead) -> None:
+        found = (
+            assessed(each, NOW_MS, of=of) for each, of in zip(reads, config.clusters, strict=True)
+        )
+        OneCluster(config).require(Tick(at_ms=NOW_MS, clusters=tuple(found)))
+
+    before = dict.fromkeys(DataSource, NOW_MS)
+    one, other = reported(brokers="ours"), reported("ours", zookeeper="ours")
+    require(one, reported("others"), reported("theirs"))
+    require(one, replace(other, reported_before=before), reported())
+    require(one, reported(), reported())
+    same = "kraftgate.yaml: clusters one and two are the same cluster (ours): keep one entry"
+    with pytest.raises(ConfigError, match=f"^{re.escape(same)}$"):
+        require(one, replace(other, reported_before={DataSource.ZOOKEEPER: NOW_MS}), reported())
+
+
 class Controllers:
     """Controllers of the cluster `theirs`, which do not report it; at first they do not answer."""
 
