@@ -76,7 +76,8 @@ def report(
     _write(_FORMATS[format_](found), out)
     unread = {each.unread: None for each in state.clusters if each.unread is not None}
     if found.audit is not None and not found.audit.intact:
-        raise AuditError(f"{state.audit_file} is not intact: {found.audit.why}; the report says so")
+        problem = f"{state.audit_file} {found.audit.problem}: {found.audit.why}"
+        raise AuditError(f"{problem}; the report says so")
     if unread:
         raise NoDataError(f"{joined(list(unread))}: {READ_AGAIN}")
 

@@ -51,14 +51,15 @@ def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
 
 
 def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
-    """Open an existing database for reading.
+    """Open an existing database for reading, also in a directory that cannot be written.
 
     Raises:
-        sqlite3.Error: there is no such file. A file that is not a database fails the first query.
+        sqlite3.Error: there is no such file, or its newest data cannot be read from a read-only
+            directory. A file that is not a database fails the first query.
     """
     _require_file(path)
     db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
+        f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if _is_at_rest(path) else ''}",
         uri=True,
         timeout=busy_s_max,
         isolation_level=None,
@@ -66,6 +67,19 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     )
     db.execute("PRAGMA query_only=1")
     return db
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Return that nobody has the file open and no index of its log can be created to read it."""
+    log, index = (path.with_name(f"{path.name}-{part}") for part in ("wal", "shm"))
+    if not path.exists() or index.exists() or os.access(path.parent, os.W_OK):
+        return False
+    if log.exists() and log.stat().st_size:
+        raise sqlite3.OperationalError(
+            f"{path.parent} is read-only, and {log.name} cannot be read without {index.name}:"
+            " mount it writable, or copy it to where it is"
+        )
+    return True
 
 
 def _require_file(path: Path) -> None:

@@ -1,11 +1,16 @@
-"""A small volume of its own, to be filled."""
+"""A small volume to be filled, and a directory on a read-only one."""
 
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+_READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+_UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _READ_ONLY)
 
 
 @contextmanager
@@ -20,3 +25,14 @@ def mounted(path: Path, size_mb: int) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+def read_only(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `kraftgate` with a directory read-only; skip the test where that is not permitted."""
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    begin = (*_UNSHARE, str(path))
+    if subprocess.run([*begin, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("this user may not mount in a namespace")
+    command = [*begin, sys.executable, "-m", "orchestrator", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)

@@ -27,6 +27,11 @@ class AuditAccount(Shape):
     first_bad: int | None = Field(description="The first invalid entry.")
     why: str = Field(description='The problem; "": there is none.')
 
+    @property
+    def problem(self) -> str:
+        """The predicate of the sentence that `why` completes."""
+        return "cannot be read" if not self.entries and self.first_bad is None else "is not intact"
+
 
 class Window(Shape):
     """The time that the report covers; its lists also have what was seen outside."""

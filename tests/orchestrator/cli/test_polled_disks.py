@@ -1,8 +1,5 @@
 """Why the disks could not be polled, and what to do: start it only if it does not run."""
 
-import shutil
-import subprocess
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +14,7 @@ from streams.log_dirs.poll_requests import REQUESTS, PollRequests
 from streams.state.claim import claimed
 from streams.state.source_status import write_status
 from tests.scenes.night import NOW_MS
+from tests.support.small_volume import read_only
 
 CURRENT = SourceStatus(observed_ms=NOW_MS, last_reply_ms=NOW_MS)
 UNANSWERED = replace(CURRENT, last_reply_ms=None, waiting="b1:9092: refused")
@@ -65,32 +63,13 @@ def test_run_is_to_be_started_only_if_it_does_not_run(
     assert f"prod: not known: the disks could not be polled now: {reason}\n" in said.stdout
 
 
-READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
-UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY)
-
-
-def test_a_request_that_cannot_be_written_names_the_file_and_the_reason(
-    config_file: Path, tmp_path: Path
-) -> None:
+def test_a_request_that_cannot_be_written_names_the_file_and_the_reason(config_file: Path) -> None:
     """In a container, the state directory of the running process may be mounted read-only."""
-    if shutil.which("unshare") is None:
-        pytest.skip("unshare is not installed")
-    if subprocess.run(
-        [*UNSHARE, str(tmp_path), "true"], check=False, capture_output=True
-    ).returncode:
-        pytest.skip("this user may not mount in a namespace")
     config_file.write_text(config_file.read_text() + "brokers: {bootstrap: 'b1:9092'}\n")
     state_dir = config_file.parent / "state"
     file = state_dir / "clusters" / "prod" / REQUESTS
     with claimed(state_dir), PollRequests(file):
-        command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(config_file)]
-        said = subprocess.run(
-            [*UNSHARE, str(state_dir), *command],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        said = read_only(state_dir, "hazards", "--config", str(config_file))
     assert said.returncode == ExitCode.NO_DATA
     why = (
         f"the request cannot be written to {file}: Read-only file system: make the state directory"

@@ -236,7 +236,7 @@ def no_decision(audit: AuditAccount | None) -> str:
     if audit is None:
         return "It is unknown which decisions were made: there is no audit trail."
     if not audit.intact:
-        return "It is unknown which decisions were made: the audit trail is not intact."
+        return f"It is unknown which decisions were made: the audit trail {audit.problem}."
     return "The audit trail has no decision."
 
 
@@ -260,7 +260,7 @@ def unrecorded(
     if audit is None:
         return "there is no audit trail"
     if not audit.intact:
-        return "the audit trail is not intact"
+        return f"the audit trail {audit.problem}"
     if unread is not None:
         return unread
     if not found.runs:
@@ -316,7 +316,7 @@ def attention(report: ClusterReport, audit: AuditAccount | None) -> Iterator[str
         used = "None of its entries is used here: what they record is unknown."
         if audit.entries:
             used = f"It is used here up to entry {audit.entries}: what followed is unknown."
-        yield f"The audit trail is not intact: {audit.why}. {used}"
+        yield f"The audit trail {audit.problem}: {audit.why}. {used}"
     elif audit is None:
         yield "There is no audit trail: decisions, and when hazards were active, are unknown."
     elif not report.runs:

@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from migration.observed.facts import ZooKeeperBlind
 from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.views.report.gather import READ_AGAIN
 from streams.state.journal import Journal
@@ -23,6 +25,7 @@ from tests.orchestrator.views.report.making import CONFIG, Made, T, finalized
 from tests.orchestrator.views.report.night import follow, night
 from tests.orchestrator.views.report.reporting import run
 from tests.scenes.night import kraft
+from tests.support.small_volume import read_only
 
 PLOTS = "orchestrator.views.report.formats.plots"
 BOTH = """clusters:
@@ -277,7 +280,7 @@ def test_a_trail_that_is_no_database_is_said_too(made: Made) -> None:
     done = run(made, "--format", "json")
     assert done.exit_code == ExitCode.FAILED
     why = f"{trail} cannot be read as the audit trail: file is not a database"
-    assert done.stderr == f"kraftgate: {trail} is not intact: {why}; the report says so\n"
+    assert done.stderr == f"kraftgate: {trail} cannot be read: {why}; the report says so\n"
     printed = json.loads(done.stdout)
     audit = printed["audit"]
     assert (audit["intact"], audit["entries"], audit["why"]) == (False, 0, why)
@@ -448,3 +451,32 @@ def test_while_somebody_writes_it_reads_what_was_committed(made: Made) -> None:
         told = json.loads(run(made, "--format", "json").stdout)
         writer.execute("ROLLBACK")
     assert told["clusters"][0]["brokers"][0]["held_ms"] == 1_100
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["audit verify", "audit show", "report --format json", "status", "hazards", "alerts list"],
+)
+def test_a_read_only_state_directory_has_everything(made: Made, command: str) -> None:
+    """A remounted disk or a read-only copy is what a post-mortem works on."""
+    Journal(made.state / "clusters" / "prod" / "zookeeper.db").close()
+    arguments = [*command.split(), "--config", str(made.config)]
+    writable = CliRunner().invoke(main, arguments)
+    for each in made.state.glob("**/*.db-*"):
+        each.unlink()
+    found = read_only(made.state, *arguments)
+    assert (found.returncode, found.stderr) == (writable.exit_code, writable.stderr)
+    assert found.stdout.splitlines()[-1] == writable.stdout.splitlines()[-1]
+    assert not list(made.state.glob("**/*.db-*"))
+
+
+def test_a_log_that_a_read_only_directory_cannot_show_is_named_with_the_fix(made: Made) -> None:
+    log = made.state / f"{AUDIT_FILE}-wal"
+    log.write_bytes(b"not empty")
+    log.with_name(f"{AUDIT_FILE}-shm").unlink(missing_ok=True)
+    found = read_only(made.state, "report", "--format", "markdown", "--config", str(made.config))
+    assert found.returncode == ExitCode.FAILED
+    why = f"{made.state} is read-only, and {log.name} cannot be read without {AUDIT_FILE}-shm: "
+    for text in (found.stdout, found.stderr):
+        assert "audit.db cannot be read: " in text or "The audit trail cannot be read: " in text
+        assert why + "mount it writable, or copy it" in text
