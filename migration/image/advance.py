@@ -296,9 +296,9 @@ class _Step:
         phase = self._phase()
         if phase is not self._reported_phase:
             at = _moment(stamped)
-            self._events.add_at(
-                at, EventKind.PHASE_CHANGED, was=str(self._reported_phase), now=str(phase)
-            )
+            # A cluster that never had ZooKeeper was in no phase before.
+            was = {} if phase is Phase.KRAFT else {"was": str(self._reported_phase)}
+            self._events.add_at(at, EventKind.PHASE_CHANGED, **was, now=str(phase))
             self._reported_phase = phase
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from migration.image.summary import Phase
 from migration.metadata.event_kinds import EventKind, Weight
 from migration.metadata.events import Event
 from migration.metadata.versions import name_of
@@ -25,6 +26,8 @@ def weight_of(kind: str) -> Weight:
 
 def sentence(event: Event) -> str:
     """Return the event as a sentence; for a kind that this version does not know, its fields."""
+    if event.kind == EventKind.PHASE_CHANGED and event.fields.get("now") == Phase.KRAFT:
+        return f"the phase is {Phase.KRAFT}"  # the first one, whatever an earlier release stored
     fields = {**event.fields, **_derived(event)}
     fields = {k: str(v).lower() if isinstance(v, bool) else v for k, v in fields.items()}
     try:

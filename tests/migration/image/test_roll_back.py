@@ -13,7 +13,7 @@ from migration.assessment.polled import NOT_POLLED
 from migration.assessment.waits import WaitKind
 from migration.image.advance import Batch, advance
 from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
-from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.image.phases import MIGRATION, NONE, PRE_MIGRATION, MigrationState
 from migration.image.summary import Mode, Phase
 from migration.metadata.events import Moment, Source
 from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
@@ -358,6 +358,14 @@ def test_a_wipe_ends_with_its_way_out() -> None:
     began = (Stamped(4, NOW, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
     image, _ = advance(image, Batch(log=2, start=0, end=end, records=[began], reports={}))
     assert hazards(summarize("c", image), NOW, CURRENT) == ()
+
+
+def test_a_cluster_that_never_had_zookeeper_was_in_no_phase_before() -> None:
+    first = (Stamped(4, 9600, ZkMigrationState(NONE)), Admission.NOW)
+    batch = Batch(log=1, start=0, end=_END, records=[first], reports={})
+    _, events = advance(ClusterImage(), batch)
+    (changed,) = (each.fields for each in events if each.kind == "phase_changed")
+    assert changed == {"now": "kraft"}
 
 
 @pytest.mark.parametrize("back", [("t0", "t1"), ("t0", "t1", "new"), ("t0", "t1", "t1")])

@@ -28,12 +28,12 @@ def phases_of(events: Sequence[Event], now: str, as_of_ms: int) -> tuple[PhaseSp
     changes = list(_changes(events))
     if not changes:
         return (PhaseSpan.lasting(None, None, as_of_ms, phase=now, offset=None, source=None),)
-    _, first, log = changes[0]
+    after, first, log = changes[0]
     was = str(first.fields.get("was", Phase.ZOOKEEPER))
     before = PhaseSpan.lasting(
         None, first.moment_ms, as_of_ms, phase=was, offset=None, source=None, metadata_log=log
     )
-    phases = [before]
+    phases = [] if after == Phase.KRAFT else [before]  # it never had ZooKeeper
     ends = [each.moment_ms for _, each, _ in changes[1:]]
     for (phase, event, log), ended_ms in zip(changes, [*ends, None], strict=True):
         one = PhaseSpan.lasting(

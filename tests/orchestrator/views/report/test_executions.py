@@ -259,6 +259,7 @@ def test_a_migration_has_not_ended_while_a_broker_is_held(tmp_path: Path) -> Non
 
 
 def test_a_cluster_that_never_migrated_was_followed(tmp_path: Path) -> None:
+    """An earlier release recorded the phase `zookeeper` before the first record."""
     made = Made(tmp_path)
     made.tell("phase_changed", 1_000, offset=4, was="zookeeper", now="kraft")
     made.summary = replace(cluster(Phase.KRAFT, kraft(1)), observed_ms=T + 9_000)
@@ -267,3 +268,5 @@ def test_a_cluster_that_never_migrated_was_followed(tmp_path: Path) -> None:
     assert report.window.of == "followed"
     assert not any("not ended" in each for each in report.attention)
     assert "is in KRaft mode and did not migrate" in report.summary[0]
+    assert [(each.phase, each.offset) for each in report.phases] == [("kraft", 4)]
+    assert "the phase is kraft" in [each.text for each in report.happened]
