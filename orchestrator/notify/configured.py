@@ -25,7 +25,7 @@ from orchestrator.notify.channel import (
 from orchestrator.notify.http_post import Request, Response, secret_in
 from orchestrator.notify.notification import Notification, page_url
 from orchestrator.notify.receivers.slack import SlackChannel
-from streams.net.basic_auth import basic_auth
+from streams.net.http_credentials import http_credentials
 
 ACTIVE_FOR_MS: Final = 3_600_000
 """Alertmanager resolves an alert that is not sent again within this time; a restart is shorter."""
@@ -88,8 +88,11 @@ class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
                     "endsAt": iso(ends_ms),
                 }
             )
-        headers, secrets = self._credentials()
-        url = f"{self.config.url}/api/v2/alerts"
+        config = self.config
+        headers, secrets = http_credentials(
+            config.username, config.password_file, config.bearer_token_file, secret_in
+        )
+        url = f"{config.url}/api/v2/alerts"
         return Request(url=url, body=as_json(body), headers=headers, secrets=secrets)
 
     def accepted(self, response: Response, url: str) -> str:
@@ -97,16 +100,6 @@ class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
         if response.body.strip() not in ("", "{}", "null"):
             raise unexpected_response("Alertmanager", url)
         return super().accepted(response, url)
-
-    def _credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
-        config = self.config
-        if config.username is not None and config.password_file is not None:
-            password = secret_in(config.password_file)
-            return basic_auth(config.username, password), (password,)
-        if config.bearer_token_file is not None:
-            token = secret_in(config.bearer_token_file)
-            return {"authorization": f"Bearer {token}"}, (token,)
-        return {}, ()
 
 
 class PagerDutyChannel(Channel[PagerDutyReceiver]):

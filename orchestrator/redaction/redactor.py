@@ -27,6 +27,8 @@ _MARK: Final = MARK.encode()
 _KNOWN: Final = "known"
 _LINE_MIN: Final = 8
 """A single line of a multi-line secret is searched for if it has at least this many characters."""
+_CORE_MIN: Final = 6
+"""The same for the part of a base64 text that depends on the secret only."""
 
 
 class Redactor:
@@ -134,7 +136,8 @@ def _merged(found: Iterable[SecretMatch]) -> Iterator[tuple[int, int]]:
 def forms(secret: str) -> set[bytes]:
     """Return every form of a secret, and of each of its longer lines, in which it may be printed.
 
-    As it is; encoded as in JSON, a URL, HTML or a shell word; and in base64, plain or URL-safe.
+    As it is; encoded as in JSON, a URL, HTML or a shell word; and in base64, plain or URL-safe,
+    alone or within a longer text, as in the tokens of Basic and of SASL PLAIN.
     """
     return {form for text in _texts(secret) for form in _forms(text) if form}
 
@@ -150,8 +153,13 @@ def _texts(secret: str) -> Iterator[str]:
 def _forms(text: str) -> Iterator[bytes]:
     raw = text.encode("utf-8", "backslashreplace")
     yield raw
-    yield base64.b64encode(raw).rstrip(b"=")
-    yield base64.urlsafe_b64encode(raw).rstrip(b"=")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(raw).rstrip(b"=")
+        for before in range(3):  # bytes of the same group of three, which shift the encoding
+            size = (before + len(raw)) * 8 // 6  # without a last character of other bits
+            core = encode(bytes(before) + raw)[(before * 8 + 5) // 6 : size]
+            if len(core) >= _CORE_MIN:
+                yield core
     printed = raw.decode()
     for form in (
         json.dumps(printed)[1:-1],

@@ -4,7 +4,7 @@ Redirects are not followed: the credentials are for the configured address.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from urllib3.util import Timeout
 
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
-from streams.net.basic_auth import basic_auth
+from streams.net.http_credentials import http_credentials
 from streams.net.secret_file import SecretFileRefused, first_line
 
 LINES_BYTES_MAX: Final = 256 * 2**20
@@ -68,7 +68,8 @@ class Http:
     ) -> Iterator[bytes]:
         deadline_s = time.monotonic() + self._deadline_s
         with _translated(url):
-            headers = {**self._credentials(), "accept": accept}
+            credentials, secrets = self._credentials()
+            headers = {**credentials, "accept": accept}
             response = self._pool.request(
                 "GET",
                 url,
@@ -81,7 +82,7 @@ class Http:
                 redirect=False,
             )
             try:
-                _check(url, response)
+                _check(url, response, secrets)
                 size = 0
                 while chunk := response.read1(_CHUNK_BYTES):
                     size += len(chunk)
@@ -99,26 +100,26 @@ class Http:
                 else:
                     response.close()
 
-    def _credentials(self) -> dict[str, str]:
+    def _credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
         access = self._access
         if access.ca_file is not None:
             _readable(access.ca_file)
-        if access.username is not None and access.password_file is not None:
-            password = _secret(access.password_file)
-            return basic_auth(access.username, password)
-        if access.bearer_token_file is not None:
-            return {"authorization": f"Bearer {_secret(access.bearer_token_file)}"}
-        return {}
+        return http_credentials(
+            access.username, access.password_file, access.bearer_token_file, _secret
+        )
 
 
-def _check(url: str, response: BaseHTTPResponse) -> None:
+def _check(url: str, response: BaseHTTPResponse, secrets: Iterable[str]) -> None:
     status = response.status
     if status == 200 and response.headers.get("content-encoding", "identity") == "identity":
         return
     if status == 200:
         raise NotMetrics(f"{url} answers in an encoding that was not requested")
-    text = response.read1(_TEXT_MAX).decode("utf-8", "replace").split("\n")[0].strip()
-    words = f"{url} answers {status} {response.reason or ''}".rstrip() + (text and f": {text}")
+    text = response.read1(_CHUNK_BYTES).decode("utf-8", "replace").split("\n")[0].strip()
+    said = f" {response.reason or ''}".rstrip() + (text and f": {text}")
+    for secret in secrets:  # a server may quote the credentials; none is cut before it is replaced
+        said = said.replace(secret, "[redacted]")
+    words = f"{url} answers {status}{said[:_TEXT_MAX]}"
     if status in _REFUSED:
         raise AccessRefused(words)
     if status >= 500:

@@ -64,6 +64,16 @@ def test_a_known_secret_never_survives(secret: str, before: str, after: str, whi
     assert MARK in redacted
 
 
+@pytest.mark.parametrize("before", ["m:", "mo:", "mon:", "\0client\0"])
+def test_a_secret_inside_a_base64_text_does_not_survive(before: str) -> None:
+    """As in the tokens of Basic and of SASL PLAIN."""
+    token = base64.b64encode(f"{before}wrong?>-horse".encode()).decode()
+    for text in (token, token.replace("/", "_").replace("+", "-")):
+        start, _, end = Redactor(["wrong?>-horse"]).text(text).partition(MARK)
+        assert len(start) * 6 < (len(before) + 1) * 8
+        assert len(end.rstrip("=")) <= 1
+
+
 @settings(deadline=None)
 @given(
     secret=_SECRET,

@@ -109,6 +109,22 @@ def test_a_refusal_is_named(status: int, kind: type[Exception]) -> None:
     assert str(caught.value).endswith(": go away")
 
 
+@pytest.mark.parametrize("secret", ["pw", "a-token-" * 40])
+def test_credentials_that_a_refusal_quotes_are_not_shown(tmp_path: Path, secret: str) -> None:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        text(f"denied: {request.headers['authorization']}, {secret}", 401)(request)
+
+    file = tmp_path / "secret"
+    file.write_text(secret)
+    for kind, access in {
+        "Basic": Access(username="u", password_file=file),
+        "Bearer": Access(bearer_token_file=file),
+    }.items():
+        with serving(answer) as url, pytest.raises(AccessRefused) as refused:
+            ask(url, access)
+        assert str(refused.value).endswith(f": denied: {kind} [redacted], [redacted]")
+
+
 def test_a_redirect_is_not_followed() -> None:
     """The credentials are for the configured address only."""
     asked = []
