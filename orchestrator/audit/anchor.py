@@ -12,7 +12,8 @@ from pathlib import Path
 from migration.values.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
-from streams.state.files import read_file, replace_file
+from streams.process.pipes import read_file
+from streams.state.files import replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

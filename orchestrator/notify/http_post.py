@@ -31,6 +31,7 @@ from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
 from streams.net.secret_file import SecretFileRefused, first_line
+from streams.process.pipes import read_file
 
 CONNECT_S: Final = 5.0
 RESPONSE_S: Final = 10.0
@@ -191,7 +192,7 @@ class Poster:
         if self._ca_file is None:
             return
         try:
-            self._ca_file.read_bytes()
+            read_file(self._ca_file)
         except OSError as error:
             why = f"the authorities in {self._ca_file} cannot be read: {error.strerror}"
             raise Undelivered(why, permanent=True) from error

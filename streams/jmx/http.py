@@ -18,6 +18,7 @@ from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
 from streams.net.http_credentials import http_credentials
 from streams.net.secret_file import SecretFileRefused, first_line
+from streams.process.pipes import read_file
 
 LINES_BYTES_MAX: Final = 256 * 2**20
 """A broker with 100,000 partitions and no rules serves some 100 MB."""
@@ -147,9 +148,10 @@ def _translated(url: str) -> Iterator[None]:
 
 def _readable(ca_file: Path) -> None:
     try:
-        ca_file.read_bytes()
+        read_file(ca_file)
     except OSError as error:
-        raise AccessRefused(f"the authorities in {ca_file} cannot be read: {error}") from error
+        why = f"the authorities in {ca_file} cannot be read: {error.strerror}"
+        raise AccessRefused(why) from error
 
 
 def _secret(path: Path) -> str:

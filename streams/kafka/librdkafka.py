@@ -13,6 +13,7 @@ from streams.kafka.framing import CLIENT_ID
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
+from streams.net.tls import client_context
 
 UNREACHABLE: Final = frozenset(
     {
@@ -86,6 +87,7 @@ def made(
 
     Raises:
         AuthenticationFailed: a secret cannot be read.
+        ConnectionFailed: a file of the TLS settings cannot be used.
         RequestRefused: librdkafka does not support the security settings.
     """
     settings = {
@@ -98,7 +100,11 @@ def made(
     if security.sasl_mechanism == "OAUTHBEARER":
         settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)
     try:
+        if security.tls:
+            client_context(security)  # names a file that librdkafka cannot use, or would wait for
         return client(settings)
+    except OSError as error:
+        raise ConnectionFailed(f"{error} (`{security.key}`)") from error
     except KafkaException as error:
         text = f"confluent-kafka does not accept `{security.key}`: {words(error)}"
         raise RequestRefused(text) from error

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from streams.net.security import Security
+from streams.process.pipes import read_file
 
 
 def client_context(security: Security) -> ssl.SSLContext:
@@ -53,6 +54,7 @@ def load_pair(context: ssl.SSLContext, cert: Path, key: Path | None) -> None:
 
 def _read(what: str, file: Path, load: Callable[[Path], None]) -> None:
     try:
+        read_file(file)  # OpenSSL would wait for the writer of a pipe
         load(file)
     except (OSError, ValueError) as error:  # ssl.SSLError is the first
         why = error.strerror if isinstance(error, OSError) and error.strerror else error

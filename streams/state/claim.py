@@ -18,8 +18,9 @@ from typing import Final
 
 import psutil
 
+from streams.process.pipes import read_file
 from streams.state.directory import prepare
-from streams.state.files import read_file, try_lock
+from streams.state.files import try_lock
 
 LOCK_FILE: Final = "lock"
 _HOLDER_BYTES_MAX: Final = 1000

@@ -94,18 +94,6 @@ def replace_file(
         sync_directory(path.parent)
 
 
-def read_file(path: Path) -> bytes:
-    """Return the content of a regular file.
-
-    Raises:
-        OSError: it cannot be read, or is not a file.
-    """
-    with open(path, "rb", opener=without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a file", str(path))
-        return file.read()
-
-
 def write_to(path: Path, content: str, *, durable: bool = True) -> None:
     """Write to the path that an operator named: a file atomically, a device or pipe in place.
 

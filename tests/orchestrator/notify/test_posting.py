@@ -1,5 +1,6 @@
 """A POST that fails in the ways that matter: what is said, and whether to send it again."""
 
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,8 @@ def test_tls_is_checked_and_an_authority_may_be_named(tmp_path: Path) -> None:
         assert to.notify([FIRING], AT_MS) == "200 ok"
         authority.file.unlink()
         assert "cannot be read" in str(failure(to))
+        os.mkfifo(authority.file)
+        assert "cannot be read: it is not a file" in str(failure(to))
 
 
 def _secret(sent: Sent) -> str:

@@ -1,6 +1,7 @@
 """One request: bounded in time and size, with credentials that are read when it is made."""
 
 import base64
+import os
 import ssl
 import subprocess
 import time
@@ -234,6 +235,9 @@ def test_a_server_is_trusted_by_the_ca_file_only(
             ask(url, deadline_s=10)
         with pytest.raises(AccessRefused, match="gone cannot be read"):
             ask(url, Access(ca_file=tmp_path / "gone"), 10)
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(AccessRefused, match="pipe cannot be read: it is not a file"):
+            ask(url, Access(ca_file=tmp_path / "pipe"), 10)
     finally:
         server.shutdown()
         server.server_close()

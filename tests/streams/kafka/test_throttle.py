@@ -1,5 +1,6 @@
 """The admin client gets the security settings that every other connection has."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_an_unreadable_secret_is_named(tmp_path: Path) -> None:
     given = Security(protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", password_file=tmp_path)
     with pytest.raises(AuthenticationFailed):
         client_settings(given)
+
+
+def test_a_pipe_in_place_of_the_authorities_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ca.pem")
+    given = Security(protocol="SSL", ca_file=tmp_path / "ca.pem", key="publish.security")
+    with pytest.raises(ConnectionFailed, match=r"it is not a file \(`publish.security`\)"):
+        Throttles((Endpoint("127.0.0.1", 1),), given).read(1)
 
 
 def test_a_mechanism_that_librdkafka_lacks_is_named() -> None:

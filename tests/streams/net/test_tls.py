@@ -1,11 +1,15 @@
 """OpenSSL asks nobody for the password of an encrypted key, and messages name the file."""
 
+import os
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from streams.net.security import Security
+from streams.net.tls import client_context, load_pair
 from tests.streams.zookeeper.certificates import Authority, Certificate
 
 PASSWORD = "hunter22"  # noqa: S105
@@ -43,3 +47,12 @@ def test_nothing_is_read_as_the_password_of_a_key(encrypted: Certificate) -> Non
     assert f"{encrypted.key} is encrypted. Decrypt it: openssl pkey -in" in ended.stdout
     assert ended.stdout.endswith("| an order\n")
     assert not ended.stderr
+
+
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    with pytest.raises(OSError, match=f"ca_file {pipe} cannot be used: it is not a file"):
+        client_context(Security(protocol="SSL", ca_file=pipe))
+    with pytest.raises(OSError, match=f"{pipe} cannot be used: it is not a file"):
+        load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pipe, None)
