@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from migration.assessment.checks.check import Result
+from migration.assessment.checks.check import Result, consequences
 from migration.assessment.checks.phase import UNDER_WAY, phase_of
 from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
@@ -130,8 +130,9 @@ def _check_json(result: Result) -> dict[str, object]:
 
 def _blocked(one: _Checked) -> str:
     blocking = [result for result in one.results if result.is_blocking]
-    ids = ", ".join(result.check.id for result in blocking if not result.is_consequence)
-    more = sum(result.is_consequence for result in blocking)
+    depend = consequences(one.results)
+    ids = ", ".join(result.check.id for result in blocking if result not in depend)
+    more = sum(result in depend for result in blocking)
     checks = f"{ids}, and {more} checks that depend on these" if more else ids
     step = "continue" if one.phase in UNDER_WAY else "begin"
     return f"{one.facts.cluster}: do not {step} the migration: {checks}"

@@ -1,6 +1,6 @@
 """A preflight check and its result. If a check blocks, an unknown result blocks like a failure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -44,10 +44,21 @@ class Result:
         """Whether it found something that does not block."""
         return self.finding.verdict is Verdict.VIOLATED and not self.is_blocking
 
-    @property
-    def is_consequence(self) -> bool:
-        """Whether it is unknown only because another check, which its fix names, is unknown."""
-        return self.finding.verdict is Verdict.UNKNOWN and self.finding.fix.startswith("see ")
+
+def consequences(results: Sequence[Result]) -> list[Result]:
+    """Return the unknown results whose fix names another check that is reported instead."""
+    reported = [
+        one.check.id
+        for one in results
+        if one.finding.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)
+    ]
+    return [
+        one
+        for one in results
+        if one.finding.verdict is Verdict.UNKNOWN
+        and one.finding.fix.startswith("see ")
+        and any(id_ in one.finding.fix for id_ in reported)
+    ]
 
 
 def missing_data(*missing: str, fix: str) -> Finding:

@@ -160,7 +160,8 @@ def stray_logs(facts: Facts) -> Finding:
             fix=fix,
         )
     if missing:
-        return missing_data(*missing, fix=SEE_BROKERS)
+        fix = "see topics-visible: this check needs the same data" if hidden else SEE_BROKERS
+        return missing_data(*missing, fix=fix)
     return satisfied("no broker has a log that is not assigned to it")
 
 

@@ -30,7 +30,6 @@ NOT_UNDER_WAY: Final[Mapping[str, str]] = {
     "generated-ids": _COPIED + "every broker has started in migration mode",
     "kraft-settings": _COPIED + "brokers in KRaft mode have accepted their settings",
     "broker-ids-agree": _COPIED + "brokers in KRaft mode do not register in ZooKeeper",
-    "topics-visible": _COPIED + "the metadata log has the topics",
     "topic-deletions-pending": _COPIED + "the controllers delete topics by the metadata log",
     "znode-payloads": _COPIED + "the content of ZooKeeper was read for the copy",
     "dynamic-secrets": _COPIED + "the content of ZooKeeper was read for the copy",

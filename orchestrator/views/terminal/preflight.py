@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from migration.assessment.checks.check import Result
+from migration.assessment.checks.check import Result, consequences
 from migration.assessment.checks.phase import OVER, UNDER_WAY
 from migration.assessment.finding import Finding, Verdict
 from migration.image.summary import Phase
@@ -63,8 +63,8 @@ def picture(
     if phase is not None and phase in OVER:
         return Text(f"{cluster}  preflight: {OVER[phase]}", style=_STYLE[_PASS], overflow="fold")
     parts: list[RenderableType] = [_head(cluster, worst_outcome(worst), results, phase)]
-    depend = [one for one in results if one.is_consequence]
-    results = [one for one in results if not one.is_consequence]
+    depend = consequences(results)
+    results = [one for one in results if one not in depend]
     blocking = [one for one in results if one.is_blocking]
     if blocking:
         parts += _loud("BLOCKS the migration window", blocking, "bold red")

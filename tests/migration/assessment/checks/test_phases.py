@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from migration.assessment.checks.check import consequences
 from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_of
 from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.assessment.finding import Finding, Verdict
@@ -15,6 +16,7 @@ from tests.migration.assessment.checks.cases import KRAFT, migration
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
     EARLY,
+    PARTITIONS,
     SETTINGS,
     WELL,
     WHY,
@@ -22,8 +24,10 @@ from tests.migration.assessment.checks.clusters import (
     all_settings,
     broker2,
     controllers,
+    log_dir,
     no_zookeeper,
     one_silent,
+    topics,
 )
 from tests.migration.assessment.checks.test_command import Gathered, file, gathered, invoke  # noqa: F401  # fixtures
 
@@ -195,11 +199,31 @@ def test_one_cause_is_told_once(
     assert result.exit_code == ExitCode.NO_DATA
     assert result.stdout.count("b1 refused") == 1
     assert result.stdout.count("zk1 is silent") == 1
-    depend = [one for one in judge(dead) if one.is_consequence]
+    depend = consequences(judge(dead))
     assert len(depend) > 15
     said = " ".join(result.stdout.split())
     assert f"unknown because of the above ({len(depend)})" in said
     assert all(one.check.id in said for one in depend)
+
+
+@pytest.mark.parametrize("phase", sorted(UNDER_WAY))
+def test_a_topic_that_only_zookeeper_shows_blocks_until_zookeeper_is_no_longer_written(
+    phase: Phase,
+) -> None:
+    """The checks of partitions passed on a partial view of the topics."""
+    hiding = replace(AT[phase], topics=topics(partitions=PARTITIONS[1:]).topics)
+    assert phase_of(hiding) is phase
+    visible = found(hiding, "topics-visible")
+    assert (visible.verdict, visible.evidence) == (Verdict.VIOLATED, ("orders",))
+
+
+def test_a_result_is_only_a_consequence_of_a_check_that_is_reported() -> None:
+    facts = broker2(log_dirs=(log_dir("/d0", total_bytes=None),))
+    assert found(facts, "disk-space").verdict is Verdict.UNKNOWN
+    assert consequences(judge(facts)) == []
+    hiding = topics(partitions=())
+    assert found(hiding, "topics-visible").verdict is Verdict.VIOLATED
+    assert [one.check.id for one in consequences(judge(hiding))] == ["stray-logs"]
 
 
 def test_the_error_line_counts_what_depends(
