@@ -54,6 +54,11 @@ class Difference(NamedTuple):
     broker: int = -1
     path: str = ""
 
+    @property
+    def topic(self) -> str:
+        """The topic of a partition."""
+        return self.subject.rpartition("-")[0]
+
 
 Found: TypeAlias = dict[Difference, None]
 """Differences in the order in which they were found."""
@@ -105,6 +110,9 @@ class ShardComparison(Counts):
         seen_ms: when the other side was read.
         whole_ms: when all of it was last read; None: never.
         placed: for the disks: the paths of replicas and their assigned directories.
+        unlisted: for the disks: the shard's topics for which METADATA has no id.
+        without_id: for the disks: the number of lasting `stray` logs of each topic for which
+            METADATA has no id. Those that another shard has are not stray.
     """
 
     of: Source
@@ -112,6 +120,8 @@ class ShardComparison(Counts):
     seen_ms: int
     whole_ms: int | None
     placed: tuple[Placed, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    without_id: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

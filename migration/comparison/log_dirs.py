@@ -1,6 +1,8 @@
 """Compares one shard with the logs of its topics on the disks."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from migration.comparison.differences import (
     NAMED_MAX,
@@ -55,7 +57,13 @@ def against_disks(
         for (broker, path, directory), subjects in sorted(groups.items())
     )
     result, before.disks = confirm(seen, compared, found, before.disks, placed=placed)
-    return result
+    names = frozenset(seen.without_id)
+    stray = (each.topic for each in before.disks.lasting if each.kind == "stray")
+    return replace(
+        result,
+        unlisted=tuple(sorted(each.name for each in topics.values() if each.name in names)),
+        without_id=Counter(each for each in stray if each in names),
+    )
 
 
 def _missing(
@@ -65,7 +73,7 @@ def _missing(
 ) -> Iterator[Difference]:
     """Return the replicas that are in no directory, as far as their logs can be compared.
 
-    The logs of a topic without an id are in the shard of its name, where they are stray.
+    The logs of a topic without an id are in the shard of its name.
     """
     whole, without_id = frozenset(seen.whole), frozenset(seen.without_id)
     for topic_id, topic in topics.items():
@@ -96,7 +104,7 @@ def _not_looked_at(
         each
         for each in lasting
         if not (
-            each.broker in whole and each.subject.rpartition("-")[0] not in without_id
+            each.broker in whole and each.topic not in without_id
             if each.kind == "missing"
             else (each.broker, each.path) in readable or each.broker in whole
         )

@@ -56,6 +56,8 @@ class Compared(Counts):
         unclear: broker and path of each directory that has replicas with an assigned directory, and
             whose own id is not known, because two ids have equally many of its replicas, or another
             path of the broker has the same id. Whether its replicas are misplaced is unknown.
+        unlisted: the first topics whose logs are not compared: the metadata log has them, but
+            METADATA does not list them.
     """
 
     at_ms: int | None = None
@@ -63,6 +65,7 @@ class Compared(Counts):
     unnamed: tuple[tuple[Difference, int], ...] = ()
     identities: tuple[Identity, ...] = ()
     unclear: tuple[tuple[int, str], ...] = ()
+    unlisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,10 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
     for part in parts:
         for kind, count in part.lasting.items():
             lasting[kind] = lasting.get(kind, 0) + count
+    unlisted = {each for part in parts for each in part.unlisted}
+    known = [count for part in parts for of, count in part.without_id.items() if of in unlisted]
+    if known:
+        lasting["stray"] -= sum(known)
     placed = [each for part in parts for each in part.placed]
     identities = identify(placed, disks) if disks is not None else ()
     found = list(_misplaced(placed, identities))
@@ -128,13 +135,18 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
     uncounted = sum(min(count, unnamed.get(place, 0)) for place, count in before.unnamed)
     if again or uncounted:
         lasting["misplaced"] = len(again) + uncounted
-    named = sorted(each for part in parts for each in part.named)
+    named = sorted(
+        each
+        for part in parts
+        for each in part.named
+        if each.kind != "stray" or each.topic not in unlisted
+    )
     wholes = [part.whole_ms for part in parts if part.whole_ms is not None]
     return Compared(
         at_ms=min(wholes) if len(wholes) == len(parts) else None,
         compared=sum(part.compared for part in parts),
         differing=sum(part.differing for part in parts) + len(misplaced) + sum(unnamed.values()),
-        lasting=lasting,
+        lasting={kind: count for kind, count in lasting.items() if count},
         named=tuple([*again, *named][:_NAMED_MAX]),
         unreadable=max(part.unreadable for part in parts),
         unread=tuple(sorted({each for part in parts for each in part.unread})),
@@ -144,6 +156,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         unnamed=tuple(sorted((each, count) for each, count in unnamed.items() if count)),
         identities=identities,
         unclear=tuple(sorted(_unclear(placed, identities))),
+        unlisted=tuple(sorted(unlisted)[:_NAMED_MAX]),
     )
 
 

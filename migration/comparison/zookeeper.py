@@ -174,7 +174,7 @@ def _topic(each: Difference) -> str | None:
     if each.kind == "config":
         of, _, name = each.subject.partition(": ")[0].partition(" ")
         return name if of == _KINDS[TOPIC_RESOURCE] else None
-    return each.subject.rpartition("-")[0]
+    return each.topic
 
 
 def _named(path: str) -> str | None:

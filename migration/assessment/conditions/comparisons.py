@@ -91,6 +91,12 @@ def _equal(view: View, compared: Compared, what: str, *pending: str) -> Finding:
         reason = count(compared.unreadable, "znode")
         why = f"{reason} cannot be read, so {what} is not fully compared"
         return unknown(why, *unread(compared), counted=compared.unreadable)
+    if compared.unlisted:
+        lines = [
+            f"topic {each} has no id in METADATA: DESCRIBE on it is missing, or it is being deleted"
+            for each in compared.unlisted
+        ]
+        return unknown(lines[0], *lines)
     if compared.differing:
         reason = count(compared.differing, "difference")
         return waiting(f"{reason}, which the next comparison must confirm")

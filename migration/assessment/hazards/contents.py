@@ -43,8 +43,7 @@ _ON_DISK: Final = {
             " that broker"
         ),
         "Find out which topic they belong to before the broker deletes them (KAFKA-16120); if"
-        " the data is needed, copy the folders first. If the topic exists, Kraftgate's principal"
-        " may lack DESCRIBE on it.",
+        " the data is needed, copy the folders first.",
     ),
 }
 

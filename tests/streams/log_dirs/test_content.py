@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from migration.comparison.differences import Comparisons
 from migration.comparison.log_dirs import against_disks
+from migration.comparison.result import Compared, Comparing, take
+from migration.metadata.events import Source
 from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
 from migration.shard.placement import SHARDS, shard_numbers
 from streams.kafka.broker_values import ReplicaPlace
@@ -59,22 +61,30 @@ def test_a_topic_without_an_id_is_in_the_shard_of_its_name() -> None:
 
 def lasting(*snapshots: tuple[DiskContentSeen, ...]) -> dict[str, int]:
     """Compare the topic `t` of the metadata log with the snapshots; return what lasts."""
+    return dict(compared(*snapshots).lasting)
+
+
+def compared(*snapshots: tuple[DiskContentSeen, ...]) -> Compared:
     here, nothing = place_of(ID, "t"), dict[bytes, Topic]()
-    kept, found = [Comparisons() for _ in range(SHARDS)], Counter[str]()
+    kept, found = [Comparisons() for _ in range(SHARDS)], Comparing()
     for facts in snapshots:
-        found.clear()
-        for number, fact in enumerate(facts):
-            topics = logged() if number == here else nothing
-            found.update(against_disks(topics, numbers(), kept[number], fact).lasting)
-    return found
+        parts = [
+            (number, against_disks(logged() if number == here else nothing, numbers(), *of))
+            for number, of in enumerate(zip(kept, facts, strict=True))
+        ]
+        found, _ = take(found, parts, SHARDS, Source.LOG_DIRS)
+    return found.last
 
 
-def test_a_topic_that_metadata_does_not_list_is_not_missing() -> None:
+def test_a_topic_that_metadata_does_not_list_is_neither_missing_nor_stray() -> None:
     """METADATA lists no topic without DESCRIBE on it; DescribeLogDirs has its replicas."""
-    brokers = [BrokerContent(each, {A: (place(0),)}, whole=True) for each in (1, 2)]
+    logs = {A: (place(0), place(0, "deleted"))}
+    brokers = [BrokerContent(each, logs, whole=True) for each in (1, 2)]
     facts = contents("c", brokers, {}, 7000)
-    assert {each.without_id for each in facts} == {("t",)}
-    assert lasting(facts, facts) == {"stray": 2}
+    assert {each.without_id for each in facts} == {("deleted", "t")}
+    found = compared(facts, facts)
+    assert (found.unlisted, found.lasting) == (("t",), {"stray": 2})
+    assert [each.subject for each in found.named] == ["deleted-0", "deleted-0"]
 
 
 def test_a_replica_that_was_missing_remains_so_while_metadata_does_not_list_its_topic() -> None:
@@ -83,7 +93,7 @@ def test_a_replica_that_was_missing_remains_so_while_metadata_does_not_list_its_
     listed = contents("c", [one, other], {"t": ID}, 7000)
     unlisted = contents("c", [one, other], {}, 8000)
     assert lasting(listed, listed, unlisted) == {"missing": 1}
-    assert lasting(listed, unlisted, unlisted) == {"stray": 1}
+    assert lasting(listed, unlisted, unlisted) == {}
     whole = contents("c", [one, other._replace(log_dirs={A: (place(0),)})], {"t": ID}, 9000)
     assert lasting(listed, listed, unlisted, whole) == {}
 

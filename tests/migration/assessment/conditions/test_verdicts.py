@@ -494,6 +494,8 @@ CASES = (
     Case("content_equal", UNKNOWN, stale(ZOOKEEPER)),
     Case("disks_agree", SATISFIED, view()),
     Case("disks_agree", WAITING, seen(places=replace(COMPARED, differing=2))),
+    Case("disks_agree", UNKNOWN, seen(places=replace(COMPARED, differing=2, unlisted=("t",)))),
+    Case("disks_agree", VIOLATED, seen(places=replace(DIFFERENT, unlisted=("t",)))),
     Case("disks_agree", VIOLATED, seen(places=DIFFERENT)),
     Case("disks_agree", UNKNOWN, stale(DISKS)),
     Case("disks_agree", UNKNOWN, seen(disks=SILENT)),
