@@ -3,7 +3,7 @@
 ZooKeeper shows whether the KRaft controllers are active and whether they made the copy. The
 brokers' settings show the mode of each. The controllers report whether they have the migration
 enabled, which they lose when it is finalized. If an answer is missing, the phase is unknown and
-each check applies, unless all brokers are in KRaft mode.
+each check applies, unless all brokers are in KRaft mode, or KRaft controllers lead in ZooKeeper.
 """
 
 from collections.abc import Mapping
@@ -47,10 +47,14 @@ def not_applicable(check: str, phase: Phase | None) -> str | None:
 
 
 def phase_of(facts: Facts) -> Phase | None:
-    """Return the phase that the answers agree on; None: unknown."""
+    """Return the phase that the answers agree on; None: unknown.
+
+    While KRaft controllers lead, a broker whose settings are unknown may be in either mode.
+    """
     modes = _modes(facts)
     if modes is None:
-        return None
+        led = _led_by(facts, migrating=False)
+        return led if led in UNDER_WAY else None
     if modes == {Mode.KRAFT}:
         return _without_zookeeper_brokers(facts)
     if Mode.KRAFT in modes:

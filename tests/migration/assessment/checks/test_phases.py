@@ -163,6 +163,20 @@ def test_before_the_migration_every_check_applies(phase: Phase) -> None:
     assert all(one.finding == checks[one.check.id].judge(AT[phase]) for one in judge(AT[phase]))
 
 
+@pytest.mark.parametrize("phase", sorted(UNDER_WAY))
+def test_zookeeper_shows_a_migration_in_progress_without_the_brokers_settings(
+    phase: Phase,
+) -> None:
+    """A broker in KRaft mode is not in /brokers/ids: it is not to be started or emptied."""
+    brokers = tuple(replace(one, settings=WHY) for one in AT[phase].brokers)
+    taken = AT[phase].zookeeper
+    assert not isinstance(taken, Unknown)
+    facts = replace(AT[phase], brokers=brokers, zookeeper=replace(taken, broker_ids=frozenset({2})))
+    assert phase_of(facts) is (Phase.COPYING if phase is Phase.COPYING else Phase.HYBRID)
+    assert found(facts, "broker-ids-agree").verdict is Verdict.SKIPPED
+    assert found(facts, "broker-rights").verdict is not Verdict.SATISFIED
+
+
 def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
     stale = found(AT[Phase.ROLLED_BACK], "migration-znode-stale")
     assert stale.verdict is Verdict.VIOLATED
