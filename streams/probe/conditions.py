@@ -15,6 +15,7 @@ from migration.assessment.conditions import (
     SettingsSeen,
     TopicsSeen,
 )
+from migration.assessment.finding import Verdict
 from migration.image.summary import Mode
 from migration.observed.probed import (
     LISTENER_SETTINGS,
@@ -57,7 +58,11 @@ def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSe
 
 
 def _seen(result: Result) -> CheckSeen:
-    return CheckSeen(id=result.check.id, text=result.finding.reason)
+    finding = result.finding
+    is_unknown = finding.verdict is Verdict.UNKNOWN
+    why = finding.evidence[:1] if is_unknown else ()
+    text = ": ".join((finding.reason, *why))
+    return CheckSeen(id=result.check.id, text=text, is_unknown=is_unknown)
 
 
 def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:

@@ -68,6 +68,8 @@ def preflight_passed(view: View) -> Finding:
     if seen.blocking:
         named = ", ".join(each.id for each in seen.blocking)
         lines = [f"{each.id}: {each.text}" for each in seen.blocking]
+        if all(each.is_unknown for each in seen.blocking):
+            return unknown(lines[0], *lines)
         return violated(f"{count(len(seen.blocking), 'check')} of {seen.checks}: {named}", *lines)
     reason = f"none of {count(seen.checks, 'check')} blocks"
     if not seen.warning:

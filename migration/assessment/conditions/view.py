@@ -89,6 +89,7 @@ class CheckSeen:
 
     id: str
     text: str
+    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -575,6 +575,27 @@ CAN: Mapping[str, frozenset[Verdict]] = {
 WARNED = PreflightSeen(at_ms=NOW, checks=40, warning=(CheckSeen(id="isr", text="not full"),))
 
 
+UNANSWERED = CheckSeen(id="brokers-reachable", text="data is missing: refused", is_unknown=True)
+
+
+@pytest.mark.parametrize(
+    ("blocking", "verdict"),
+    [
+        ((UNANSWERED, UNANSWERED), UNKNOWN),
+        ((UNANSWERED, CheckSeen(id="isr", text="not full")), VIOLATED),
+    ],
+)
+def test_checks_that_are_only_unknown_violate_nothing(
+    blocking: tuple[CheckSeen, ...], verdict: Verdict
+) -> None:
+    seen = PreflightSeen(at_ms=NOW, checks=40, blocking=blocking)
+    found = parse("preflight_passed").judge(view(preflight=seen))
+    assert found.verdict is verdict
+    assert "brokers-reachable: data is missing: refused" in found.evidence
+    if verdict is UNKNOWN:
+        assert found.reason == "brokers-reachable: data is missing: refused"
+
+
 def test_a_gate_that_preflight_opens_names_what_it_warns_of() -> None:
     found = parse("preflight_passed").judge(view(preflight=WARNED))
     assert found.verdict is SATISFIED
