@@ -32,6 +32,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from streams.net.tls import client_context
+from streams.net.tls_errors import is_spoken, tls_reason
 
 REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
 """A DESCRIBE_LOG_DIRS reply of this size holds about a million replicas."""
@@ -328,7 +329,8 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
     if isinstance(error, _AUTHENTICATION):
         return _not_authenticated(endpoint, opening, error)
     if isinstance(error, ssl.SSLError):
-        return ConnectionFailed(f"{endpoint} {_tls_words(error, opening)}")
+        why = error if opening is None else tls_reason(error, opening)
+        return ConnectionFailed(f"{endpoint} failed TLS: {why}")
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
@@ -372,45 +374,7 @@ def _closed(opening: Security | None) -> str:
     """Return the probable cause: a listener that closes at once usually speaks another protocol."""
     if opening is None:
         return "closed the connection"
-    return f"closed the connection at once: {_is_spoken(opening)}"
-
-
-def _is_spoken(security: Security) -> str:
-    spoken = f"{security.protocol} with {security.sasl_mechanism}"
-    wanted = spoken if security.sasl else security.protocol
-    return f"does that listener speak {wanted}? check `{security.key}.protocol`"
-
-
-_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
-"""The reasons of OpenSSL 3.0 and 3.2 for bytes that are not TLS."""
-_TRUST: Final = "{why}: check `{key}.ca_file`"
-_NAME: Final = (
-    "{why}: issue a certificate that names it, or, if that is not possible, set"
-    " `{key}.check_hostname: false`"
-)
-_CERTIFICATE_FIXES: Final[Mapping[int, str]] = {
-    10: "the server's {why}: renew it on the server",
-    18: _TRUST,
-    19: _TRUST,
-    20: _TRUST,
-    21: _TRUST,
-    62: _NAME,
-    64: _NAME,
-}
-"""By OpenSSL's X509_V_ERR: expired, not signed by a trusted authority, another host or address."""
-
-
-def _tls_words(error: ssl.SSLError, opening: Security | None) -> str:
-    """Return why TLS failed, with the fix if it is known."""
-    if opening is None:
-        return f"failed TLS: {error}"
-    if isinstance(error, ssl.SSLEOFError) or error.reason in _NO_TLS:
-        return f"failed TLS: {_is_spoken(opening)}"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        fix = _CERTIFICATE_FIXES.get(error.verify_code, "{why}")
-        why = error.verify_message.rstrip(".")
-        return f"failed TLS: {fix.format(why=why, key=opening.key)}"
-    return f"failed TLS: {error}"
+    return f"closed the connection at once: {is_spoken(opening)}"
 
 
 _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (

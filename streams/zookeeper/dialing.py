@@ -13,6 +13,7 @@ from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandl
 from streams.net.errors import AuthenticationFailed
 from streams.net.security import Security
 from streams.net.tls import client_context
+from streams.net.tls_errors import tls_reason
 
 _SERVER_S_MAX: Final = 2.0
 """To connect to one server. kazoo's own limit, the session timeout, may exceed the time that the
@@ -45,7 +46,7 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
         try:
             made = dial(self._security, (ip, port), host, asked["timeout"])
         except (OSError, KazooTimeoutError) as error:
-            self.tried[server] = reason(error)
+            self.tried[server] = reason(error, self._security)
             raise
         self.tried[server] = NO_SESSION
         self.server = server
@@ -89,12 +90,8 @@ def _context(security: Security) -> ssl.SSLContext:
         raise OSError(str(error)) from error
 
 
-def reason(error: Exception) -> str:
+def reason(error: Exception, security: Security) -> str:
     """Return why a connection failed, as a phrase for an operator."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
-    if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
-        return f"it rejects the TLS connection ({error.reason}): check `cert_file` and `key_file`"
     if isinstance(error, ssl.SSLError):
-        return f"no TLS: {error.reason or error.strerror or error}"
+        return f"TLS failed: {tls_reason(error, security)}"
     return getattr(error, "strerror", None) or str(error) or "no answer"

@@ -295,7 +295,7 @@ def _query_server(security: Security, address: Endpoint) -> ZooKeeperServer:
     try:
         answer = _four_letters(security, address)
     except (OSError, ValueError) as error:  # a resolver raises a UnicodeError for some names
-        why = Unknown(f"it does not answer ({reason(error)})")
+        why = Unknown(f"it does not answer ({reason(error, security)})")
         return ZooKeeperServer(endpoint=endpoint, version=why)
     mode = _MODE.search(answer)
     return ZooKeeperServer(

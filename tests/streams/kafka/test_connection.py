@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -195,17 +196,30 @@ def speaking_tls(
         thread.join(10)
 
 
-def test_a_certificate_that_the_server_misses_is_no_question_of_the_protocol(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("of", "days", "why"),
+    [
+        pytest.param(None, 2, "certificate required", id="missing"),
+        pytest.param("known", -1, "certificate expired", id="expired"),
+        pytest.param("stranger", 2, "unknown ca", id="foreign"),
+    ],
+)
+def test_a_client_certificate_that_the_server_rejects_names_the_fix(
+    tmp_path: Path, of: str | None, days: int, why: str
 ) -> None:
     """TLS 1.3: the server's alert comes after the client's handshake."""
-    authority = Authority(tmp_path)
-    security = Security(protocol="SSL", ca_file=authority.file)
-    with (
-        speaking_tls(authority) as endpoint,
-        pytest.raises(ConnectionFailed, match=r"failed TLS: .*certificate required"),
-    ):
+    known = Authority(tmp_path)
+    security = Security(protocol="SSL", ca_file=known.file, key="brokers.security")
+    if of is not None:
+        signer = known if of == "known" else Authority(tmp_path, of)
+        own = signer.issue("client", days=days)
+        security = replace(security, cert_file=own.cert, key_file=own.key)
+    with speaking_tls(known) as endpoint, pytest.raises(ConnectionFailed) as caught:
         Connection(endpoint, security)
+    assert str(caught.value) == (
+        f"{endpoint} failed TLS: the server rejects the client: {why}: check"
+        " `brokers.security.cert_file` and `brokers.security.key_file`"
+    )
 
 
 def test_a_certificate_of_an_unknown_authority_names_the_key_of_the_known_ones(

@@ -39,7 +39,7 @@ class Secured:
 
     @property
     def tls(self) -> Security:
-        return Security(protocol="SSL", ca_file=self.authority.file)
+        return Security(protocol="SSL", ca_file=self.authority.file, key="zookeeper.security")
 
     @property
     def certified(self) -> Security:
@@ -133,9 +133,11 @@ def test_a_server_that_is_not_trusted_is_not_spoken_to(secured: Secured, over_tl
     """Only the authorities in the file are trusted, not the system's."""
     stranger = Authority(secured.place, "stranger")
     with watching(over_tls, security=replace(secured.tls, ca_file=stranger.file)) as watched:
-        until_refused_connection(watched, "its certificate is not trusted", "local issuer")
-    with watching(over_tls, security=Security(protocol="SSL")) as watched:
-        until_refused_connection(watched, "its certificate is not trusted")
+        until_refused_connection(
+            watched, "unable to get local issuer certificate: check `zookeeper.security.ca_file`"
+        )
+    with watching(over_tls, security=replace(secured.tls, ca_file=None)) as watched:
+        until_refused_connection(watched, "check `zookeeper.security.ca_file`")
 
 
 def test_a_client_that_the_server_does_not_trust_is_named(secured: Secured, over_tls: str) -> None:
@@ -143,7 +145,7 @@ def test_a_client_that_the_server_does_not_trust_is_named(secured: Secured, over
     own = stranger.issue("unknown")
     security = replace(secured.tls, cert_file=own.cert, key_file=own.key)
     with watching(over_tls, security=security) as watched:
-        until_refused_connection(watched, "rejects the TLS connection", "`cert_file`")
+        until_refused_connection(watched, "rejects the client", "`zookeeper.security.cert_file`")
 
 
 def test_a_server_of_another_name_is_spoken_to_only_if_one_says_so(
@@ -152,7 +154,9 @@ def test_a_server_of_another_name_is_spoken_to_only_if_one_says_so(
     kafka.create(CONTROLLER, b"1")
     other = over_tls.replace("127.0.0.1", "localhost", 1)
     with watching(other, security=secured.tls) as watched:
-        until_refused_connection(watched, "Hostname mismatch")
+        until_refused_connection(
+            watched, "Hostname mismatch", "set `zookeeper.security.check_hostname: false`"
+        )
     with watching(other, security=replace(secured.tls, check_hostname=False)) as watched:
         watched.until_seen()
         assert data(watched.of(CONTROLLER)[0]) == b"1"
@@ -160,7 +164,9 @@ def test_a_server_of_another_name_is_spoken_to_only_if_one_says_so(
 
 def test_the_wrong_way_of_speaking_is_named(secured: Secured, over_tls: str, plain: str) -> None:
     with watching(plain, security=secured.tls) as watched:
-        until_refused_connection(watched, "no TLS")
+        until_refused_connection(
+            watched, "does that listener speak SSL? check `zookeeper.security.protocol`"
+        )
     with watching(over_tls) as watched:
         until_refused_connection(watched, "gives no session")
 
@@ -252,10 +258,10 @@ def test_the_checks_before_the_window_speak_tls_and_authenticate(
     assert opened.migration == b"{}"
     (server,) = ask_ensemble(asked)
     assert (server.version, server.mode) == ((3, 8, 4), "standalone")
-    untrusted = replace(ensemble, security=Security(protocol="SSL"))
+    untrusted = replace(ensemble, security=replace(secured.tls, ca_file=None))
     (server,) = ask_ensemble(untrusted)
     assert isinstance(server.version, Unknown)
-    assert "its certificate is not trusted" in server.version.why
+    assert "check `zookeeper.security.ca_file`" in server.version.why
     unknown = ask_zookeeper(untrusted)
     assert isinstance(unknown, Unknown)
-    assert "its certificate is not trusted" in unknown.why
+    assert "check `zookeeper.security.ca_file`" in unknown.why
