@@ -27,7 +27,7 @@ from kio.serial.errors import SerialError
 
 from streams.kafka import messages
 from streams.kafka.errors import ConnectionFailed, NotListening, ReplyDamaged, RequestRefused
-from streams.kafka.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
+from streams.kafka.framing import CLIENT_ID, SPEAKS_TLS, BadFrame, Frames, RequestFrame
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
@@ -325,7 +325,9 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
     if isinstance(error, kafka_errors.KafkaConnectionError):
         error = _tls_alert(error) or error
     if isinstance(error, BadFrame):
-        return ReplyDamaged(f"{endpoint} {error.reason}")
+        key = opening.key if opening is not None and error.reason == SPEAKS_TLS else None
+        fix = "" if key is None else f": check `{key}.protocol`"
+        return ReplyDamaged(f"{endpoint} {error.reason}{fix}")
     if isinstance(error, _AUTHENTICATION):
         return _not_authenticated(endpoint, opening, error)
     if isinstance(error, ssl.SSLError):
@@ -356,9 +358,10 @@ def _not_authenticated(
     if security is None:
         return AuthenticationFailed(f"{endpoint}: authentication failed: {_sasl_words(error)}")
     who = f"user {security.username}" if security.username else "the client"
+    setting = ".protocol" if isinstance(error, kafka_errors.IllegalSaslStateError) else ""
     return AuthenticationFailed(
         f"{endpoint}: authentication failed for {who} with {security.sasl_mechanism}:"
-        f" {_sasl_words(error)}: check `{security.key}`"
+        f" {_sasl_words(error)}: check `{security.key}{setting}`"
     )
 
 
@@ -366,6 +369,8 @@ def _sasl_words(error: BaseException) -> str:
     """Return the error text of the listener, without the class names of kafka-python."""
     if isinstance(error, kafka_errors.UnsupportedSaslMechanismError):
         return "the listener does not offer this mechanism"
+    if isinstance(error, kafka_errors.IllegalSaslStateError):
+        return "the listener does not use SASL"
     text = str(error.args[0] if error.args else error)
     return text.removeprefix("SaslAuthenticationFailedError: ") or type(error).__name__
 

@@ -29,6 +29,8 @@ _API_VERSIONS: Final = 18
 _LENGTH_BYTES: Final = 4
 _CORRELATION_BYTES: Final = 4
 _SHOWN_BYTES: Final = 16
+_TLS_ALERT: Final = b"\x15\x03"
+SPEAKS_TLS: Final = "speaks TLS"
 _ERROR_CODE: Final = slice(4, 6)
 _MAKING: Final = threading.Lock()
 
@@ -121,6 +123,8 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
         size = int.from_bytes(self._received[:_LENGTH_BYTES], signed=True)
         if not 0 <= size <= self.reply_bytes_max:
             begin = bytes(self._received[:_SHOWN_BYTES])
+            if begin.startswith(_TLS_ALERT):
+                raise BadFrame(SPEAKS_TLS)
             raise BadFrame(
                 f"sent no Kafka reply of at most {self.reply_bytes_max} bytes; it begins with"
                 f" {begin!r}. Check that the port is a Kafka listener, and its security protocol"

@@ -297,6 +297,17 @@ def test_tls_to_a_plaintext_listener_names_the_key_of_the_protocol(
     )
 
 
+def test_plaintext_to_a_tls_listener_names_the_key_of_the_protocol() -> None:
+    """Java answers bytes that are not TLS with an alert; OpenSSL's servers close."""
+    alert = b"\x15\x03\x03\x00\x02\x02\x50"
+    with (
+        talking(lambda taken: taken.sendall(alert)) as endpoint,
+        pytest.raises(ReplyDamaged) as caught,
+    ):
+        Connection(endpoint, Security(key="brokers.security"))
+    assert str(caught.value) == f"{endpoint} speaks TLS: check `brokers.security.protocol`"
+
+
 def test_a_listener_that_needs_sasl_closes_after_the_versions() -> None:
     """Kafka answers ApiVersions before the authentication, and no other request."""
     with listening(controller(lambda *_: None)) as endpoint:
@@ -434,8 +445,8 @@ def test_a_tag_of_the_future_is_skipped() -> None:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"\xff" * 8],
-    ids=["http", "tls", "negative"],
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 8],
+    ids=["http", "negative"],
 )
 def test_another_protocol_is_named_at_once(sent: bytes) -> None:
     with (
@@ -722,16 +733,24 @@ def test_a_listener_that_hangs_up_instead_of_an_answer_may_speak_something_else(
     assert "does that listener speak SASL_PLAINTEXT with PLAIN?" in str(caught.value)
 
 
-def test_a_mechanism_that_the_server_lacks_is_an_authentication_failure(
-    password_file: Path,
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        pytest.param(
+            33, "does not offer this mechanism: check `brokers.security`", id="other-mechanism"
+        ),
+        pytest.param(34, "does not use SASL: check `brokers.security.protocol`", id="no-sasl"),
+    ],
+)
+def test_a_listener_that_lacks_the_mechanism_or_sasl_is_an_authentication_failure(
+    password_file: Path, code: int, why: str
 ) -> None:
-    # SaslHandshake: UNSUPPORTED_SASL_MECHANISM(33), and the one that is enabled.
-    speak = sasl((17, struct.pack(">hi", 33, 1) + text("PLAIN")))
+    """SaslHandshake: UNSUPPORTED_SASL_MECHANISM(33) or ILLEGAL_SASL_STATE(34)."""
+    speak = sasl((17, struct.pack(">hi", code, 1) + text("PLAIN")))
     with listening(speak) as endpoint, pytest.raises(AuthenticationFailed) as caught:
         login(endpoint, password_file, "SCRAM-SHA-512")
     assert str(caught.value) == (
-        f"{endpoint}: authentication failed for user u with SCRAM-SHA-512: the listener does not"
-        " offer this mechanism: check `brokers.security`"
+        f"{endpoint}: authentication failed for user u with SCRAM-SHA-512: the listener {why}"
     )
 
 
