@@ -18,7 +18,7 @@ from streams.net.tls_errors import tls_reason
 _SERVER_S_MAX: Final = 2.0
 """To connect to one server. kazoo's own limit, the session timeout, may exceed the time that the
 caller has for the whole ensemble."""
-NO_SESSION: Final = "it accepts connections, but gives no session"
+_NO_SESSION: Final = "it accepts connections, but gives no session"
 
 
 class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not typed
@@ -48,7 +48,11 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
         except (OSError, KazooTimeoutError) as error:
             self.tried[server] = reason(error, self._security)
             raise
-        self.tried[server] = NO_SESSION
+        self.tried[server] = _NO_SESSION
+        if not self._security.tls:
+            self.tried[server] += (
+                f": it is in no quorum, or speaks TLS (`{self._security.key}.protocol`)"
+            )
         self.server = server
         return made
 

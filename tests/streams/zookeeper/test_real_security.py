@@ -167,8 +167,10 @@ def test_the_wrong_way_of_speaking_is_named(secured: Secured, over_tls: str, pla
         until_refused_connection(
             watched, "does that listener speak SSL? check `zookeeper.security.protocol`"
         )
-    with watching(over_tls) as watched:
-        until_refused_connection(watched, "gives no session")
+    with watching(over_tls, security=Security(key="zookeeper.security")) as watched:
+        until_refused_connection(
+            watched, "gives no session", "speaks TLS (`zookeeper.security.protocol`)"
+        )
 
 
 def test_a_file_that_is_missing_is_named_and_found_at_the_next_attempt(
