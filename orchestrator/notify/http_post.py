@@ -31,7 +31,9 @@ from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
 from streams.net.secret_file import SecretFileRefused, first_line
-from streams.process.pipes import read_file
+from streams.net.security import Security
+from streams.net.tls import client_context
+from streams.net.tls_errors import http_cause, http_fix, https_reason
 
 CONNECT_S: Final = 5.0
 RESPONSE_S: Final = 10.0
@@ -192,10 +194,9 @@ class Poster:
         if self._ca_file is None:
             return
         try:
-            read_file(self._ca_file)
+            client_context(Security(ca_file=self._ca_file))
         except OSError as error:
-            why = f"the authorities in {self._ca_file} cannot be read: {error.strerror}"
-            raise Undelivered(why, permanent=True) from error
+            raise Undelivered(str(error), permanent=True) from error
 
 
 def origin_of(url: str) -> str:
@@ -257,12 +258,6 @@ def _retry_after_s(response: BaseHTTPResponse) -> float | None:
         return None
 
 
-def _cause(error: HTTPError | OSError) -> BaseException:
-    """Return the error that urllib3 wraps: the cause of its error, or an argument of it."""
-    behind = (error.__cause__, *error.args) if isinstance(error, HTTPError) else ()
-    return next((each for each in behind if isinstance(each, BaseException)), error)
-
-
 def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undelivered:
     """Return the error with a text of our own: the library's may have the address or a header."""
     if isinstance(error, ValueError):
@@ -271,17 +266,20 @@ def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undeli
     if isinstance(error, ProxyError):
         return Undelivered(f"the proxy does not connect to {origin}", permanent=False)
     if isinstance(error, SSLError):
-        return Undelivered(f"{origin}: TLS failed: {error}", permanent=False)
+        return Undelivered(
+            f"{origin}: TLS failed: {https_reason(http_cause(error))}", permanent=False
+        )
     if isinstance(error, NameResolutionError):
         return Undelivered(f"{origin}: the host name cannot be resolved", permanent=False)
     if isinstance(error, ReadTimeoutError):
         why = f"{origin}: no complete response within {RESPONSE_S:g} s"
         return Undelivered(why, permanent=False, delivered=None)
     early = isinstance(error, ConnectTimeoutError)  # also a refused connection
-    cause = _cause(error)
+    cause = http_cause(error)
     why = "the connection timed out" if early else "no response"
     if isinstance(cause, OSError) and cause.strerror:
         why = cause.strerror
     elif isinstance(cause, BadStatusLine) and not isinstance(cause, OSError):
         why = "the response is not HTTP"
-    return Undelivered(f"{origin}: {why}", permanent=False, delivered=False if early else None)
+    why = f"{origin}: {why}{http_fix(origin, cause)}"
+    return Undelivered(why, permanent=False, delivered=False if early else None)

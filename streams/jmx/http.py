@@ -18,7 +18,9 @@ from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
 from streams.net.http_credentials import http_credentials
 from streams.net.secret_file import SecretFileRefused, first_line
-from streams.process.pipes import read_file
+from streams.net.security import Security
+from streams.net.tls import client_context
+from streams.net.tls_errors import http_cause, http_fix, https_reason
 
 LINES_BYTES_MAX: Final = 256 * 2**20
 """A broker with 100,000 partitions and no rules serves some 100 MB."""
@@ -104,7 +106,10 @@ class Http:
     def _credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
         access = self._access
         if access.ca_file is not None:
-            _readable(access.ca_file)
+            try:
+                client_context(Security(ca_file=access.ca_file))
+            except OSError as error:
+                raise AccessRefused(str(error)) from error
         return http_credentials(
             access.username, access.password_file, access.bearer_token_file, _secret
         )
@@ -133,25 +138,17 @@ def _translated(url: str) -> Iterator[None]:
     try:
         yield
     except SSLError as error:
-        raise AccessRefused(f"{url}: TLS failed: {error}") from error
+        raise AccessRefused(f"{url}: TLS failed: {https_reason(http_cause(error))}") from error
     except (HTTPError, OSError) as error:
-        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        cause = http_cause(error)
         text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
-        raise Unreachable(f"{url} does not answer: {text}") from error
+        raise Unreachable(f"{url} does not answer: {text}{http_fix(url, cause)}") from error
     except ValueError:
         # Such as a UnicodeEncodeError, which contains the whole header and thus the secret.
         raise AccessRefused(
             f"{url}: the request cannot be sent. Remove characters that HTTP does not allow from"
             " the credentials and the address"
         ) from None
-
-
-def _readable(ca_file: Path) -> None:
-    try:
-        read_file(ca_file)
-    except OSError as error:
-        why = f"the authorities in {ca_file} cannot be read: {error.strerror}"
-        raise AccessRefused(why) from error
 
 
 def _secret(path: Path) -> str:

@@ -109,7 +109,7 @@ def test_a_connection_that_breaks_leaves_it_open_whether_it_was_taken(tmp_path: 
 @pytest.mark.parametrize("raw", [b"\x16\x03garbage\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n"])
 def test_what_speaks_no_http_is_named(raw: bytes, tmp_path: Path) -> None:
     error, receiver = failed(tmp_path, lambda _: Reply(raw=raw))
-    assert str(error) == f"{receiver.url}: the response is not HTTP"
+    assert str(error) == (f"{receiver.url}: the response is not HTTP: if it speaks TLS, use https")
     assert (error.permanent, error.delivered) == (False, None)
 
 
@@ -145,16 +145,30 @@ def test_tls_is_checked_and_an_authority_may_be_named(tmp_path: Path) -> None:
     with receiving(tls=authority.issue("hooks")) as receiver:
         strange = receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url))
         error = failure(strange)
-        assert "TLS failed" in str(error)
-        assert "certificate verify failed" in str(error)
+        assert str(error) == (
+            f"{receiver.url}: TLS failed: unable to get local issuer certificate: check `ca_file`,"
+            " or the system's authorities"
+        )
         assert (error.permanent, error.delivered) == (False, False)
         known = receivers.slack(tmp_path, receiver.url, f", ca_file: {authority.file}")
         to = receivers.channel(tmp_path, known)
         assert to.notify([FIRING], AT_MS) == "200 ok"
+        authority.file.write_text("no certificate")
+        garbage = failure(to)
+        assert str(garbage).startswith(f"the ca_file {authority.file} cannot be used: ")
+        assert garbage.permanent
         authority.file.unlink()
-        assert "cannot be read" in str(failure(to))
+        assert "cannot be used: No such file" in str(failure(to))
         os.mkfifo(authority.file)
-        assert "cannot be read: it is not a file" in str(failure(to))
+        assert "cannot be used: it is not a file" in str(failure(to))
+
+
+def test_http_to_a_receiver_that_speaks_tls_names_https(tmp_path: Path) -> None:
+    with receiving(tls=Authority(tmp_path).issue("hooks")) as receiver:
+        url = receiver.url.replace("https", "http")
+        error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, url)))
+    assert str(error).endswith(": if it speaks TLS, use https")
+    assert (error.permanent, error.delivered) == (False, None)
 
 
 def _secret(sent: Sent) -> str:

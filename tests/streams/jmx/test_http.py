@@ -182,7 +182,10 @@ def test_a_password_is_sent_as_utf_8_and_a_token_that_http_cannot_carry_is_refus
 
 
 def test_a_secret_that_cannot_be_read_is_named_and_nothing_is_asked(tmp_path: Path) -> None:
-    with serving(text("")) as url, pytest.raises(AccessRefused, match="gone cannot be read"):
+    with (
+        serving(text("")) as url,
+        pytest.raises(AccessRefused, match="gone cannot be read"),
+    ):
         ask(url, Access(bearer_token_file=tmp_path / "gone"))
     (tmp_path / "empty").touch()
     with serving(text("")) as url, pytest.raises(AccessRefused, match="empty is empty"):
@@ -231,9 +234,13 @@ def test_a_server_is_trusted_by_the_ca_file_only(
     url = f"https://127.0.0.1:{server.server_port}"
     try:
         assert ask(url, Access(ca_file=certificate[0]), 10) == [b"metric 1"]
-        with pytest.raises(AccessRefused, match="TLS failed"):
+        with pytest.raises(AccessRefused, match=r"TLS failed: self-signed .*: check `ca_file`"):
             ask(url, deadline_s=10)
-        with pytest.raises(AccessRefused, match="gone cannot be read"):
+        with pytest.raises(Unreachable, match=r"if it speaks TLS, use https$"):
+            ask(url.replace("https", "http"), deadline_s=10)
+        with pytest.raises(AccessRefused, match=r"the ca_file .*key\.pem cannot be used: "):
+            ask(url, Access(ca_file=certificate[1]), 10)
+        with pytest.raises(AccessRefused, match="gone cannot be used: No such"):
             ask(url, Access(ca_file=tmp_path / "gone"), 10)
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(AccessRefused, match="pipe cannot be read: it is not a file"):
