@@ -353,10 +353,11 @@ def _tls_alert(error: kafka_errors.KafkaConnectionError) -> ssl.SSLError | None:
 
 def _not_authenticated(
     endpoint: Endpoint, security: Security | None, error: BaseException
-) -> AuthenticationFailed:
+) -> LiveError:
     """Return the error that names the user, the mechanism and the configuration key."""
     if security is None:
-        return AuthenticationFailed(f"{endpoint}: authentication failed: {_sasl_words(error)}")
+        # A rotated secret: the next connection reads it again, and names the key if it fails.
+        return ConnectionFailed(f"{endpoint} ended the session: {_sasl_words(error)}")
     who = f"user {security.username}" if security.username else "the client"
     setting = ".protocol" if isinstance(error, kafka_errors.IllegalSaslStateError) else ""
     return AuthenticationFailed(

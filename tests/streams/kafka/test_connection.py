@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import itertools
 import socket
 import ssl
 import struct
@@ -703,7 +704,7 @@ REFUSED = struct.pack(">h", 58) + text("Authentication failed: Invalid username 
 """SaslAuthenticate, version 0: SASL_AUTHENTICATION_FAILED, a text, no token."""
 
 
-def login(endpoint: Endpoint, password_file: Path, mechanism: str = "PLAIN") -> None:
+def login(endpoint: Endpoint, password_file: Path, mechanism: str = "PLAIN") -> Connection:
     security = Security(
         protocol="SASL_PLAINTEXT",
         sasl_mechanism=mechanism,
@@ -711,7 +712,7 @@ def login(endpoint: Endpoint, password_file: Path, mechanism: str = "PLAIN") -> 
         password_file=password_file,
         key="brokers.security",
     )
-    Connection(endpoint, security)
+    return Connection(endpoint, security)
 
 
 def test_a_wrong_password_is_named_although_the_listener_hangs_up(password_file: Path) -> None:
@@ -731,6 +732,33 @@ def test_a_listener_that_hangs_up_instead_of_an_answer_may_speak_something_else(
     with listening(sasl()) as endpoint, pytest.raises(ConnectionFailed) as caught:
         login(endpoint, password_file)
     assert "does that listener speak SASL_PLAINTEXT with PLAIN?" in str(caught.value)
+
+
+def test_a_session_that_a_rotated_secret_ends_is_a_lost_connection(password_file: Path) -> None:
+    """kafka-python repeats the password of the connection: a new one reads the file again.
+
+    Kafka with `connections.max.reauth.ms` rejects the old password in the same exchange.
+    """
+    granted = struct.pack(">hhiq", 0, -1, 0, 1)
+    refused = struct.pack(">h", 58) + text("Authentication failed during re-authentication")
+    logins = iter([granted, refused + struct.pack(">iq", 0, 0)])
+
+    def speak(key: int, correlation: int, rest: bytes) -> bytes | None:
+        if key == 18 and struct.unpack_from(">h", rest)[0] == 0:
+            return versions(correlation, {1: (0, 17), 17: (0, 1), 18: (0, 0), 36: (0, 1)})
+        if key == 1:
+            return reply_of(EMPTY + b"\0")(key, correlation, rest)
+        return sasl(PLAIN_ENABLED, (36, next(logins) if key == 36 else b""))(key, correlation, rest)
+
+    with (
+        listening(speak) as endpoint,
+        login(endpoint, password_file) as connection,
+        pytest.raises(ConnectionFailed) as caught,
+    ):
+        all(connection.ask(fetch()) for _ in itertools.count())
+    assert str(caught.value) == (
+        f"{endpoint} ended the session: Authentication failed during re-authentication"
+    )
 
 
 @pytest.mark.parametrize(
