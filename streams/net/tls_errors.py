@@ -36,8 +36,6 @@ _FIXES: Final[_Fixes] = {
 }
 """By OpenSSL's X509_V_ERR (expired, not signed by a trusted authority, another host or address), or
 by the reason of another error."""
-
-
 _HTTPS_FIXES: Final[_Fixes] = {
     **_FIXES,
     **dict.fromkeys((18, 19, 20, 21), "{why}: check `ca_file`, or the system's authorities"),

@@ -89,7 +89,8 @@ def _sources(one: Assessed) -> Iterator[tuple[str, str]]:
         ("JMX", DataSource.JMX),
     ):
         found = one.assessment.sources[source]
-        if found.status == NO_STATUS:
+        removed = source is DataSource.JMX and found.state is SourceState.NOT_CONFIGURED
+        if removed or found.status == NO_STATUS:
             continue
         beside = _zookeeper(one, found) if source is DataSource.ZOOKEEPER else None
         yield beside or _source(name, found, one.now_ms)

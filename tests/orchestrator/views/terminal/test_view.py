@@ -40,7 +40,7 @@ from tests.scenes.night import (
     progress,
     replicas,
 )
-from tests.support.assessing import assessed
+from tests.support.assessing import assessed, entry
 from tests.support.examples import examples
 
 
@@ -92,6 +92,13 @@ def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
     lines = screen(replace(WATCHED, zookeeper=replace(FRESH, limits=("topics are polled",))))
     limit = next(at for at, line in enumerate(lines) if line.startswith("LIMIT topics are polled"))
     assert lines[limit + 1].startswith("now: ")
+
+
+def test_jmx_that_left_the_configuration_is_not_waited_for() -> None:
+    read = replace(WATCHED, jmx=replace(FRESH, last_reply_ms=None))
+    without = assessed(read, NOW_MS, of=entry("controllers", "zookeeper", "brokers"))
+    assert "JMX no answer yet" in " ".join(screen(read))
+    assert "JMX" not in " ".join(drawn(picture(without, 80, None)))
 
 
 def test_nothing_known_is_a_screen_too() -> None:
