@@ -243,7 +243,7 @@ def test_a_server_is_trusted_by_the_ca_file_only(
         with pytest.raises(AccessRefused, match="gone cannot be used: No such"):
             ask(url, Access(ca_file=tmp_path / "gone"), 10)
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(AccessRefused, match="pipe cannot be read: it is not a file"):
+        with pytest.raises(AccessRefused, match="pipe cannot be used: it is not a file"):
             ask(url, Access(ca_file=tmp_path / "pipe"), 10)
     finally:
         server.shutdown()
