@@ -31,12 +31,14 @@ def open_verified(config: Config) -> AuditLog:
 
 
 def open_for_entry(config: Config) -> AuditLog:
-    """Open the trail for an operator's entry; secrets that this user can read are redacted.
+    """Open the trail for an operator's entry; secrets in usable files are redacted.
+
+    A pause or an abort does not depend on the file of a broker's password.
 
     Raises:
         ConfigError: the state directory cannot be used.
         AuditError: it cannot be opened.
-        SecretUnknown: a secret that this user has access to cannot be read.
+        SecretUnknown: a secret's file changed while it was read.
     """
     secrets = Secrets(files=tuple(configured_files(config))).readable()
     return AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))

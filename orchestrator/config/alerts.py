@@ -14,7 +14,15 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from migration.values.severity import Severity
 from orchestrator.config.jmx import HttpLogin, Server, Url, entries_of
-from orchestrator.config.values import ClusterName, Duration, File, Strict, at_least, text_like
+from orchestrator.config.values import (
+    ClusterName,
+    Duration,
+    File,
+    SecretFile,
+    Strict,
+    at_least,
+    text_like,
+)
 
 RUNBOOK_URL: Final = "https://kraftgate.example/runbooks/alerts"
 """The base URL of the alert pages unless another is configured; an example, as in the Prometheus
@@ -38,7 +46,7 @@ def _headers(value: object) -> object:
 
 
 MinSeverity: TypeAlias = Annotated[Severity, Field(strict=False)]
-HeaderFiles: TypeAlias = Annotated[dict[str, File], BeforeValidator(_headers)]
+HeaderFiles: TypeAlias = Annotated[dict[str, SecretFile], BeforeValidator(_headers)]
 
 
 class Destination(Strict):
@@ -83,7 +91,7 @@ class SlackReceiver(Receiver):
         url_file: File whose first line is the URL of the incoming webhook.
     """
 
-    url_file: File
+    url_file: SecretFile
 
 
 class PagerDutyReceiver(Receiver):
@@ -94,7 +102,7 @@ class PagerDutyReceiver(Receiver):
         url: URL of Events v2; it differs between regions.
     """
 
-    routing_key_file: File
+    routing_key_file: SecretFile
     url: Url = PAGERDUTY_URL
     min_severity: MinSeverity = Severity.CRITICAL
 
@@ -109,7 +117,7 @@ class _Addressed(Strict):
     """
 
     url: Url | None = None
-    url_file: File | None = None
+    url_file: SecretFile | None = None
     header_files: HeaderFiles | None = None
 
     @model_validator(mode="after")

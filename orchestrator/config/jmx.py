@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import BeforeValidator, model_validator
 
 from migration.values.foreign import INT32_MAX
-from orchestrator.config.values import File, Strict, text_like, text_matching
+from orchestrator.config.values import File, SecretFile, Strict, text_like, text_matching
 
 
 def _url(value: object) -> str:
@@ -116,8 +116,8 @@ class HttpLogin(Strict):
     """
 
     username: str | None = None
-    password_file: File | None = None
-    bearer_token_file: File | None = None
+    password_file: SecretFile | None = None
+    bearer_token_file: SecretFile | None = None
 
     @model_validator(mode="after")
     def _is_one_login(self) -> Self:

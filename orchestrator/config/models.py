@@ -17,6 +17,7 @@ from orchestrator.config.values import (
     File,
     HostName,
     Listen,
+    SecretFile,
     ShippedOrFile,
     Strict,
     TopicName,
@@ -38,7 +39,7 @@ class _Tls(Strict):
     protocol: str = "PLAINTEXT"
     ca_file: File | None = None
     cert_file: File | None = None
-    key_file: File | None = None
+    key_file: SecretFile | None = None
     check_hostname: bool = True
 
     @model_validator(mode="after")
@@ -69,7 +70,7 @@ class Security(_Tls):
         Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER"] | None
     ) = None
     username: str | None = None
-    password_file: File | None = None
+    password_file: SecretFile | None = None
 
     @model_validator(mode="after")
     def _sasl_fits(self) -> Self:
@@ -112,7 +113,7 @@ class ZookeeperSecurity(_Tls):
 
     protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
     username: str | None = Field(default=None, min_length=1, pattern="^[^:]*$")
-    password_file: File | None = None
+    password_file: SecretFile | None = None
 
     @model_validator(mode="after")
     def _login_is_whole(self) -> Self:
@@ -198,7 +199,7 @@ class ConsoleTls(Strict):
     """
 
     cert_file: File
-    key_file: File
+    key_file: SecretFile
 
 
 class ConsoleAddress(Strict):
@@ -216,7 +217,7 @@ class ConsoleAddress(Strict):
     listen: Listen = Endpoint("127.0.0.1", 8464)
     tls: ConsoleTls | None = None
     insecure: bool = False
-    token_file: File | None = None
+    token_file: SecretFile | None = None
     hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Annotated, Final, TypeAlias
 from pydantic import BeforeValidator, Field
 
 from orchestrator.config.jmx import entries_of
-from orchestrator.config.values import File, Strict, text_like, text_matching
+from orchestrator.config.values import SecretFile, Strict, text_like, text_matching
 
 _EXAMPLE: Final = '"spark.executor.memory": "2g"'
 _INSTEAD: Final = {
@@ -46,4 +46,4 @@ class Spark(Strict):
 
     master: str | None = Field(default=None, min_length=1)
     settings: Settings | None = None
-    secret_file: File | None = None
+    secret_file: SecretFile | None = None

@@ -169,6 +169,15 @@ def _file(value: object, info: ValidationInfo) -> Path:
     return path
 
 
+def _secret_file(value: object, info: ValidationInfo) -> Path:
+    """Parse the file of a secret, which is missing while it is replaced: its readers report that.
+
+    An operator's pause, and commands that read only the state directory, do not read it.
+    """
+    path = _path(value, info)
+    return _file(value, info) if os.path.lexists(path) else path
+
+
 def _directory(value: object, info: ValidationInfo) -> Path:
     """Parse a directory that may not exist yet; an existing one must be readable."""
     path = _path(value, info)
@@ -214,5 +223,6 @@ ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
 TopicName: TypeAlias = Annotated[str, BeforeValidator(_topic)]
 Directory: TypeAlias = Annotated[Path, BeforeValidator(_directory)]
 File: TypeAlias = Annotated[Path, BeforeValidator(_file)]
+SecretFile: TypeAlias = Annotated[Path, BeforeValidator(_secret_file)]
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration)]
 ShippedOrFile: TypeAlias = Annotated[str | Path, BeforeValidator(_shipped_or_file)]

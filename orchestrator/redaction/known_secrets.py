@@ -1,10 +1,9 @@
 """The locations of the secrets that must not be written: names and paths, never values."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -50,12 +49,11 @@ class Secrets:
         return _FileRedactor(known, stamps)
 
     def readable(self) -> "Secrets":
-        """Return the secrets without the files that this user cannot read.
+        """Return the secrets without the files that cannot be used now, as while one is replaced.
 
-        A user cannot write a secret that the user does not know.
+        Of the files that this user cannot read, the user cannot write a secret either.
         """
-        files = tuple(path for path in self.files if os.access(path, os.R_OK))
-        return Secrets(variables=self.variables, files=files)
+        return replace(self, files=tuple(filter(_is_usable, self.files)))
 
     def _named(self, environment: Mapping[str, str]) -> Iterator[str]:
         for name in self.variables:
@@ -92,6 +90,14 @@ class _FileRedactor(Redactor):
                     known = known.union(_in_file(path))
                     stamps[path] = now
         return self if stamps == self._stamps else _FileRedactor(known, stamps)
+
+
+def _is_usable(path: Path) -> bool:
+    try:
+        secret_file.content(path)
+    except SecretFileRefused:
+        return False
+    return True
 
 
 def _in_file(path: Path) -> Iterator[str]:

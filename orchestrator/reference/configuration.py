@@ -28,6 +28,7 @@ _TYPES: Final = (
     (values.ClusterName, "name"),
     (values.Directory, "directory"),
     (values.File, "file"),
+    (values.SecretFile, "file"),
     (values.Duration, "duration"),
     (values.ShippedOrFile, "name or file"),
     (jmx.Url, "URL"),

@@ -263,6 +263,17 @@ def test_pause_and_resume(desk: Desk) -> None:
     assert desk.walk().paused is None
 
 
+@pytest.mark.parametrize("exists", [True, False], ids=["other users can read it", "missing"])
+def test_a_secret_file_that_cannot_be_used_stops_no_pause(desk: Desk, *, exists: bool) -> None:
+    if exists:
+        (desk.folder / "token").write_text("correct-horse-battery\n")
+        (desk.folder / "token").chmod(0o644)
+    with desk.config.open("a") as config:
+        config.write("console: {token_file: token}\n")
+    for command in ("pause", "resume", "abort"):
+        assert desk.types(command, *WHY).exit_code == ExitCode.DONE
+
+
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="its outcome is not known"))

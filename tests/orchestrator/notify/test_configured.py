@@ -57,7 +57,7 @@ def test_without_the_key_nobody_is_told() -> None:
     [
         ("slack: {url_file: key}", "`alerts.slack`: must be a list, not dict"),
         ("slack: [{url_file: key, url: 'https://h'}]", "unknown key `url` in `alerts.slack[0]`"),
-        ("slack: [{url_file: gone}]", "there is no file"),
+        ("slack: [{url_file: key, ca_file: gone}]", "there is no file"),
         (
             "slack: [{url_file: key, min_severity: bad}]",
             "`alerts.slack[0].min_severity`: must be info, warning or critical",

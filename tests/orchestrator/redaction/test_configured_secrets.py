@@ -87,6 +87,11 @@ def test_a_secret_file_that_others_can_read_is_an_error_of_the_configuration(
     with pytest.raises(SecretUnknown, match=said) as refused:
         open_verified(parse_config(text, tmp_path / "kraftgate.yaml"))
     assert refused.value.code is ExitCode.USAGE
+    (tmp_path / "token").unlink()
+    with pytest.raises(
+        SecretUnknown, match=r"`console.token_file`: .*token cannot be read: No such"
+    ):
+        open_verified(parse_config(text, tmp_path / "kraftgate.yaml"))
 
 
 def test_a_rotated_secret_is_known_at_once_and_the_earlier_one_remains(tmp_path: Path) -> None:
