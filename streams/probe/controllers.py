@@ -25,8 +25,12 @@ from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe
 from streams.probe.brokers import first_view, settings_of
 
-_UNKNOWN_ID: Final = Unknown(
+_UNKNOWN_CLUSTER: Final = Unknown(
     "it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed", denied=True
+)
+_UNKNOWN_NODE: Final = Unknown(
+    "it does not report its node id: DESCRIBE and DESCRIBE_CONFIGS on CLUSTER are needed",
+    denied=True,
 )
 
 
@@ -173,7 +177,7 @@ def _node_id(
         if where == endpoint:
             return id_
     if described.error:
-        return _UNKNOWN_ID
+        return _UNKNOWN_NODE
     return Unknown(f"the controllers list none at {endpoint}, only under other names")
 
 
@@ -183,5 +187,5 @@ def _cluster_id(
     if not isinstance(described, Unknown) and described.cluster_id is not None:
         return described.cluster_id
     if agrees is None or expected is None:
-        return _UNKNOWN_ID
+        return _UNKNOWN_CLUSTER
     return expected if agrees else "another one, which it does not report"

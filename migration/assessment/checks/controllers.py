@@ -185,7 +185,7 @@ def _settings_unknown(facts: Facts) -> Finding | None:
     asked = [(f"the settings of {one.endpoint}", one.settings) for one in facts.answering]
     missing = silent_controllers(facts) + unknowns(asked)
     denied = any(isinstance(each, Unknown) and each.denied for _, each in asked)
-    fix = "grant DESCRIBE_CONFIGS on CLUSTER" if denied else ASK
+    fix = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER" if denied else ASK
     return missing_data(*missing, fix=fix) if missing else None
 
 

@@ -161,6 +161,9 @@ def _few(topics: list[str]) -> str:
     return listed(topics[:3]) + more
 
 
+_GRANT: Final = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER at the controllers"
+
+
 @check("controller-ids-distinct", "No controller has a broker's id")
 def controller_ids_distinct(facts: Facts) -> Finding:
     """Check that no controller has the id of a broker: node ids are unique in a cluster."""
@@ -171,7 +174,7 @@ def controller_ids_distinct(facts: Facts) -> Finding:
             return phase
         if phase is not None:
             return skipped(phase.reason, fix=f"give them ids that no broker has: {_taken(facts)}")
-        return missing_data(*missing, fix="grant ALTER or DESCRIBE on CLUSTER at the controllers")
+        return missing_data(*missing, fix=_GRANT)
     brokers = {broker.id for broker in facts.brokers}
     bad = [
         f"node id {id_} is a controller ({where}) and a broker"
@@ -187,7 +190,7 @@ def controller_ids_distinct(facts: Facts) -> Finding:
     if not brokers:
         return missing_data("the brokers' ids", fix=SEE_BROKERS)
     if missing:
-        return missing_data(*missing, fix="grant ALTER or DESCRIBE on CLUSTER at the controllers")
+        return missing_data(*missing, fix=_GRANT)
     return satisfied(f"controllers {listed(sorted(controllers))} share no id with a broker")
 
 

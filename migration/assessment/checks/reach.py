@@ -45,7 +45,9 @@ def broker_rights(facts: Facts) -> Finding:
         return missing_data(
             *refused,
             fix="grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
-            " (kafka-acls --add --allow-principal User:NAME --operation Describe --cluster)",
+            " (kafka-acls --bootstrap-server HOST:PORT --add --allow-principal User:NAME"
+            " --operation Describe --operation DescribeConfigs --cluster; the same with"
+            " --topic '*')",
         )
     if unanswered := _not_returned(facts, denied=False):
         return missing_data(*unanswered, fix=SEE_BROKERS)

@@ -77,7 +77,9 @@ CASES = (
     Case("brokers-reachable", broker2(settings=NO_RIGHT), PASS),
     Case("broker-rights", WELL, PASS),
     Case("broker-rights", broker2(log_dirs=WHY), UNKNOWN, "see brokers-reachable"),
-    Case("broker-rights", broker2(log_dirs=NO_RIGHT), UNKNOWN, "grant the principal"),
+    Case("broker-rights", broker2(log_dirs=NO_RIGHT), UNKNOWN,
+         "--bootstrap-server HOST:PORT --add --allow-principal User:NAME --operation Describe"
+         " --operation DescribeConfigs --cluster"),
     Case("broker-rights", broker2(release=WHY, settings=WHY, log_dirs=WHY), PASS),
     Case("broker-rights", topics(min_isr=NO_RIGHT), UNKNOWN, "no right"),
     Case("log-dirs-online", WELL, PASS, "all 4 log directories of 2 brokers"),
