@@ -70,7 +70,7 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Return that nobody has the file open and no index of its log can be created to read it."""
+    """Return whether no process has the file open, and no index of its log can be created here."""
     log, index = (path.with_name(f"{path.name}-{part}") for part in ("wal", "shm"))
     if not path.exists() or index.exists() or os.access(path.parent, os.W_OK):
         return False

@@ -118,7 +118,7 @@ class TestCommands:
         for _ in range(3):
             sh("echo hello")
             shell("/no/such/program")
-        assert open_files() == before
+        assert open_files() <= before  # files of earlier tests may be closed meanwhile
 
 
 def open_files() -> int:

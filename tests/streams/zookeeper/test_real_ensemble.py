@@ -113,7 +113,9 @@ def test_its_server_is_killed_and_the_session_goes_on_at_another(
         assert second.server in {
             ensemble.address(each) for each in ensemble.zookeeper_names if each != name
         }
-        assert (second.session, second.blind_since_ms) == (first.session, blind.seen_ms)
+        assert second.blind_since_ms == blind.seen_ms
+        # ZooKeeper may need several rounds, of 20 s each, for its next leader, and end the session.
+        assert second.session == first.session or of == "leader"
         until_all_is_right(watched)
         kinds = watched.kinds(start)
         assert (kinds.count(ZooKeeperBlind), kinds.count(ZooKeeperSeen)) == (1, 1)

@@ -163,9 +163,7 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
     assert str(config.console.listen) == "127.0.0.1:8464"
 
 
-@pytest.mark.parametrize(
-    "key", ["hosts: ['http://x']", "hosts: ['x:1']", "token_file: /no/such", "token: secret"]
-)
+@pytest.mark.parametrize("key", ["hosts: ['http://x']", "hosts: ['x:1']", "token: secret"])
 def test_what_the_configuration_may_not_say(key: str) -> None:
     text = f"{CLUSTER}console: {{{key}}}\n"
     with pytest.raises(ConfigError, match=r"kraftgate\.yaml:2"):
