@@ -371,11 +371,13 @@ def _log_wait(
             return _catching_up(summary, log)
     needed = not controllers_stop and summary.phase in (*_COPIES, *WITHOUT_ZOOKEEPER)
     action = _RESTORE_CONTROLLERS if needed else ""
+    before = summary.phase is Phase.ZOOKEEPER
+    missing = before and not (summary.zookeeper is not None and summary.zookeeper.has_migration)
     if log.state is SourceState.NOT_CONFIGURED and summary.phase is not Phase.ROLLED_BACK:
         action = ADD_KEY.format("controllers.bootstrap")
-    elif summary.phase is Phase.ZOOKEEPER and not has_zookeeper:  # nothing is to be migrated
-        action = _CORRECT_ADDRESS
-    return _unanswered(summary, status, now_ms, action=action)
+    elif before and not has_zookeeper:  # nothing is to be migrated
+        action, missing = _CORRECT_ADDRESS, False
+    return _unanswered(status, now_ms, action=action, missing=missing)
 
 
 def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
@@ -394,19 +396,19 @@ def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
     return Wait(kind=WaitKind.CATCHING_UP, text=f"the metadata log to be read: {count}")
 
 
-def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int, *, action: str) -> Wait:
-    """Return a wait for a controller to answer; `action`: what an operator must do; "": nothing."""
+def _unanswered(source: SourceStatus, now_ms: int, *, action: str, missing: bool) -> Wait:
+    """Return a wait for a controller to answer.
+
+    `action`: what an operator must do; "": nothing. `missing`: whether the controllers may still
+    have to be provisioned.
+    """
     because = f" ({source.waiting})" if source.waiting else ""
     age = stale_ms(source, now_ms)
     if age is not None:
         endpoint = f" from {source.endpoint}" if source.endpoint else ""
         kind = WaitKind.STALE_DATA
         cause = f"the last reply{endpoint} is {duration_text(age)} old{because}"
-    elif (
-        summary.phase is Phase.ZOOKEEPER
-        and action != _CORRECT_ADDRESS
-        and not (summary.zookeeper is not None and summary.zookeeper.has_migration)
-    ):
+    elif missing:
         text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
         cause = f"none has answered yet{because}"
         return Wait(kind=WaitKind.CONTROLLERS, text=text, action=_PROVISION, cause=cause)

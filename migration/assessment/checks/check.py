@@ -128,6 +128,8 @@ REACH_ZOOKEEPER: Final = (
 )
 SEE_ZOOKEEPER: Final = "see zookeeper-reachable: this check needs the same data"
 SEE_QUORUM: Final = "see quorum-reachable: this check needs the same data"
+SEE_TOPICS: Final = "see topics-visible: this check needs the same data"
+GRANT: Final = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER"
 
 
 def no_brokers(facts: Facts) -> Finding | None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from migration.assessment.checks.brokers import PROTOCOL, known_settings
 from migration.assessment.checks.check import (
+    GRANT,
     SEE_BROKERS,
     check,
     dotted,
@@ -185,8 +186,7 @@ def _settings_unknown(facts: Facts) -> Finding | None:
     asked = [(f"the settings of {one.endpoint}", one.settings) for one in facts.answering]
     missing = silent_controllers(facts) + unknowns(asked)
     denied = any(isinstance(each, Unknown) and each.denied for _, each in asked)
-    fix = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER" if denied else ASK
-    return missing_data(*missing, fix=fix) if missing else None
+    return missing_data(*missing, fix=GRANT if denied else ASK) if missing else None
 
 
 def _listener(settings: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.checks.check import (
+    GRANT,
     SEE_BROKERS,
     SEE_ZOOKEEPER,
     check,
@@ -161,7 +162,7 @@ def _few(topics: list[str]) -> str:
     return listed(topics[:3]) + more
 
 
-_GRANT: Final = "grant DESCRIBE and DESCRIBE_CONFIGS on CLUSTER at the controllers"
+_GRANT: Final = f"{GRANT} at the controllers"
 
 
 @check("controller-ids-distinct", "No controller has a broker's id")

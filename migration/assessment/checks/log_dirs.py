@@ -12,6 +12,7 @@ from typing import Final
 
 from migration.assessment.checks.check import (
     SEE_BROKERS,
+    SEE_TOPICS,
     check,
     listed,
     missing_data,
@@ -160,8 +161,7 @@ def stray_logs(facts: Facts) -> Finding:
             fix=fix,
         )
     if missing:
-        fix = "see topics-visible: this check needs the same data" if hidden else SEE_BROKERS
-        return missing_data(*missing, fix=fix)
+        return missing_data(*missing, fix=SEE_TOPICS if hidden else SEE_BROKERS)
     return satisfied("no broker has a log that is not assigned to it")
 
 

@@ -26,7 +26,7 @@ def made(tmp_path: Path) -> Made:
 SOURCES = ("metadata_log", "zookeeper", "log_dirs")
 
 
-def told(made: Made) -> ClusterReport:
+def cluster_report(made: Made) -> ClusterReport:
     made.store()
     return report_of(made).clusters[0]
 
@@ -56,7 +56,7 @@ def test_an_exposure_that_a_look_caught_is_told_once(made: Made) -> None:
     made.say(0, follow(1))
     made.say(10_400, early(since_ms=made_ms(10_100)))
     made.say(60_200, OVER)
-    (one,) = of(told(made), "unfenced_early")
+    (one,) = of(cluster_report(made), "unfenced_early")
     assert one.known_by == "looks"
 
 
@@ -66,7 +66,7 @@ def test_another_exposure_of_the_same_broker_is_another_hazard(made: Made) -> No
     made.say(0, follow(1))
     made.say(10_400, early(since_ms=made_ms(10_100)))
     made.say(60_200, OVER)
-    looked, short = of(told(made), "unfenced_early")
+    looked, short = of(cluster_report(made), "unfenced_early")
     assert (looked.known_by, short.known_by, short.duration_ms) == ("looks", "records", 50)
 
 
@@ -75,7 +75,7 @@ def test_what_stands_still_lasts_until_now(made: Made) -> None:
     made.say(10_000, hazard())
     made.status("source.json", 70_000)
     made.summary = cluster(Phase.DUAL_WRITE, kraft(1))
-    (one,) = of(told(made), "dual_write_stuck")
+    (one,) = of(cluster_report(made), "dual_write_stuck")
     assert (one.ended_at, one.duration_ms) == (None, 60_000)
 
 
@@ -84,7 +84,7 @@ def test_a_hazard_that_changed_is_as_it_was_last_judged(made: Made) -> None:
     made.say(10_000, hazard(severity="warning", blocks=None))
     made.say(20_000, chronicle.HazardChanged.model_validate(
         hazard(blocks="restart", text="worse").model_dump()))  # fmt: skip
-    (one,) = of(told(made), "dual_write_stuck")
+    (one,) = of(cluster_report(made), "dual_write_stuck")
     assert (one.severity, one.blocks, one.last_text) == ("critical", "restart", "worse")
 
 
@@ -92,7 +92,7 @@ def test_a_hazard_that_is_active_has_its_current_text(made: Made) -> None:
     made.say(0, follow(1))
     made.say(10_000, hazard("unfenced_early", broker=3, text="as it began"))
     made.summary = cluster(Phase.DUAL_WRITE, held(3))
-    (one,) = of(told(made), "unfenced_early")
+    (one,) = of(cluster_report(made), "unfenced_early")
     assert one.text == "as it began"
     assert one.last_text.startswith("broker 3 is unfenced")
     assert f"as it began; at last: {one.last_text}" in markdown_text(report_of(made))
@@ -101,7 +101,7 @@ def test_a_hazard_that_is_active_has_its_current_text(made: Made) -> None:
 def test_where_nothing_was_kept_the_store_says_what_stands_at_the_end(made: Made) -> None:
     """An older version followed, or only `replay` did."""
     made.summary = cluster(Phase.DUAL_WRITE, held(3))
-    report = told(made)
+    report = cluster_report(made)
     (one,) = of(report, "unfenced_early")
     assert (one.known_by, one.exact) == ("store", False)
     assert report.attention[0].startswith("There is no audit trail")
@@ -115,7 +115,7 @@ def test_losses_are_counted_and_come_first(made: Made) -> None:
               last_lost_offset=99, **lost)  # fmt: skip
     made.tell("records_lost", 9_500, 1, topic="orders", partition=4, first_lost_offset=5,
               last_lost_offset=5, **lost)  # fmt: skip
-    report = told(made)
+    report = cluster_report(made)
     assert [(each.partition, each.records, each.broker) for each in report.losses] == [
         (3, 20, 2),
         (4, 1, 1),
@@ -130,7 +130,7 @@ def test_a_source_that_is_away_still_is_unseen_still(made: Made) -> None:
     made.tell("jmx_unreachable", 20_000, node=3000, reason="timed out")
     made.status("source.json", 50_000)
     made.summary = cluster(Phase.DUAL_WRITE, kraft(1))
-    zookeeper, jmx = told(made).unseen
+    zookeeper, jmx = cluster_report(made).unseen
     assert (zookeeper.source, zookeeper.ended_at, zookeeper.duration_ms) == (
         "zookeeper",
         None,
@@ -144,7 +144,7 @@ def test_records_that_were_trimmed_before_they_were_read_are_unseen(made: Made) 
               unfenced_early=[], unregistered=[])  # fmt: skip
     made.tell("snapshot_loaded", 9_000, offset=900, skipped=240, phase="dual-write", held=[],
               unfenced_early=[], unregistered=[])  # fmt: skip
-    report = told(made)
+    report = cluster_report(made)
     (one,) = report.unseen
     assert (one.source, one.why, one.exact) == (
         "metadata_log",
@@ -157,14 +157,14 @@ def test_records_that_were_trimmed_before_they_were_read_are_unseen(made: Made) 
 def test_numbers_that_came_again_were_unseen_for_so_long(made: Made) -> None:
     made.tell("jmx_unreachable", 20_000, node=1, reason="timed out")
     made.tell("jmx_answers_again", 25_000, node=1, silent_ms=5_000)
-    (one,) = told(made).unseen
+    (one,) = cluster_report(made).unseen
     assert (one.node, one.duration_ms) == (1, 5_000)
 
 
 def test_a_run_that_goes_on_has_no_end(made: Made) -> None:
     made.say(0, follow(1))
     made.status("source.json", 50_000)
-    (run,) = told(made).runs
+    (run,) = cluster_report(made).runs
     assert (run.ended_at, run.duration_ms, run.killed) == (None, 900_000, False)
 
 
@@ -208,7 +208,7 @@ def test_what_was_watched_and_not_seen_was_not_there(made: Made) -> None:
     watched(made)
     registered(made, 10_000, 1, 645, pending=0)
     made.summary = with_disks(now(1, 645))
-    report = told(made)
+    report = cluster_report(made)
     require_in_each_format(made, NO_HAZARD, NO_LOSS, NO_GAP)
     assert {NO_HAZARD, NO_LOSS, *NO_HOLD} <= set(report.summary)
 
@@ -216,7 +216,7 @@ def test_what_was_watched_and_not_seen_was_not_there(made: Made) -> None:
 def test_without_followed_disks_losses_are_unknown(made: Made) -> None:
     watched(made)
     made.summary = replace(with_disks(kraft(1)), disks=None)
-    report = told(made)
+    report = cluster_report(made)
     unknown = "It is unknown whether records were lost: the log directories were not followed."
     require_in_each_format(made, NO_HAZARD, unknown, NO_GAP)
     assert unknown in report.summary
@@ -228,7 +228,7 @@ def test_what_no_source_could_show_is_unknown(made: Made) -> None:
     for source in ("zookeeper", "log_dirs"):
         made.say(1_000, chronicle.SourceSeen(source=source))
     made.summary = replace(with_disks(kraft(1)), disks=DisksImage(brokers={1: BrokerDisks(id=1)}))
-    absences = told(made).absences
+    absences = cluster_report(made).absences
     why = "never current: the metadata log"
     assert absences.hazards == f"It is unknown whether a hazard was active: {why}."
     assert absences.unseen == f"It is unknown whether every source was current: {why}."
@@ -242,7 +242,7 @@ def test_a_hold_that_ended_with_its_registration_was_not_completed(made: Made) -
     made.tell("broker_registered", 1_860_000, 2, offset=900, epoch=900, mode="migrating",
               fenced=True, pending=40, log_dirs=["a", "b"])  # fmt: skip
     made.summary = cluster(Phase.HYBRID, now(2, 900, mode=Mode.MIGRATING))
-    summary = " ".join(told(made).summary)
+    summary = " ".join(cluster_report(made).summary)
     assert "had to be held after a registration in KRaft mode, for 30 min." in summary
     assert "until every replica" not in summary
     assert "by another registration or the rollback: of 1 broker (2)." in summary
@@ -253,7 +253,7 @@ def test_a_hold_that_the_rollback_ended_was_not_completed(made: Made) -> None:
     registered(made, 60_000, 2, 700, pending=40)
     made.tell("phase_changed", 300_000, was="dual-write", now="rolled-back")
     made.summary = cluster(Phase.ROLLED_BACK)
-    report = told(made)
+    report = cluster_report(made)
     summary = " ".join(report.summary)
     assert "until every replica" not in summary
     assert "by another registration or the rollback: of 1 broker (2)." in summary
@@ -265,7 +265,7 @@ def test_a_hold_that_lasts_has_not_ended(made: Made) -> None:
     watched(made)
     registered(made, 60_000, 2, 700, pending=40)
     made.summary = cluster(Phase.DUAL_WRITE, now(2, 700, held=True))
-    summary = " ".join(told(made).summary)
+    summary = " ".join(cluster_report(made).summary)
     assert "until every replica" not in summary
     assert "Still held: 2." in summary
 
@@ -284,7 +284,7 @@ def test_while_nobody_followed_nothing_is_known_to_be_absent(
         made.say(ended_ms, chronicle.FollowEnded(owner="A on ops1"))
     made.say(5 * 3_600_000, entries.Aborted(by=ANNA, reason="next week"))
     made.summary = with_disks(kraft(1))
-    report = told(made)
+    report = cluster_report(made)
     assert report.absences.hazards == "No hazard was observed; see Gaps."
     sources = {"zookeeper", "log_dirs"} | ({"metadata_log"} if began_ms == 0 else set())
     hours = 4 if began_ms == 0 else 1
@@ -298,12 +298,12 @@ def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
     made.say(2_000, lost)
     made.status("source.json", 70_000)
     made.summary = with_disks(kraft(1))
-    assert told(made).absences.hazards == "No hazard was observed; see Gaps."
+    assert cluster_report(made).absences.hazards == "No hazard was observed; see Gaps."
 
 
 def test_without_an_audit_trail_hazards_and_gaps_are_unknown(made: Made) -> None:
     made.summary = with_disks(kraft(1))
-    report = told(made)
+    report = cluster_report(made)
     hazards = "It is unknown whether a hazard was active: there is no audit trail."
     gaps = "It is unknown whether every source was current: there is no audit trail."
     require_in_each_format(made, hazards, NO_LOSS, gaps)
@@ -321,7 +321,7 @@ def test_a_trail_that_watched_nothing_proves_nothing(
     made: Made, recorded: chronicle.Body, why: str
 ) -> None:
     made.say(0, recorded)
-    absences = told(made).absences
+    absences = cluster_report(made).absences
     assert absences.hazards == f"It is unknown whether a hazard was active: {why}."
     assert absences.unseen == f"It is unknown whether every source was current: {why}."
 
@@ -330,7 +330,7 @@ def test_a_changed_trail_proves_nothing(made: Made) -> None:
     watched(made)
     trail = made.state / AUDIT_FILE
     trail.write_bytes(trail.read_bytes().replace(b"ops1", b"ops2"))
-    absences = told(made).absences
+    absences = cluster_report(made).absences
     assert absences.hazards == (
         "It is unknown whether a hazard was active: the audit trail is not intact."
     )
@@ -340,7 +340,7 @@ def test_without_a_valid_entry_decisions_are_unknown(made: Made) -> None:
     made.say(0, entries.Aborted(by=ANNA, reason="next week"))
     trail = made.state / AUDIT_FILE
     trail.write_bytes(trail.read_bytes().replace(b"next week", b"last week"))
-    report = told(made)
+    report = cluster_report(made)
     unknown = "It is unknown which decisions were made: the audit trail is not intact."
     assert report.absences.decisions == unknown
     assert report.attention[0].endswith("None of its entries is used here: what they record is"
@@ -353,7 +353,7 @@ def test_a_phase_that_no_source_showed_is_unknown(made: Made) -> None:
     """Only the brokers were polled: neither the metadata log nor ZooKeeper was read."""
     watched(made)
     made.summary = replace(with_disks(kraft(1)), metadata_offset=None, zookeeper=None)
-    report = told(made)
+    report = cluster_report(made)
     assert (report.phase, report.window.ended) == ("unknown", None)
     assert report.summary[0].startswith(
         "The phase of the cluster prod is unknown: neither the metadata log nor ZooKeeper was read."
@@ -364,7 +364,7 @@ def test_holds_before_the_first_read_snapshot_are_unknown(made: Made) -> None:
     watched(made)
     made.summary = cluster(Phase.DUAL_WRITE, kraft(1, registered_ms=None), now(2, 700))
     registered(made, 10_000, 2, 700, pending=0)
-    report = told(made)
+    report = cluster_report(made)
     assert not {*NO_HOLD} & {*report.summary}
     assert (
         "Holds and early unfencing before a snapshot was read are unknown: it had the registration"
