@@ -47,7 +47,8 @@ class NextAction:
         text: a whole sentence: an instruction if an operator must act, else what is waited for.
         why: the cause, or the consequence; "": `text` says it.
         commands: those that it needs, complete, the most likely first. If an operator must act,
-            there is one, unless the execution shows the step that is done by hand.
+            there is one, unless there are instructions.
+        instructions: for the step by hand that `text` names; None: it names none.
         topic: the page of the manual about it: `kraftgate help TOPIC`.
         place: where the execution is, "checkpoint 6 of 9, broker 2 of 3"; "": nowhere.
         broker: the broker that it concerns, if any.
@@ -58,6 +59,7 @@ class NextAction:
     text: str
     why: str = ""
     commands: tuple[str, ...] = ()
+    instructions: str | None = None
     topic: str
     place: str = ""
     broker: int | None = None
@@ -312,7 +314,7 @@ def _of_execution(
             broker=violated.broker,
         )
     if execution.turn:
-        return replace(base, text=execution.turn, why=execution.why)
+        return replace(base, text=execution.turn, why=execution.why, instructions=execution.shown)
     if damage is not None:
         return _at(_of_hazard(damage), execution)
     for each in findings:

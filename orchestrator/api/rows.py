@@ -178,6 +178,7 @@ class NextRow(Row):
         text: a sentence; `headline`: with its place in the runbook.
         why: the cause; empty: `text` says it.
         commands: that it needs, complete and quoted, the most likely first.
+        instructions: for the step by hand that `text` names; null: it names none.
         topic: the page of the manual: `kraftgate help TOPIC`.
     """
 
@@ -186,6 +187,7 @@ class NextRow(Row):
     headline: str
     why: str
     commands: tuple[str, ...]
+    instructions: str | None
     topic: str
     place: str
     broker: int | None
@@ -209,7 +211,7 @@ class ExecutionRow(Row):
         outcome: completed, rolled-back or aborted; null: it continues.
         execute: whether hooks perform the steps.
         asks: what an operator must decide (kraftgate decide).
-        shown: what an operator must do by hand.
+        shown: the instructions of a step by hand, if it may be begun now.
         findings: of the guards or the gate.
         at_ms: when the execution last reported this.
     """

@@ -63,6 +63,7 @@ class ExecutionStatus(_Stored):
         path: the rollback path that is being executed; None: the execution goes forward.
         execute: whether hooks perform the steps.
         asks: what an operator must decide; None: nothing.
+        shown: the instructions of a step by hand, if it may be begun now.
         place: where it is: "checkpoint 6 of 9, broker 2 of 3".
         turn: the operator's next action, as a sentence; "": none.
         why: the cause of `turn`.

@@ -123,6 +123,7 @@ class Execution:
         turn: what an operator must do now, as a sentence; "": nothing.
         why: the cause of `turn`.
         commands: that `turn` needs, complete, the most likely first.
+        shown: the instructions, if `turn` is a step that is done by hand.
         holds: why it does not continue, the most severe reason first.
         findings: of the guards or the gate.
         finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
@@ -143,6 +144,7 @@ class Execution:
     turn: str = ""
     why: str = ""
     commands: tuple[str, ...] = ()
+    shown: str | None = None
     holds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     in_zookeeper_mode: Mapping[int, int] = field(default_factory=dict)

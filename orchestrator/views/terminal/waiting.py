@@ -76,8 +76,8 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
     for number, each in enumerate(now.commands):
         command = text(f"{'   or' if number else '  run'}: {each}", "bold")
         yield command_of(command, width, rank=7 if number else 2, least=_ALL, floor=not number)
-    if walk is not None and walk.shown is not None and now.need is Need.YOUR_TURN:
-        yield _shown(walk.shown, width)
+    if now.instructions is not None:
+        yield _instructions(now.instructions, width)
     if now.need in (Need.YOUR_TURN, Need.WRONG):
         yield lines_of([text(f"  read: kraftgate help {now.topic}", "dim")], width, rank=16)
 
@@ -142,9 +142,9 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
     return blocks
 
 
-def _shown(shown: str, width: int) -> Block:
+def _instructions(of_step: str, width: int) -> Block:
     """Return an operator's instructions in full; if they do not fit, the rest is in the runbook."""
-    every = shown.strip().splitlines()
+    every = of_step.strip().splitlines()
     lines = [line for each in every for line in _indented(each, width)]
     printed: list[Text] = []
     for each in every:  # a line end of ours in a code line would be copied with it

@@ -84,9 +84,10 @@ def test_a_gate_without_a_held_broker_is_named_by_its_reason() -> None:
 
 def test_a_step_by_hand_is_the_operators_turn() -> None:
     turn = replace(EXECUTION, turn="Restart broker 3", why="by hand", commands=("kraftgate done",))
-    found = assessed(HYBRID, turn).next
+    found = assessed(HYBRID, replace(turn, shown="On c3: restart it.")).next
     assert (found.need, found.text, found.why) == (Need.YOUR_TURN, "Restart broker 3", "by hand")
     assert found.commands == ("kraftgate done",)
+    assert found.instructions == "On c3: restart it."
 
 
 def test_the_commands_find_the_configuration_and_those_of_an_execution_are_complete() -> None:
@@ -245,14 +246,20 @@ def test_a_gate_whose_source_is_not_configured_asks_for_it(reason: str, key: str
     )
 
 
-@pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
+@pytest.mark.parametrize(
+    "execution", [None, replace(EXECUTION, findings=(GATE,), shown="Finalize.")]
+)
 def test_a_broker_that_is_down_is_an_operators_turn(execution: Execution | None) -> None:
-    """Its directory failed and is online again, or it crashed: nobody else starts it."""
+    """Its directory failed and is online again, or it crashed: nobody else starts it.
+
+    Instructions of another step would be followed as if they belonged to this one.
+    """
     silent = BrokerDisks(id=2, unreachable="refused", unreachable_since_ms=NOW_MS - 60_001)
     summary = cluster(Phase.HYBRID, kraft(1), replace(kraft(2), fenced=True))
     summary = replace(summary, disks=DisksImage(brokers={2: silent}))
     found = assessed(summary, execution, sources={DataSource.LOG_DIRS: FRESH}).next
     assert (found.need, found.text, found.broker) == (Need.YOUR_TURN, "Start broker 2", 2)
+    assert found.instructions is None
     assert found.commands == ("kraftgate hazards --before restart --broker 2",)
 
 

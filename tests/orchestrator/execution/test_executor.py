@@ -668,10 +668,12 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
     with closing((night := Night(tmp_path, by_hand=True)).log):
         one, shown = migrating(1), "Perform step enter-kraft of brokers-kraft[1]"
         night.brokers = (one, migrating(2))
-        assert night.settle().turn == shown
+        first = night.settle()
+        assert first.turn == shown
+        assert first.shown is not None
         night.brokers = (one, held(2))
         waits = night.settle()
-        assert (waits.stage_text, waits.turn) == ("do not begin it now", "")
+        assert (waits.stage_text, waits.turn, waits.shown) == ("do not begin it now", "", None)
         assert waits.holds[0].endswith("complete it if it was begun, and do not begin it now")
         assert waits.holds[1] == "nothing_held: held: 2"
         assert waits.findings[0].condition == "nothing_held"  # the headline's, before the gate's
@@ -685,6 +687,7 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         night.say(entries.Paused(by=ANNA, reason="a disk is replaced"))
         paused = night.settle()
         assert paused.turn.startswith("Resume the execution")
+        assert paused.shown is None
         assert "paused by anna: a disk is replaced" in paused.holds
 
 

@@ -18,7 +18,7 @@ export function Now({ cluster, currency, off, onAct }) {
   const tone = currency.cut ? "old" : head.next.need;
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
-    <${NextAction} next=${head.next} eta=${head.eta} name=${cluster.name} tone=${tone} shown=${head.next.need === "your_turn" ? walk?.shown : null} output=${walk?.output} />
+    <${NextAction} next=${head.next} eta=${head.eta} name=${cluster.name} tone=${tone} output=${walk?.output} />
     <${Silent} sources=${silentSources(cluster)} />
     <${Execution} cluster=${cluster} off=${off} stale=${isOld(currency)} onAct=${onAct} />
   </section>`;
@@ -65,7 +65,7 @@ const TONE_ICONS = { wrong: "alert", your_turn: "play", waiting: "waiting", noth
 const REASONS = { at: "reasons" };
 
 /** The next action: what to do now, why, where to read more; below it the step that is done by hand. */
-const NextAction = memo(({ next, eta, name, tone, shown, output }) => {
+const NextAction = memo(({ next, eta, name, tone, output }) => {
   return html`<div class="wait">
     <h2 class="wait-head" id="waiting">
       <span class="need"><b class="need-name" data-testid="need"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}</b>${next.place && html`<span class="need-place">${next.place}</span>`}</span>
@@ -74,7 +74,7 @@ const NextAction = memo(({ next, eta, name, tone, shown, output }) => {
     ${next.why && html`<p class="wait-why" data-testid="why">${next.why}</p>`}
     ${output?.length > 0 && html`<${Output} lines=${output} />`}
     ${next.commands.map((each) => html`<${Command} key=${each} text=${each} />`)}
-    ${shown && html`<${Todo} text=${shown} />`}
+    ${next.instructions && html`<${Todo} text=${next.instructions} />`}
     <ul class="wait-meta">
       ${next.since_ms !== null && html`<li>since ${time(next.since_ms, { now: now() })}, <${Since} at=${next.since_ms} format=${duration} /></li>`}
       ${next.broker !== null && html`<li><a href=${sheetLink({ broker: next.broker })}>broker ${next.broker}</a></li>`}

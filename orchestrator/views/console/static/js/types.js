@@ -323,6 +323,7 @@
  * @property {string} headline
  * @property {string} why
  * @property {readonly (string)[]} commands
+ * @property {string|null} instructions
  * @property {string} topic
  * @property {string} place
  * @property {number|null} broker
