@@ -70,7 +70,7 @@ class EntryKind(WeightedKind):
     STEP_UNKNOWN = (
         "step_unknown",
         "bad",
-        "the outcome of the hook of {checkpoint} is unknown: {why}",
+        "{checkpoint}: {why}",
     )
     STEP_DECIDED = (
         "step_decided",

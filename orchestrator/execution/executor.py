@@ -174,7 +174,7 @@ class Executor:
         turn = Turn(
             text=f"{capitalized(restore)}; or abort and begin a new execution",
             why="it was changed since this execution began",
-            commands=(self._commands.make("abort"),),
+            commands=("kraftgate help state-and-backup", self._commands.make("abort")),
         )
         return self._status(None, (changed_text,), turn=turn)
 
@@ -323,6 +323,8 @@ class Executor:
         checkpoint, given = at.instance.checkpoint, at.state.approvals
         people = approvals_needed(at.execution, at.instance)
         facts = ["it cannot be undone"] if checkpoint.cannot_be_undone else []
+        if checkpoint.for_each is not None:
+            facts.append(f"one approval is for every {checkpoint.for_each}")
         if people > 1:
             names = ", ".join(sorted(each.by.words() for each in given)) or "nobody"
             facts.append(f"{len(given)} of {people} people approved it: {names}")

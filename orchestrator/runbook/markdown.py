@@ -101,7 +101,8 @@ def _approval(checkpoint: Checkpoint) -> Iterator[str]:
     id_ = checkpoint.id if checkpoint.for_each is None else f"'{checkpoint.id}[ID]'"
     confirm = " --confirm CLUSTER" if checkpoint.cannot_be_undone else ""
     command = f'kraftgate approve {id_} --reason "..."{confirm}'
-    yield from (f"**{who} with `{command}`.", "")
+    once = "" if checkpoint.for_each is None else f" Once, for every {checkpoint.for_each}."
+    yield from (f"**{who} with `{command}`.{once}", "")
 
 
 def _named(texts: tuple[str, ...]) -> str:

@@ -13,7 +13,15 @@ Each error names the failure, the endpoint and, if there is one, the fix. Errors
 kio and the operating system are chained as the cause and never leak.
 """
 
+from typing import Final
+
 from streams.net.errors import LiveError
+
+GRANT_FETCH: Final = (
+    "grant the principal CLUSTER_ACTION on CLUSTER (before the copy, the controllers have no ACLs:"
+    " add it to their super.users)"
+)
+"""The fix for a refused FETCH of the metadata log."""
 
 
 class ConnectionFailed(LiveError):

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from streams.kafka.error_codes import ELSEWHERE, NOT_A_CONTROLLER, SNAPSHOT_GONE, ErrorCode, name
-from streams.kafka.errors import NotAuthorized, ReplyDamaged, WrongCluster
+from streams.kafka.errors import GRANT_FETCH, NotAuthorized, ReplyDamaged, WrongCluster
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.metadata.actions import (
     Action,
@@ -312,8 +312,7 @@ class Cursor:
     def _complain(self, code: int, leader: Leader | None, now: float) -> None:
         where = self.connected_to
         if code == ErrorCode.cluster_authorization_failed and where is not None:
-            error = f"{where} refuses: grant the principal CLUSTER_ACTION on CLUSTER"
-            self.failed(NotAuthorized(error), where, now)
+            self.failed(NotAuthorized(f"{where} refuses: {GRANT_FETCH}"), where, now)
         elif code == ErrorCode.inconsistent_cluster_id:
             error = f"{where} belongs to another cluster than the one configured or spooled"
             self._refuse(WrongCluster(error), now + REFUSED_RETRY_S)

@@ -25,7 +25,7 @@ from migration.observed.probed import (
     Unknown,
 )
 from streams.kafka.broker_values import ClusterView, PartitionView
-from streams.kafka.errors import NotAuthorized
+from streams.kafka.errors import GRANT_FETCH, NotAuthorized
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -239,8 +239,8 @@ def _ask_controller(
                     return _QuorumAnswer(why=f"it belongs to another cluster, not {cluster_id}")
                 if agrees is None:
                     return _QuorumAnswer(
-                        denied=f"{endpoint}: whether it belongs to {cluster_id} is not known: grant"
-                        " the principal CLUSTER_ACTION on CLUSTER"
+                        denied=f"{endpoint}: whether it belongs to {cluster_id} is not known:"
+                        f" {GRANT_FETCH}"
                     )
             quorum = node.quorum()
             if quorum is None:

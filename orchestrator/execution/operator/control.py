@@ -85,7 +85,7 @@ def rollback(request: OperatorRequest, checkpoint: str | None = None) -> None:
         path = rollback_of(loaded.runbook, execution, state.id, at.view())
         at.record(
             entries.RollbackBegan(path=path, at=state.id, by=at.by, reason=request.reason),
-            f"rolling back from {state.id} by {path}: kraftgate runbook show has its steps"
+            f"rolling back from {state.id} by {path}, whose steps are in {loaded.path}"
             f"{_paused(execution)}",
         )
 

@@ -77,7 +77,9 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
         command = text(f"{'   or' if number else '  run'}: {each}", "bold")
         yield command_of(command, width, rank=7 if number else 2, least=_ALL, floor=not number)
     if now.instructions is not None:
-        yield _instructions(now.instructions, width)
+        runbook = one.entry.runbook
+        rest = "the runbook" if runbook is None else runbook.show
+        yield _instructions(now.instructions, rest, width)
     if now.need in (Need.YOUR_TURN, Need.WRONG):
         yield lines_of([text(f"  read: kraftgate help {now.topic}", "dim")], width, rank=16)
 
@@ -142,15 +144,15 @@ def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
     return blocks
 
 
-def _instructions(of_step: str, width: int) -> Block:
-    """Return an operator's instructions in full; if they do not fit, the rest is in the runbook."""
+def _instructions(of_step: str, runbook: str, width: int) -> Block:
+    """Return an operator's instructions in full; if they do not fit, `runbook` prints the rest."""
     every = of_step.strip().splitlines()
     lines = [line for each in every for line in _indented(each, width)]
     printed: list[Text] = []
     for each in every:  # a line end of ours in a code line would be copied with it
         is_code = each.startswith(" " * 4)
         printed += [unbroken(text(f"  {each}"))] if is_code else _indented(each, width)
-    rest = Text("  ... the rest: kraftgate runbook show"[:width], style="bold")
+    rest = text(f"  ... the rest: {runbook}"[:width], "bold")
 
     def draw(count: int) -> list[Text]:
         return lines if count >= len(lines) else [*lines[: count - 1], rest]

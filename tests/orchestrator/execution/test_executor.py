@@ -434,6 +434,8 @@ def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
     gone = Unknown(why="its supervisor is gone", still_running=())
     night.outside.now = gone
     assert "the outcome of the hook is unknown" in night.settle().holds[0]
+    why = "the outcome of the hook is unknown: its supervisor is gone"
+    assert sentence(night.log.entries("prod")[-1]) == f"brokers-kraft[1]: {why}"
     night.brokers = (kraft(1), migrating(2))
     night.settle()
     assert night.place("brokers-kraft[1]").how == "opened"
@@ -1025,6 +1027,7 @@ def test_the_kept_text_of_a_changed_runbook_is_named(night: Night) -> None:
     result = night.look()
     fix = f"estore {began.path}, or set `runbook.file` to {kept}, the text that it began with"
     assert fix in result.turn
+    assert result.commands[0] == "kraftgate help state-and-backup"
     assert f"{fix}, and start `kraftgate run` again" in result.holds[0]
     night.loaded = load(kept)
     night.take_up()
@@ -1438,6 +1441,8 @@ def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what
         assert (result.checkpoint, result.stage) == ("disk-replaced[3]", str(Stage.ENTERED))
         assert len(night.outside.started) == 1
         assert any("approval" in each for each in result.holds)
+        if what == "a directory fails":
+            assert result.why.endswith("one approval is for every broker")
 
 
 def test_by_hand_a_disk_that_failed_before_its_step_is_replaced_first(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def test_a_page_in_words() -> None:
     assert "No rollback is needed: nothing was changed yet" in shown
     one = page(parse(changed("people: 2", "people: 1"), PATH).runbook)
     assert "**One person approves it** with `kraftgate approve end" in one
+    assert "'back-log-dirs[ID]'" in page(load("kraft-jbod").runbook)
+    assert "Once, for every broker." in page(load("kraft-jbod").runbook)
     assert "- `lag-is-low`: Kraftgate runs `/usr/local/bin/lag --max 100`, for 5s at most." in shown
 
 
