@@ -1,6 +1,10 @@
-"""All znodes that are watched in one session: first a full reading, then the changes."""
+"""All znodes that are watched in one session: first a full reading, then the changes.
+
+A watch alone proves nothing: ZooKeeper drops its event if the session may no longer read the znode.
+"""
 
 import time
+from typing import Final
 
 from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
@@ -11,6 +15,9 @@ from streams.zookeeper.session import Session
 from streams.zookeeper.topics import Topics, Touched
 from streams.zookeeper.tree import Tree
 from streams.zookeeper.watch_events import WatchEvents
+
+_REREAD_S: Final = 10.0
+"""From one reading of all znodes except topics to the next, which finds a dropped event."""
 
 
 class AllZnodes:
@@ -35,16 +42,21 @@ class AllZnodes:
         self._emitter = emitter
         self._tree = Tree(session, emitter, znodes.DATA, znodes.BRANCHES)
         self._notifications = Notifications(session, emitter, ahead)
+        self._read_at = session.began_at
 
     def begin(self) -> None:
         """Read everything; the session's `on_complete` reports the end."""
         self.session.begin(lambda: self.topics.watch(then=self._read))
 
     def _read(self) -> None:
+        self._read_except_topics()
+        self.topics.read()
+
+    def _read_except_topics(self) -> None:
+        self._read_at = time.monotonic()
         # Notifications first: no other znode is deleted while it waits to be read.
         self._notifications.read()
         self._tree.read()
-        self.topics.read()
 
     def complete(self, server: str) -> bool:
         """Emit that everything was read; False: the connection was lost just now."""
@@ -67,10 +79,16 @@ class AllZnodes:
         return True
 
     def follow(self, quiet_s: float) -> None:
-        """Read the marked topics; if the server was silent for `quiet_s`, send a request."""
-        self.topics.follow()
-        if not self.session.open and time.monotonic() - self.session.answered_at > quiet_s:
+        """Read the marked topics, and the rest every `_REREAD_S`.
+
+        If the server was silent for `quiet_s`, send a request.
+        """
+        now, is_idle = time.monotonic(), not self.session.open
+        if is_idle and now - self._read_at > _REREAD_S:
+            self._read_except_topics()
+        elif is_idle and now - self.session.answered_at > quiet_s:
             self._notifications.read()
+        self.topics.follow()
 
     def end(self) -> None:
         """Emit the pending counts: the session is discarded."""

@@ -130,9 +130,11 @@ class Emitter:
 
     def _note_heartbeat(self, now: ZnodeSeen, *, is_another: bool) -> None:
         """Keep the heartbeat; `is_another`: this znode was not read before."""
-        was = None if is_another or self.heartbeat is None else self.heartbeat.znode
+        was = None if is_another else self.heartbeat
+        if was is not None and (was.version, was.mzxid) == (now.version, now.mzxid):
+            return  # the same write, read again later
         try:
-            znode = migration_znode(now, was)
+            znode = migration_znode(now, was and was.znode)
         except Unreadable:
             self.heartbeat = None  # the fact reports it
             return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from kazoo.protocol.states import ZnodeStat
 
+from migration.observed.znodes import BROKER_IDS
 from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.session import Action, Session
 
@@ -31,6 +32,8 @@ class Tree:
         self._watched: set[str] = set()
 
     def read(self) -> None:
+        # Of topics to delete there may be thousands, and only their names matter.
+        self._watched -= self._emitter.known.below(BROKER_IDS)
         for path in self._data:
             self._read(path)
         for branch in self._branches:
@@ -54,7 +57,9 @@ class Tree:
     def _list(self, branch: str) -> None:
         def answered(names: list[str] | None) -> None:
             there = {f"{branch}/{name}" for name in names or ()}
-            self._emitter.remove(*sorted(self._emitter.known.below(branch) - there))
+            gone = self._emitter.known.below(branch) - there
+            self._emitter.remove(*sorted(gone))
+            self._watched -= gone
             for path in sorted(there - self._watched):
                 self._read_child(path)
             if names is None:

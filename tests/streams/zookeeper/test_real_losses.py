@@ -7,7 +7,7 @@ import time
 from unittest.mock import Mock
 
 import pytest
-from kazoo.security import make_acl, make_digest_acl
+from kazoo.security import OPEN_ACL_UNSAFE, make_acl, make_digest_acl
 
 from migration.observed import znodes
 from migration.observed.facts import (
@@ -19,7 +19,7 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from orchestrator.lab import Lab
-from streams.zookeeper import watcher
+from streams.zookeeper import all_znodes, watcher
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.watching import (
     CLUSTER,
@@ -264,6 +264,42 @@ def test_a_refusal_is_named_and_no_view_is_claimed(
         watched.until_seen()
         watched.until(lambda: watched.watcher.status().error is None)
         assert data(watched.of(znodes.CONTROLLER)[0]) == b"1"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "path"),
+    [
+        (znodes.CONTROLLER, znodes.CONTROLLER),
+        (f"{znodes.BROKER_IDS}/1", f"{znodes.BROKER_IDS}/1"),
+        (znodes.BROKER_IDS, f"{znodes.BROKER_IDS}/1"),
+    ],
+)
+def test_no_change_is_lost_while_an_acl_hides_a_znode(
+    kafka: Writer, connect: str, hidden: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ZooKeeper drops the event of a watch whose session may no longer read the znode."""
+    monkeypatch.setattr(all_znodes, "_REREAD_S", 0.1)
+    monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
+    closed = [make_digest_acl("kafka", "secret", all=True)]
+    kafka.client.add_auth("digest", "kafka:secret")
+    kafka.create(path, b"1")
+    with watching(connect) as watched:
+        watched.until_seen()
+        kafka.client.set_acls(hidden, closed)
+        watched.until(lambda: f"{hidden}: NoAuth" in (watched.watcher.status().error or ""))
+        assert not watched.watcher.known.sees
+        kafka.set(path, b"2")
+        kafka.client.set_acls(hidden, OPEN_ACL_UNSAFE)
+        assert data(watched.until_of(path, 2)) == b"2"
+        watched.until(lambda: watched.watcher.known.sees)
+        kafka.client.set_acls(hidden, closed)
+        kafka.delete(path)
+        assert isinstance(watched.until_of(path, 3), ZnodeGone)
+        kafka.create(path, b"3")
+        kafka.client.set_acls(hidden, OPEN_ACL_UNSAFE)
+        assert data(watched.until_of(path, 4)) == b"3"
+        watched.until(lambda: watched.watcher.known.sees)
+    kafka.delete(path)
 
 
 def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> None:

@@ -11,7 +11,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER
 from streams.net.security import Security
-from streams.zookeeper import watcher
+from streams.zookeeper import all_znodes, watcher
 from streams.zookeeper.dialing import Handler
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
@@ -132,6 +132,32 @@ def test_a_path_without_a_cluster_is_an_error(server: Server, connect: str, wher
     settle(made)
     assert (made.status().error, made.status().waiting) == (None, None)
     assert made.status().cluster_id == "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def test_a_change_without_an_event_is_found_and_adds_no_watch(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.data[CLUSTER_ID] = CLUSTER
+    made = connected(server)
+
+    def reread() -> None:
+        with monkeypatch.context() as due:
+            due.setattr(all_znodes, "_REREAD_S", -1)
+            made._tick()
+        settle(made)
+
+    server.data[CONTROLLER] = b"1"
+    reread()
+    found = made.known.znode(CONTROLLER)
+    assert found is not None
+    assert found.data == b"1"
+    assert server.watches_max == 1
+    server.refused.add(CONTROLLER)
+    reread()
+    assert (made.known.sees, made.status().error) == (
+        False,
+        "ZooKeeper refused to show /controller: NoAuth",
+    )
 
 
 def test_refusals_keep_no_watches_and_are_retried_less_and_less_often(
