@@ -254,7 +254,7 @@ def _body(response: BaseHTTPResponse) -> str:
 def _retry_after_s(response: BaseHTTPResponse) -> float | None:
     try:
         return Retry().get_retry_after(response)
-    except InvalidHeader:
+    except (InvalidHeader, ValueError, OverflowError):  # of a number or date beyond limits
         return None
 
 
