@@ -7,7 +7,7 @@ from typing import Final, TypeVar, cast, get_args
 import anyio
 from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -204,11 +204,14 @@ class Routes:
 async def _body(request: Request) -> bytes:
     """Return the body if it is short enough and arrives in time."""
     body = b""
-    with anyio.move_on_after(_BODY_S_MAX) as scope:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _BODY_BYTES_MAX:
-                raise Refused(413, "too_long", f"more than {_BODY_BYTES_MAX} bytes")
+    try:
+        with anyio.move_on_after(_BODY_S_MAX) as scope:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _BODY_BYTES_MAX:
+                    raise Refused(413, "too_long", f"more than {_BODY_BYTES_MAX} bytes")
+    except ClientDisconnect:
+        raise Refused(400, "bad_request", "the client disconnected within the body") from None
     if scope.cancelled_caught:
         raise Refused(400, "bad_request", "the body did not arrive in time")
     return body

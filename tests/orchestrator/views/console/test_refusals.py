@@ -193,14 +193,33 @@ def test_a_long_body_is_too_long(served: Served) -> None:
     assert told(served) == before
 
 
-def test_a_body_without_an_end_is_not_read_for_ever(served: Served) -> None:
+def _long_post(served: Served) -> socket.socket:
+    """Return a connection with the head of a request whose body is announced as very long."""
     at = served.console.at
     head = f"POST {PAUSE} HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {served.token}\r\n"
     head += "Content-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n"
-    with socket.create_connection((at.host, at.port), 20) as asking:
-        asking.sendall(head.encode())
-        with pytest.raises(ConnectionError):
-            _send_on(asking)
+    asking = socket.create_connection((at.host, at.port), 20)
+    asking.sendall(head.encode())
+    return asking
+
+
+def test_a_body_without_an_end_is_not_read_for_ever(served: Served) -> None:
+    with _long_post(served) as asking, pytest.raises(ConnectionError):
+        _send_on(asking)
+
+
+def test_a_client_that_disconnects_within_its_body_is_no_error(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = told(served)
+    with _long_post(served) as asking:
+        asking.shutdown(socket.SHUT_WR)
+        while asking.recv(4096):
+            pass
+    with client(served) as http:
+        assert http.get("/api/state").status_code == 200
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
+    assert told(served) == before
 
 
 def _send_on(asking: socket.socket) -> None:
