@@ -52,11 +52,8 @@ class Channel(ABC, Generic[C]):
         """
         request = self.request(notifications, now_ms)
         redactor = Redactor(form for each in request.secrets for form in known_by(each))
-        try:
-            return redactor.text(self.accepted(self._poster.post(request), request.url))
-        except Undelivered as error:
-            error.args = (redactor.text(str(error)),)
-            raise
+        response = self._poster.post(request, redactor)
+        return redactor.text(self.accepted(response, request.url))
 
     @abstractmethod
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:

@@ -30,6 +30,7 @@ from urllib3.exceptions import (
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
+from orchestrator.redaction.redactor import Redactor
 from streams.net.secret_file import SecretFileRefused, first_line
 from streams.net.security import Security
 from streams.net.tls import client_context
@@ -162,8 +163,8 @@ class Poster:
             self._pool = urllib3.ProxyManager(proxy, retries=False, maxsize=1, ca_certs=ca_certs)
         self._pool.pool_classes_by_scheme = _POOLS
 
-    def post(self, request: Request) -> Response:
-        """Send a request and return the response.
+    def post(self, request: Request, redactor: Redactor) -> Response:
+        """Send a request and return the response; what an error quotes of it is redacted.
 
         Raises:
             Undelivered: no response arrived, or its status is not 2xx.
@@ -181,7 +182,7 @@ class Poster:
                 redirect=False,
             )
             try:
-                return _checked(origin, response)
+                return _checked(origin, response, redactor)
             finally:
                 response.close()
         except (HTTPError, OSError, ValueError) as error:
@@ -220,18 +221,18 @@ def secret_in(path: Path) -> str:
     return secret
 
 
-def _checked(origin: str, response: BaseHTTPResponse) -> Response:
+def _checked(origin: str, response: BaseHTTPResponse, redactor: Redactor) -> Response:
     status = response.status
     body = _body(response)
     if 200 <= status < 300:
-        return Response(status=status, body=body)
+        return Response(status=status, body=body.decode("utf-8", "replace"))
     why = f"{origin} answers {status}"
     if 300 <= status < 400:
         raise Undelivered(
             f"{why}: redirects are not followed: configure the address that it redirects to",
             permanent=True,
         )
-    quoted = body.split("\n")[0].strip()[:_QUOTED_MAX]
+    quoted = _quoted(body, redactor)
     why += f": {quoted}" if quoted else ""
     if status in _TRY_AGAIN or status >= 500:
         delivered = False if status in _NOT_ACCEPTED else None
@@ -241,14 +242,22 @@ def _checked(origin: str, response: BaseHTTPResponse) -> Response:
     raise Undelivered(why, permanent=True)
 
 
-def _body(response: BaseHTTPResponse) -> str:
+def _quoted(body: bytes, redactor: Redactor) -> str:
+    """Return the start of a body without secrets; a part of one would not be recognized."""
+    text = redactor.data(body)
+    if len(body) >= _BODY_BYTES_MAX:  # it may end within a secret
+        text = text[: -redactor.longest]
+    return text.decode("utf-8", "replace").split("\n")[0].strip()[:_QUOTED_MAX]
+
+
+def _body(response: BaseHTTPResponse) -> bytes:
     body = b""
     while len(body) < _BODY_BYTES_MAX:
         chunk = response.read1(_CHUNK_BYTES)
         if not chunk:
             break
         body += chunk
-    return body.decode("utf-8", "replace")
+    return body
 
 
 def _retry_after_s(response: BaseHTTPResponse) -> float | None:

@@ -187,6 +187,17 @@ def test_what_the_other_side_says_back_is_shown_without_the_secret(tmp_path: Pat
         assert "[redacted]" in str(hook)
 
 
+@pytest.mark.parametrize(("before", "token"), [(b"." * 190, TOKEN), (b" " * 3000, TOKEN * 100)])
+def test_a_secret_that_crosses_a_limit_is_not_shown_in_part(
+    before: bytes, token: str, tmp_path: Path
+) -> None:
+    """The limit of the quotation, or that of the body, whose leading space is not quoted."""
+    with receiving(lambda _: Reply(400, before + token.encode())) as receiver:
+        to = receivers.channel(tmp_path, receivers.webhook(tmp_path, receiver.url))
+        receivers.secret(tmp_path, "auth", token)
+        assert TOKEN[:4] not in str(failure(to))
+
+
 @pytest.mark.parametrize("value", ["two\x00words", "umlaut \u4e2d"])
 def test_a_header_that_cannot_be_sent_is_said_without_being_shown(
     value: str, tmp_path: Path
