@@ -85,7 +85,7 @@ class Http:
                 redirect=False,
             )
             try:
-                _check(url, response, secrets)
+                _check(url, response, secrets, deadline_s)
                 size = 0
                 while chunk := response.read1(_CHUNK_BYTES):
                     size += len(chunk)
@@ -115,13 +115,13 @@ class Http:
         )
 
 
-def _check(url: str, response: BaseHTTPResponse, secrets: Iterable[str]) -> None:
+def _check(url: str, response: BaseHTTPResponse, secrets: Iterable[str], deadline_s: float) -> None:
     status = response.status
     if status == 200 and response.headers.get("content-encoding", "identity") == "identity":
         return
     if status == 200:
         raise NotMetrics(f"{url} answers in an encoding that was not requested")
-    text = response.read1(_CHUNK_BYTES).decode("utf-8", "replace").split("\n")[0].strip()
+    text = _text(response, deadline_s).split("\n")[0].strip()
     said = f" {response.reason or ''}".rstrip() + (text and f": {text}")
     for secret in secrets:  # a server may quote the credentials; none is cut before it is replaced
         said = said.replace(secret, "[redacted]")
@@ -131,6 +131,16 @@ def _check(url: str, response: BaseHTTPResponse, secrets: Iterable[str]) -> None
     if status >= 500:
         raise Unreachable(words)
     raise NotMetrics(words)
+
+
+def _text(response: BaseHTTPResponse, deadline_s: float) -> str:
+    """Return the body, or nothing if it is too long or too slow: it may end within a secret."""
+    body = b""
+    while chunk := response.read1(_CHUNK_BYTES):
+        body += chunk
+        if len(body) > LINE_BYTES_MAX or time.monotonic() > deadline_s:
+            return ""
+    return body.decode("utf-8", "replace")
 
 
 @contextmanager

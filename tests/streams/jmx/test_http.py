@@ -126,6 +126,21 @@ def test_credentials_that_a_refusal_quotes_are_not_shown(tmp_path: Path, secret:
         assert str(refused.value).endswith(f": denied: {kind} [redacted], [redacted]")
 
 
+@pytest.mark.parametrize(
+    ("bytes_max", "shown"), [(64, ": [redacted]"), (8, "answers 401 Unauthorized")]
+)
+def test_a_token_that_arrives_in_parts_is_not_shown_in_part(
+    bytes_max: int, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_CHUNK_BYTES", 7)
+    monkeypatch.setattr(http, "LINE_BYTES_MAX", bytes_max)
+    file = tmp_path / "secret"
+    file.write_text("a-token-17")
+    with serving(text("a-token-17", 401)) as url, pytest.raises(AccessRefused) as refused:
+        ask(url, Access(bearer_token_file=file))
+    assert str(refused.value).endswith(shown)
+
+
 def test_a_redirect_is_not_followed() -> None:
     """The credentials are for the configured address only."""
     asked = []
