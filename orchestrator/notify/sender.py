@@ -3,7 +3,8 @@
 Newly submitted alerts replace older ones: only the active alerts matter, and the delivery file
 records the notifications that were sent. After a failure the next attempt waits; the wait doubles
 up to a minute and has jitter. A notification that a receiver rejects is sent again after five
-minutes.
+minutes. If the outcome of one is unknown, it may be the only one that fails: the others are sent,
+and in the next round before it.
 """
 
 import logging
@@ -28,6 +29,8 @@ _LONGEST_S: Final = 60.0
 _RETRY_AFTER_S_MAX: Final = 600.0
 """The longest wait that a receiver may ask for (`Retry-After`)."""
 _REJECTED_S: Final = 300.0
+_FAILING_S: Final = 10.0
+"""How long a round continues after failures; one request without a response takes as long."""
 _GIVE_UP_S: Final = 86_400.0
 """A resolution that was due for so long is dropped."""
 _JITTER: Final = random.Random().random  # noqa: S311 no secret; no shared state either
@@ -86,8 +89,8 @@ class Sender:
         self._submitted: ActiveAlerts | None = None
         self._is_new = self._ends = False
         self._failures = 0
-        self._not_before_s = 0.0
-        self._rejected: dict[str, float] = {}
+        self._began_s = self._not_before_s = 0.0
+        self._after_s: dict[str, float] = {}  # a round that begins later tries this notification
         self.stats = SenderStats(success_ms=self._state.success_ms)
         self._thread = threading.Thread(target=self._work, name=f"alerts-{self.name}", daemon=True)
         self._thread.start()
@@ -139,10 +142,11 @@ class Sender:
             return self._submitted, self._ends
 
     def _send(self, active: ActiveAlerts, *, closing: bool) -> None:
-        """Send every notification that is due, until the receiver is unreachable."""
+        """Try every notification that is due once, until the receiver is unreachable."""
+        self._began_s = time.monotonic()
         before = self._state.deliveries
         after = delivery.update(before, active)
-        late_s = time.monotonic() - _GIVE_UP_S
+        late_s = self._began_s - _GIVE_UP_S
         for fingerprint, since_s in self._resolving_since_s.items():
             if since_s < late_s and fingerprint in after:
                 after = dict(after)
@@ -154,12 +158,12 @@ class Sender:
         self._save({"deliveries": after}, write=delivery.outline(after) != delivery.outline(before))
         while notifications := self._due(active, closing=closing):
             if not self._attempt(notifications[: self._channel.batch_size]):
-                return
-        self._failures = 0  # everything is sent, rejected or no longer due
+                break
+        self._failures = self._failures + 1 if self._not_before_s > self._began_s else 0
 
     def _due(self, active: ActiveAlerts, *, closing: bool) -> Sequence[Notification]:
+        """Return the notifications that this round has not tried; those that failed come last."""
         now_s = time.monotonic()
-        self._rejected = {key: at_s for key, at_s in self._rejected.items() if at_s > now_s}
         found = delivery.due(
             self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
         )
@@ -170,7 +174,10 @@ class Sender:
             for each in found
             if each.resolved_ms is not None
         }
-        return [each for each in found if each.idempotency_key not in self._rejected]
+        keys = [each.idempotency_key for each in found]
+        self._after_s = after_s = {key: self._after_s.get(key, 0.0) for key in keys}
+        left = [(after_s[key], at) for at, key in enumerate(keys) if after_s[key] <= self._began_s]
+        return [found[at] for _, at in sorted(left)]
 
     def _attempt(self, notifications: Sequence[Notification]) -> bool:
         """Send some notifications; return whether to continue with the next."""
@@ -180,9 +187,11 @@ class Sender:
             self._channel.notify(notifications, now_ms)
         except Undelivered as error:
             self._failed(before, notifications, error)
-            if error.permanent and len(notifications) > 1:  # perhaps only one of them is rejected
+            is_in_time = time.monotonic() < self._began_s + _FAILING_S
+            goes_on = error.permanent or (error.delivered is None and is_in_time)
+            if goes_on and len(notifications) > 1:  # perhaps only one of them fails
                 return all(self._attempt([each]) for each in notifications)
-            return error.permanent
+            return goes_on
         if self._failures:
             _log.warning("%s accepts notifications again", self.name)
         self._failures = 0
@@ -201,13 +210,13 @@ class Sender:
             _log.warning("%s: a notification was not delivered: %s", self.name, why)
         self._save({"deliveries": after, "failure_ms": self._clock_ms(), "error": why})
         if not error.permanent:
-            self._failures += 1
-            wait_s = min(_FIRST_S * 2 ** min(self._failures - 1, 10), _LONGEST_S)
+            wait_s = min(_FIRST_S * 2 ** min(self._failures, 10), _LONGEST_S)
             wait_s *= 0.5 + self._jitter() / 2
             asked_s = min(error.retry_after_s or 0.0, _RETRY_AFTER_S_MAX)
-            self._not_before_s = now_s + max(wait_s, asked_s)
-        elif len(notifications) == 1:
-            self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
+            self._not_before_s = max(self._not_before_s, now_s + max(wait_s, asked_s))
+        if error.delivered is None or (error.permanent and len(notifications) == 1):
+            after_s = now_s + (_REJECTED_S if error.permanent else 0.0)
+            self._after_s |= {each.idempotency_key: after_s for each in notifications}
         self.stats = replace(self.stats, failed=self.stats.failed + 1, error=why)
 
     def _save(self, changed: dict[str, object], *, write: bool = True) -> None:

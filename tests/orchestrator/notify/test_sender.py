@@ -150,6 +150,32 @@ def test_one_that_is_refused_keeps_no_other_waiting(desk: Desk, receiver: Receiv
     assert (figures.sent, figures.failed, figures.waiting) == (2, 1, 1)
 
 
+@pytest.mark.parametrize("failing_s", [60.0, 0.0], ids=["one round", "a failure ends the round"])
+@pytest.mark.parametrize("reply", [Reply(500), None], ids=["500", "no answer"])
+def test_those_that_fail_each_time_keep_no_other_waiting(
+    reply: Reply | None,
+    failing_s: float,
+    desk: Desk,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sender, "_FAILING_S", failing_s)
+    fails = (b'"broker":"3"', b'"broker":"4"')
+    receiver.answer = lambda sent: reply if any(each in sent.body for each in fails) else OK
+    one = desk.sender(receivers.webhook(desk.folder, receiver.url))
+    one.submit(wanted(0, *map(alert, (3, 4, 5, 6)), since_ms=0))
+    until(lambda: one.stats.sent == 2)
+    one.submit(wanted(1, *map(alert, (3, 4, 6)), since_ms=0))
+    desk.now_ms = 1 + RESOLVE_AFTER_MS
+    until(lambda: one.stats.sent == 3)
+    one.submit(wanted(desk.now_ms, *map(alert, (3, 4, 6, 7)), since_ms=0))
+    until(lambda: one.stats.sent == 4)
+    assert desk.ended(one).waiting == 2
+    told = [each for each in statuses(receiver.sent) if each[0] not in ("3", "4")]
+    assert sorted(told[:2]) == [("5", "firing"), ("6", "firing")]
+    assert told[2:] == [("5", "resolved"), ("7", "firing")]
+
+
 def test_a_rejected_notification_keeps_no_thread_busy(
     desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,15 +201,18 @@ def test_a_rejected_notification_keeps_no_thread_busy(
     assert desk.ended(one).waiting == 1
 
 
-def test_of_several_at_once_the_others_are_told_alone(desk: Desk, receiver: Receiver) -> None:
-    receiver.answer = lambda sent: Reply(400 if b'"broker":"3"' in sent.body else 200)
+@pytest.mark.parametrize("status", [400, 500])
+def test_of_several_at_once_the_others_are_told_alone(
+    status: int, desk: Desk, receiver: Receiver
+) -> None:
+    receiver.answer = lambda sent: Reply(status if b'"broker":"3"' in sent.body else 200)
     one = desk.sender(receivers.alertmanager(desk.folder, receiver.url))
     one.submit(wanted(0, alert(3), alert(4), alert(5)))
     sent = receiver.wait(4)
     desk.ended(one)
     told = [[each["labels"]["broker"] for each in one.json] for one in sent]
     assert sorted(told[0]) == ["3", "4", "5"]
-    assert sorted(told[1:]) == [["3"], ["4"], ["5"]]
+    assert sorted(told[1:4]) == [["3"], ["4"], ["5"]]
 
 
 def test_alertmanager_is_told_again_every_minute(desk: Desk, receiver: Receiver) -> None:
