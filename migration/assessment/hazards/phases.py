@@ -123,28 +123,24 @@ def stale_migration_znode(
     if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, found, currency):
         yield (
             _about_to_wipe(summary, found, found.offset)
-            if _is_found_by_quorum(summary, zookeeper, found, currency)
+            if _is_found_by_quorum(summary, zookeeper, currency)
             else left_behind(found, f"the metadata log is in phase {summary.phase}")
         )
 
 
 def _is_found_by_quorum(
-    summary: ClusterSummary, zookeeper: ZooKeeperImage, found: MigrationZnode, currency: Currency
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
 ) -> bool:
-    """Return whether the quorum that leads the cluster did not write `/migration`.
+    """Return whether a quorum that did not write `/migration` leads the cluster.
 
-    Its takeover was not observed; otherwise `skipped_at` has it. Its log was read to an end that is
-    later than the znode, so the record of a copy is missing, not late.
+    Its takeover was not observed; otherwise `skipped_at` has it.
     """
-    log, holder = DataSource.METADATA_LOG, zookeeper.controller
-    answered_ms = currency.last_ms.get(log)
+    holder = zookeeper.controller
     return (
         summary.phase is Phase.PRE_MIGRATION
         and holder is not None
         and holder.is_kraft
-        and currency.is_current(log)
-        and answered_ms is not None
-        and answered_ms - found.written_ms >= _SETTLED_MS
+        and currency.is_current(DataSource.METADATA_LOG)
     )
 
 
@@ -153,16 +149,15 @@ def _no_quorum_made_it(
 ) -> bool:
     """Return whether it is known that no running quorum made the copy.
 
-    A metadata log without the copy's record proves it, even if its controllers were stopped after
-    the znode had been written, but only if the log was read to its end. Otherwise ZooKeeper proves
-    it: a broker in ZooKeeper mode was the last to hold /controller.
+    A metadata log without the copy's record proves it, even if its controllers were stopped later,
+    but only if it was read to an end that is later than the znode: then the record is missing, not
+    late. Otherwise ZooKeeper proves it: a broker in ZooKeeper mode was the last to hold
+    /controller.
     """
     held_by = zookeeper.held_by or zookeeper.controller
     ruled_by_broker = held_by is not None and not held_by.is_kraft
     answered_ms = currency.last_ms.get(DataSource.METADATA_LOG)
-    has_followed = currency.is_current(DataSource.METADATA_LOG) or (
-        answered_ms is not None and found.written_ms <= answered_ms
-    )
+    has_followed = answered_ms is not None and answered_ms - found.written_ms >= _SETTLED_MS
     return (currency.log_was_read and has_followed) or ruled_by_broker
 
 

@@ -508,7 +508,7 @@ def test_a_stale_migration_znode_remains_when_the_controllers_are_stopped() -> N
     assert assessed(summary, status=behind).view.hazards == ()
 
 
-@pytest.mark.parametrize("last_reply_ms", [NOW_MS - 60_000, None])
+@pytest.mark.parametrize("last_reply_ms", [NOW_MS - 60_000, NOW_MS - 4000, NOW_MS, None])
 def test_a_copy_that_is_newer_than_the_log_is_not_stale(last_reply_ms: int | None) -> None:
     """The controllers made it while none of them answered Kraftgate."""
     znode = zookeeper(migration=migration(1439, written_ms=NOW_MS - 500), found_at_takeover=-1)
