@@ -316,7 +316,7 @@ def _gone(image: ClusterImage) -> frozenset[int]:
     if zookeeper is None or image.phase in WITHOUT_ZOOKEEPER:
         return silent
     is_read = zookeeper.seen_ms is not None and zookeeper.blind_since_ms is None
-    if image.phase is Phase.ROLLED_BACK or not is_read:
+    if not is_read:
         return frozenset()
     return frozenset(each for each in silent if not zookeeper.lists(each))
 

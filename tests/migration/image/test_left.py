@@ -190,10 +190,14 @@ def test_zookeeper_counts_no_more_after_the_end() -> None:
     assert not is_reported(image)
 
 
-def test_after_a_rollback_the_metadata_log_does_not_count() -> None:
+def test_a_rollback_keeps_it_away_until_it_is_back_in_zookeeper() -> None:
     image = zookeeper(held_by=ZkController(id=2, kraft_epoch=-1, claimed_ms=9000))
     assert image.phase is Phase.ROLLED_BACK
-    assert is_reported(image)
+    assert not is_reported(image)
+    assert is_reported(observe(image, [ZooKeeperBlind(9100, "lost")])[0])
+    back = observe(image, [znode("/brokers/ids/1", {"host": "h1"})])[0]
+    assert is_reported(back)
+    assert is_reported(observe(back, [ZnodeGone(9200, "/brokers/ids/1")])[0])
 
 
 def test_another_metadata_log_knows_nothing_of_it() -> None:
