@@ -180,7 +180,8 @@ NEXT_STEPS: Final = frozenset(
 a runbook, which decides the next step, is executed."""
 DOWN: Final = frozenset({WaitKind.BROKER_FENCED, WaitKind.DISKS_UNKNOWN})
 """Waits for a broker that may be down: only an operator starts it."""
-_DOWN_AFTER_MS: Final = 60_000
+DOWN_AFTER_MS: Final = 60_000
+"""Most restarts take less time: from then on only an operator starts the node."""
 _NOT_FOLLOWED: Final = frozenset({WaitKind.SOURCE_ERROR, WaitKind.NOT_RUNNING})
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _COPIES: Final = (Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
@@ -291,7 +292,7 @@ def _down(
         for one in summary.disks.brokers.values()
         if fenced.get(one.id, one.id in left)
         and one.unreachable_since_ms is not None
-        and now_ms - one.unreachable_since_ms > _DOWN_AFTER_MS
+        and now_ms - one.unreachable_since_ms > DOWN_AFTER_MS
     }
 
 

@@ -6,6 +6,7 @@ from migration.assessment.conditions.kind import CONTROLLER, COUNT, kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
+from migration.assessment.waits import DOWN_AFTER_MS
 from migration.image.summary import ControllerSummary
 from migration.observed.probed import Voter
 from migration.observed.source_status import STALE_AFTER_MS, is_silent
@@ -22,6 +23,7 @@ _QUORUM: Final = DataSource.QUORUM
     "A controller leads, every voter has caught up with it within 10 s, and every"
     " configured controller answers and is a voter.",
     requires=(_QUORUM,),
+    may_use=frozenset({_LOG}),
 )
 def quorum_healthy(view: View) -> Finding:
     quorum = view.quorum
@@ -35,9 +37,14 @@ def quorum_healthy(view: View) -> Finding:
     if now_ms is None:
         return unknown(f"{leads}, and does not report itself as a voter", *evidence)
     lagging = [each for each in quorum.voters if _lags(each, now_ms)]
-    if lagging:
-        named = ", ".join(str(each.id) for each in lagging)
-        return waiting(f"{leads}; behind or not answering: {named}", *evidence)
+    down = [e for e in lagging if _lag_ms(e, now_ms, _led_ms(view, quorum)) > DOWN_AFTER_MS]
+    if named := ", ".join(str(each.id) for each in down or lagging):
+        late = f"behind or not answering for more than {duration_text(DOWN_AFTER_MS)}"
+        return (
+            violated(f"start or check controller {named}: {late}", *evidence)
+            if down
+            else waiting(f"{leads}; behind or not answering: {named}", *evidence)
+        )
     if quorum.refused or quorum.silent:
         return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
     if quorum.answering > len(quorum.voters):
@@ -46,6 +53,18 @@ def quorum_healthy(view: View) -> Finding:
         fix = "add the other controllers to it, and name each of them once"
         return waiting(f"{leads}; {answers}, and {voters}: {fix}", *evidence)
     return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
+
+
+def _led_ms(view: View, quorum: QuorumSeen) -> int:
+    """Return for how long the leader is known to have led; 0: unknown."""
+    log = view.status(_LOG)
+    is_same = (log.active_controller, log.leader_epoch) == (quorum.leader, quorum.epoch)
+    return quorum.at_ms - log.led_since_ms if is_same and log.led_since_ms is not None else 0
+
+
+def _lag_ms(voter: Voter, now_ms: int, led_ms: int) -> int:
+    """Return for how long a voter has not caught up; one that never has, since the election."""
+    return led_ms if voter.last_caught_up_ms is None else now_ms - voter.last_caught_up_ms
 
 
 def _lags(voter: Voter, now_ms: int) -> bool:

@@ -9,6 +9,7 @@ beginning to the finalized cluster, approvals included, comes from the headline.
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -329,9 +330,9 @@ HELD_S_MAX = 60.0
 
 def _controllers_behind(window: Window) -> list[str]:
     for hold in window.holds():
-        leads, _, behind = hold.partition("; behind or not answering: ")
-        if behind and leads.startswith("quorum_healthy"):
-            return [f"controller-{each}" for each in behind.split(", ")]
+        found = re.match(r"quorum_healthy.*(?:answering: |check controller )([\d, ]+)", hold)
+        if found is not None:
+            return [f"controller-{each}" for each in found[1].split(", ")]
     return []
 
 

@@ -86,6 +86,17 @@ COMPARED_LONG_AGO = replace(COMPARED, at_ms=NOW - 200_000)
 STOPPED = quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))
 
 
+def never_caught_up(led_ms: int, leader_epoch: int = 7) -> View:
+    """Controller 3002 led before controller 3000, which does not know when it last caught up."""
+    log = SourceStatus(
+        observed_ms=NOW,
+        active_controller=3000,
+        leader_epoch=leader_epoch,
+        led_since_ms=NOW - led_ms,
+    )
+    return view(quorum=quorum(100, None), sources={LOG: log})
+
+
 def log_of_stopped(observed_ms: int = NOW - 500, **status: Any) -> View:
     """No configured controller listens, and this is the status of the metadata log's source."""
     found = {LOG: SourceStatus(observed_ms=observed_ms, **status)}
@@ -398,7 +409,11 @@ CASES = (
     Case("no_reassignment", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, reassigning=None))),
     Case("quorum_healthy", SATISFIED, view()),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, 60_000))),
+    Case("quorum_healthy", VIOLATED, view(quorum=quorum(100, 60_001))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, None))),
+    Case("quorum_healthy", WAITING, never_caught_up(led_ms=60_000)),
+    Case("quorum_healthy", VIOLATED, never_caught_up(led_ms=60_001)),
+    Case("quorum_healthy", WAITING, never_caught_up(led_ms=60_001, leader_epoch=6)),
     Case("quorum_healthy", WAITING, view(quorum=quorum(100, answering=3))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(leader=None, voters=()))),
     Case("quorum_healthy", WAITING, view(quorum=quorum(silent={"c3:9093": "timed out"}))),
