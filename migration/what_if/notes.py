@@ -20,7 +20,9 @@ def of_broker(now: Situation) -> Iterator[str]:
         yield f"broker {now.broker} is not alive: this is the effect of its absence"
     if now.mode is None:
         yield "the broker's mode is not known; a broker's failure has the same effect in every mode"
-    if isinstance(now.log_dirs, Unknown):
+    if now.hidden is not None:
+        yield now.hidden
+    elif isinstance(now.log_dirs, Unknown):
         yield f"where its logs are is not known: {now.log_dirs.why}"
     yield from _around(now)
 

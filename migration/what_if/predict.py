@@ -40,6 +40,7 @@ def if_broker_fails(now: Situation) -> Prediction:
         mode=now.mode,
         halts=None,
         lines=_ordered(lines + unlisted),
+        hidden=now.hidden,
         notes=tuple(of_broker(now)),
     )
 

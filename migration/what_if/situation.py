@@ -22,6 +22,7 @@ from migration.observed.probed import (
     Topics,
     Unknown,
 )
+from migration.values.evidence import named
 
 SETTINGS: Final = (
     "log.dir",
@@ -32,6 +33,7 @@ SETTINGS: Final = (
     "zookeeper.metadata.migration.enable",
 )
 """The server properties of the broker that `mode_of` and `metadata_dir` read."""
+_NAMED_MAX: Final = 10
 _SLASHES: Final = re.compile("/+")
 
 
@@ -95,6 +97,32 @@ class Situation:
     @cached_property
     def listed(self) -> frozenset[TopicPartition]:
         return frozenset(each.at for each in self.topics.partitions)
+
+    @cached_property
+    def hidden(self) -> str | None:
+        """Why the broker may have partitions that no broker lists; None: no disk shows one.
+
+        A broker omits topics that the principal may not describe. If this broker is down, the
+        disks of the others show whether there are any.
+        """
+        if not isinstance(self.log_dirs, Unknown):
+            return None
+        described = [
+            each.log_dirs
+            for each in self.brokers.values()
+            if not isinstance(each.log_dirs, Unknown)
+        ]
+        found = {at for dirs in described for each in dirs for at in each.replicas} - self.listed
+        if self.broker in self.topics.broker_ids or not described:
+            why = self.log_dirs.why
+        elif found:
+            why = f"other brokers have logs of {named(sorted(found), _NAMED_MAX)}"
+        else:
+            return None
+        return (
+            "partitions may be hidden from the principal, which needs DESCRIBE on CLUSTER and on"
+            f" all topics: {why}"
+        )
 
     @cached_property
     def alive(self) -> frozenset[int]:

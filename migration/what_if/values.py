@@ -87,7 +87,8 @@ class Prediction:
         directory_by: the source of `directory`: `meta.properties`, or `replicas`.
         mode: of the broker; None: not known.
         halts: whether the broker halts because of the directory; None: not known.
-        lines: every affected partition, the most serious first.
+        lines: every affected partition that is known, the most serious first.
+        hidden: why there may be others; None: no disk that answers has others.
     """
 
     broker: int
@@ -97,6 +98,7 @@ class Prediction:
     mode: Mode | None
     halts: bool | None
     lines: tuple[Line, ...]
+    hidden: str | None = None
     notes: tuple[str, ...]
 
     @property
@@ -110,4 +112,4 @@ class Prediction:
     @property
     def is_serious(self) -> bool:
         """Whether a partition would or may be lost, unavailable or leaderless."""
-        return any(each.fate in SERIOUS for each in self.lines)
+        return self.hidden is not None or any(each.fate in SERIOUS for each in self.lines)

@@ -66,8 +66,9 @@ def what_if(
     Asks the brokers, ZooKeeper and the controllers; only reads. While `kraftgate run` runs, the
     prediction also uses the replicas' directories in the metadata log. Exits with 5 if that
     failure would leave a partition lost, unavailable or leaderless, or if that is unknown, such as
-    without a controller that leads; with 4 if the brokers cannot be reached. Without --log-dir, the
-    broker fails as a whole; what a failure of only one directory would do is listed, not counted.
+    without a controller that leads or without DESCRIBE on CLUSTER; with 4 if the brokers cannot be
+    reached. Without --log-dir, the broker fails as a whole; what a failure of only one directory
+    would do is listed, not counted.
 
     \b
     Examples:
@@ -206,7 +207,9 @@ def _serious(prediction: Prediction) -> str:
         f"{n} {fate}" for fate, n in prediction.counts.items() if n and fate in SERIOUS
     )
     what = f"broker {prediction.broker}" if prediction.log_dir is None else prediction.log_dir
-    return f"if {what} failed now: {counts}: {named(serious, _NAMED_MAX)}"
+    found = [f"{counts}: {named(serious, _NAMED_MAX)}"] if serious else []
+    found += [] if prediction.hidden is None else [prediction.hidden]
+    return f"if {what} failed now: {'; '.join(found)}"
 
 
 def _json(

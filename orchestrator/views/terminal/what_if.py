@@ -59,9 +59,11 @@ def _head(cluster: str, asked: Prediction) -> Text:
     head = Text(overflow="fold")
     head.append(cluster, style="bold")
     head.append(f"  if {what} ({mode}) failed now: ")
-    if asked.is_serious:
-        serious = sum(asked.counts[each] for each in SERIOUS)
+    serious = sum(asked.counts[each] for each in SERIOUS)
+    if serious:
         head.append(f"{serious} of {len(asked.lines)} partitions in danger", style="bold red")
+    elif asked.hidden is not None:
+        head.append("unknown: partitions may be hidden", style="bold magenta")
     elif asked.counts[Fate.UNDER_MIN_ISR]:
         head.append("nothing is lost, but producers are refused", style="bold yellow")
     else:
@@ -78,7 +80,7 @@ def _counts(asked: Prediction) -> RenderableType:
     for fate in Fate:
         if counts[fate]:
             table.add_row(str(counts[fate]), Text(fate, style=_STYLE[fate]), _MEANS[fate])
-    return table if asked.lines else Text("it concerns no partition")
+    return table if asked.lines else Text("it concerns no known partition")
 
 
 def _groups(lines: Sequence[Line]) -> Iterator[RenderableType]:

@@ -325,6 +325,36 @@ def test_a_note_names_the_broker_whose_directories_are_unknown() -> None:
     assert note == f"the directories of broker 2 are unknown, so it is not counted on: {WHY.why}"
 
 
+HIDDEN = broker(3, d0=[TopicPartition("hidden", 0)])
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"brokers": {1: broker(1, unknown=WHY)}}, WHY.why),
+        ({"brokers": {1: broker(1, unknown=WHY), 2: HIDDEN}}, WHY.why),
+        ({"alive": AWAY - {1}, "brokers": {1: broker(1, unknown=WHY), 3: HIDDEN}}, "hidden-0"),
+        (
+            {
+                "alive": frozenset({2, 3}),
+                "brokers": {each: broker(each, unknown=WHY) for each in (1, 2, 3)},
+            },
+            WHY.why,
+        ),
+        ({"alive": frozenset({2, 3}), "brokers": {1: broker(1, unknown=WHY)}}, None),
+        ({}, None),
+    ],
+)
+def test_partitions_that_no_disk_shows_to_be_all_are_a_danger(
+    given: dict[str, Any], why: str | None
+) -> None:
+    """Brokers omit topics that the principal may not describe, without an error."""
+    prediction = if_broker_fails(situation(part((1, 2, 3), isr=(2, 3), leader=2), **given))
+    assert prediction.is_serious is (why is not None)
+    notes = [each for each in prediction.notes if each.startswith("partitions may be hidden")]
+    assert [each.endswith(str(why)) for each in notes] == [True] * prediction.is_serious
+
+
 def test_a_note_says_why_no_controller_is_known_to_elect_leaders() -> None:
     now = situation(part((1, 2)), **NO_ELECTION)
     for prediction in (if_broker_fails(now), if_directory_fails(now, D0)):
@@ -338,9 +368,8 @@ def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
     assert "is not alive" in prediction.notes[0]
 
 
-def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
+def test_log_dirs_that_are_not_told_leave_the_known_partitions_fate_known() -> None:
     whole = situation(part((1, 2)))
     now = replace(whole, brokers={2: whole.brokers[2]}, mode=None)
     prediction = if_broker_fails(now)
     assert [(each.fate, each.path) for each in prediction.lines] == [(Fate.LEADER_MOVES, None)]
-    assert any("where its logs are is not known" in each for each in prediction.notes)
