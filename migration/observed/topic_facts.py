@@ -26,7 +26,7 @@ class ZkConfigSeen(NamedTuple):
 
 
 class ZkTopicsFound(NamedTuple):
-    """All topics were read for the first time: the existing ones are not reported as changes."""
+    """All topics were read in one session; the first time, they are not reported as changes."""
 
     seen_ms: int
     topics: int
@@ -94,4 +94,4 @@ class ZkStatesChanged(NamedTuple):
 
 
 ZkTopicFact: TypeAlias = ZkTopicsFound | ZkTopicChanged | ZkConfigChanged | ZkStatesChanged
-"""Changes, which only make events; no later state depends on them."""
+"""The number of partitions, and changes; later state depends on them only in that number."""

@@ -69,6 +69,7 @@ class ZooKeeperImage:
             brokers that have not restarted since.
         missed: number of those whose content was deleted before it was read.
         missed_ms: when the last of them was detected; None: none was.
+        partitions: number of partitions in /brokers/topics; None: not counted yet.
         reassigning: number of partitions in /admin/reassign_partitions.
         deleting: topics in /admin/delete_topics.
         unreadable: path -> why its content cannot be parsed.
@@ -92,6 +93,7 @@ class ZooKeeperImage:
     notified: Mapping[int, int] = field(default_factory=dict)
     missed: int = 0
     missed_ms: int | None = None
+    partitions: int | None = None
     reassigning: int = 0
     deleting: tuple[str, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +133,8 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
         case ZnodeGone():
             image = _gone(image, fact.path, collected)
         case _ if isinstance(fact, ZkTopicFact):
-            _add_topic_events(fact, collected)
+            _add_topic_events(image, fact, collected)
+            image = replace(image, partitions=_partitions(image.partitions, fact))
     return image, collected.events
 
 
@@ -351,8 +354,19 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
     return replace(image, unreadable=left)
 
 
-def _add_topic_events(fact: ZkTopicFact, collected: EventCollector) -> None:
+def _partitions(known: int | None, fact: ZkTopicFact) -> int | None:
     match fact:
+        case ZkTopicsFound():
+            return fact.partitions
+        case ZkTopicChanged() if known is not None:
+            return known + (fact.now or 0) - (fact.was or 0)
+    return known
+
+
+def _add_topic_events(image: ZooKeeperImage, fact: ZkTopicFact, collected: EventCollector) -> None:
+    match fact:
+        case ZkTopicsFound() if image.partitions is not None:
+            pass  # only the first count is an event
         case ZkTopicsFound():
             collected.add(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)
         case ZkTopicChanged():

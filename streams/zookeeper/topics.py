@@ -83,9 +83,7 @@ class Topics:
             self._list(branch)
 
     def complete(self) -> None:
-        """Emit the number of topics, when all were read for the first time."""
-        if self._emitter.known.topics_found:
-            return
+        """Emit the number of topics: all were read in this session."""
         found = [self._emitter.known.znode(path) for path in self._emitter.known.below(TOPICS)]
         partitions = sum(_partitions(each.data) for each in found if each is not None)
         self._emitter.emit(ZkTopicsFound(self._emitter.clock(), len(found), partitions))

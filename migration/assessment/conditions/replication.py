@@ -1,7 +1,7 @@
 """Conditions on partitions: full ISRs, and no reassignment in progress.
 
-Before the copy the metadata log has no topics, so only the brokers' answers count. After it both
-must agree: each may lag behind the other.
+Before the copy the metadata log has no topics, so only the brokers' answers count; ZooKeeper
+shows whether they cover all partitions. After it both must agree: each may lag behind the other.
 """
 
 from collections.abc import Iterator
@@ -68,18 +68,22 @@ def isr_full(view: View, broker: int | None = None) -> Finding:
 def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
     """Return why the data does not suffice to evaluate the ISRs; None: it does."""
     summary = view.summary
-    if not logged:
-        if topics.partitions == 0:
-            return unknown("the brokers return no partition: DESCRIBE on topics may be missing")
-        return None
-    counted = summary.under_replicated is not None and summary.leaderless is not None
-    found = view.summary.broker(broker)
-    if not counted or (found is not None and found.epoch and found.under_replicated is None):
-        return unknown("the partitions of the metadata log were not counted yet")
-    if topics.partitions < summary.partitions:
+    if logged:
+        counted = summary.under_replicated is not None and summary.leaderless is not None
+        found = summary.broker(broker)
+        if not counted or (found is not None and found.epoch and found.under_replicated is None):
+            return unknown("the partitions of the metadata log were not counted yet")
+        there = summary.partitions
+    else:
+        seen = zookeeper_of(view)
+        if seen is None or seen.partitions is None:
+            return unknown("the partitions in ZooKeeper were not counted yet")
+        there = seen.partitions
+    if topics.partitions < there:
         return unknown(
-            f"the brokers return {topics.partitions} of {summary.partitions} partitions",
-            "either they have not caught up, or DESCRIBE on all topics is missing",
+            f"the brokers return {topics.partitions} of {there} partitions",
+            "either they have not caught up, or a topic is being deleted, or DESCRIBE on all topics"
+            " is missing",
         )
     return None
 

@@ -18,8 +18,7 @@ AT, SEEN = 7000, 7005
 
 
 def observed(fact: ZkTopicFact) -> tuple[str, int | None, dict[str, object]]:
-    image, (event,) = observe(ClusterImage(), [fact])
-    assert image.zookeeper == observe(ClusterImage(), [ZkConfigSeen(0, "/", (), 0, 0)])[0].zookeeper
+    _, (event,) = observe(ClusterImage(), [fact])
     assert (event.source, event.offset, event.seen_ms) == (Source.ZOOKEEPER, None, SEEN)
     return event.kind, event.timestamp_ms, dict(event.fields)
 
@@ -75,6 +74,28 @@ def test_what_was_found_first_and_what_was_counted_is_told_in_numbers() -> None:
         None,
         {"changes": 800, "topics": 2, "named": ["a", "b"], "since_ms": 5000},
     )
+
+
+def test_partitions_are_counted_from_the_first_reading_and_each_reading_corrects_the_count() -> (
+    None
+):
+    changes: list[ZkTopicFact] = [
+        topic("unreadable", why="no"),
+        ZkTopicsFound(SEEN, 9, 90),
+        topic("appeared", now=3),
+        topic("reassigned", was=3, now=5),
+        topic("unreadable", was=5, why="no"),
+        topic("reassigned", now=5),
+        topic("vanished", was=4),
+        ZkTopicsFound(SEEN, 9, 80),
+    ]
+    counts, image = [], ClusterImage()
+    for each in changes:
+        image, events = observe(image, [each])
+        assert image.zookeeper is not None
+        counts.append(image.zookeeper.partitions)
+    assert counts == [None, 90, 93, 95, 90, 95, 91, 80]
+    assert not events, "the topics were found before"
 
 
 def test_how_settings_stand_is_no_event() -> None:

@@ -11,6 +11,7 @@ from migration.image.cluster import ClusterImage
 from migration.image.observe import observe
 from migration.metadata.events import Event
 from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.topic_facts import ZkTopicsFound
 from migration.observed.znodes import BROKER_IDS, CONTROLLER, NOTIFICATIONS, TOPICS
 from orchestrator.lab import Lab, LabSpec
 from streams.zookeeper.watcher import ZooKeeperWatcher
@@ -151,7 +152,7 @@ def test_without_a_majority_nothing_is_seen_until_it_is_back(ensemble: Lab, kafk
         watched.until(lambda: watched.kinds()[-1] is ZooKeeperSeen)
         # If the first to die was the leader, its follower sent everybody away: blind twice then.
         kinds = watched.kinds(start)
-        assert kinds == [ZooKeeperBlind, ZooKeeperSeen] * (len(kinds) // 2)
+        assert kinds == [ZooKeeperBlind, ZkTopicsFound, ZooKeeperSeen] * (len(kinds) // 3)
         until_followed(watched, kafka)
 
 

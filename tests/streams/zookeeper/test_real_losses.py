@@ -18,6 +18,7 @@ from migration.observed.facts import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.observed.topic_facts import ZkTopicsFound
 from orchestrator.lab import Lab
 from streams.zookeeper import all_znodes, watcher
 from streams.zookeeper.known import Known
@@ -77,6 +78,7 @@ def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) 
         ("ZnodeSeen", f"{znodes.BROKER_IDS}/3"),
         ("NotificationsMissed", "1+3"),
         ("ZnodeSeen", f"{EVENT}0000000004"),
+        ("ZkTopicsFound", ""),
         ("ZooKeeperSeen", ""),
     }
     assert accounted((*before.told(), *told)) == dict.fromkeys(range(5), 1)
@@ -90,7 +92,7 @@ def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, conne
         killed_ms = killed.latest_ms
     with watching(connect, killed) as after:
         seen = after.until_seen()
-        assert after.kinds() == [ZooKeeperBlind, ZooKeeperSeen]
+        assert after.kinds() == [ZooKeeperBlind, ZkTopicsFound, ZooKeeperSeen]
         assert seen.blind_since_ms == killed_ms
 
 
@@ -132,7 +134,7 @@ def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, conn
         finally:
             lab.thaw(ZOOKEEPER)
         seen = watched.until_seen(2)
-        assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
+        assert watched.kinds(start) == [ZooKeeperBlind, ZkTopicsFound, ZooKeeperSeen]
         assert seen.blind_since_ms == blind.seen_ms
         kafka.set(znodes.CONTROLLER, b"2")
         kafka.notify()
@@ -173,7 +175,7 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
         thief.close()
         blind = watched.until_blind()
         seen = watched.until_seen(2)
-        assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
+        assert watched.kinds(start) == [ZooKeeperBlind, ZkTopicsFound, ZooKeeperSeen]
         assert seen.session != first.session
         assert seen.blind_since_ms == blind.seen_ms
         kafka.set(znodes.CONTROLLER, b"2")

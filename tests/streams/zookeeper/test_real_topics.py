@@ -127,7 +127,8 @@ def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
     with watching(connect, before.known()) as after:
         after.until_seen()
         assert (len(changes(after)), set(what(after))) == (len(unseen), unseen)
-        assert not any(isinstance(fact, ZkTopicsFound) for fact in after.told())
+        found = [fact for fact in after.told() if isinstance(fact, ZkTopicsFound)]
+        assert [each.topics for each in found] == [4], "each session counts them"
         client = after.watcher._client
         assert client is not None
         # A client that knows a session's password can end it: for its first owner it expires.

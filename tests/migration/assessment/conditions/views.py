@@ -94,7 +94,7 @@ def zookeeper(*, kraft: bool = True, **changes: object) -> ZooKeeperImage:
         id=3000 if kraft else 1, kraft_epoch=7 if kraft else -1, claimed_ms=NOW - 900_000
     )
     well = ZooKeeperImage(
-        seen_ms=NOW - 900_000, server="zk1:2181", session=1, controller=controller
+        seen_ms=NOW - 900_000, server="zk1:2181", session=1, controller=controller, partitions=32
     )
     return replace(well, **changes)  # type: ignore[arg-type]
 
