@@ -285,7 +285,8 @@ def advice(
     """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
 
     Headline, hazards, alerts and `what-if` give this advice. It agrees with `danger`: while a
-    restart harms, the directory must come back as it was, so an empty disk is no remedy.
+    restart harms, the directory must come back as it was, so an empty disk is no remedy. It may
+    have the only copy of what an earlier restart has lost.
     """
     if failed.broker is None:
         named = ", ".join(map(str, failed.among))
@@ -298,10 +299,18 @@ def advice(
         if failed.directory is None
         else f"directory {failed.directory}"
     )
-    harms = danger(summary.broker(failed.broker), summary.phase, rolls_back=rolls_back)
-    verb = "Replace" if harms is None else "Restore"
-    action = f"{verb} the disk of broker {failed.broker}: {where} is {failed.how}"
-    return action, restart_advice(failed.broker, harms)
+    broker = summary.broker(failed.broker)
+    harms = danger(broker, summary.phase, rolls_back=rolls_back)
+    disk = f"the disk of broker {failed.broker}: {where} is {failed.how}"
+    if harms is not None:
+        return f"Restore {disk}", restart_advice(failed.broker, harms)
+    losses = () if summary.disks is None else summary.disks.losses
+    if (broker and broker.gone) or any(each.broker == failed.broker for each in losses):
+        return f"Keep {disk}", (
+            "it may have the only copy of records that are lost: make it read-only, and copy it"
+            " before it is replaced"
+        )
+    return f"Replace {disk}", restart_advice(failed.broker, harms)
 
 
 def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:

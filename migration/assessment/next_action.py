@@ -1,8 +1,9 @@
 """The next action: what an operator must do now, or what the migration waits for, and why.
 
 One rule for all screens, in the order of importance: what Kraftgate needs to see anything, a step
-that failed, a hazard that announces something, a failed log directory, a hazard that blocks an
-action, the checkpoint of the runbook, the migration itself, unless a hazard forbids its step.
+that failed, a hazard that announces something, recreated replicas and other failed log
+directories, a hazard that blocks an action, the checkpoint of the runbook, the migration itself,
+unless a hazard forbids its step.
 """
 
 import enum
@@ -203,28 +204,35 @@ def _decision(execution: Execution) -> NextAction:
 def _failed_directory(view: View, execution: Execution | None) -> NextAction | None:
     """Return what to do about the first failed directory; None: nothing, or the step comes first.
 
+    A directory whose replicas were recreated comes first: its disk may have the only records.
     After the migration only a runbook replaces a disk, once its loss is approved: its steps have
     allowed for the directory, so they come first unless a restart would do harm.
     """
     is_handled = (
         execution is not None and execution.turn and view.summary.phase in WITHOUT_ZOOKEEPER
     )
-    for each in view.failed:
-        if each.is_inferred:
-            continue
-        if is_handled and _loses_nothing(view, each.broker):
-            continue
-        text, why = advice(each, view.summary, rolls_back=view.rolls_back)
-        return NextAction(
-            need=Need.WRONG,
-            text=text,
-            why=why,
-            commands=(_hazards(each.broker, "--before", "restart"),),
-            topic="KraftgateLogDirOffline",
-            broker=each.broker,
-            since_ms=each.since_ms,
-        )
-    return None
+    found = [
+        each
+        for each in view.failed
+        if not each.is_inferred and not (is_handled and _loses_nothing(view, each.broker))
+    ]
+    brokers = {each.broker for each in found}
+    for hazard in view.due_hazards:
+        if hazard.kind is HazardKind.REPLICAS_RECREATED and hazard.broker in brokers:
+            return _of_hazard(hazard)
+    if not found:
+        return None
+    first = found[0]
+    text, why = advice(first, view.summary, rolls_back=view.rolls_back)
+    return NextAction(
+        need=Need.WRONG,
+        text=text,
+        why=why,
+        commands=(_hazards(first.broker, "--before", "restart"),),
+        topic="KraftgateLogDirOffline",
+        broker=first.broker,
+        since_ms=first.since_ms,
+    )
 
 
 _LATER: Final = frozenset({HazardKind.FINALIZE_TOO_EARLY, HazardKind.UNFENCED_EARLY})

@@ -10,6 +10,7 @@ from migration.assessment.conditions import View, hazards_not_known
 from migration.assessment.conditions.condition import absent_broker
 from migration.assessment.hazards import Action, Hazard
 from migration.image.known_ids import known_brokers
+from migration.values.evidence import count
 from orchestrator.api.rows import HazardRow
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import config_option, json_option, log_options
@@ -70,7 +71,7 @@ def hazards(
         echo_json(clusters_json(printed, many=config.many and cluster is None))
     else:
         for name, active in found.items():
-            _print(name, active, unknown[name])
+            _print(name, active, unknown[name], others=len(views[name].due_hazards))
     blocking = [each for active in found.values() for each in active if each.blocks is not None]
     if blocking:
         raise HazardError(blocking[0].text)
@@ -131,10 +132,15 @@ def _as_json(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> dic
     }
 
 
-def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> None:
+def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str], *, others: int) -> None:
+    """Print the selected hazards; `others`: the number of active ones if none is selected."""
     out = console(soft_wrap=True)
     if not found:
-        out.print(Text.assemble((cluster, "bold"), ": no hazard is known"))
+        none = "no hazard is known"
+        if others:
+            none = f"no such hazard is known; active: {count(others, 'other hazard')}"
+            none += " (kraftgate hazards)"
+        out.print(Text.assemble((cluster, "bold"), f": {none}"))
     for each in found:
         blocked = " and ".join(filter(None, (each.blocks, each.also_blocks)))
         blocks = f", blocks {blocked}" if blocked else ""

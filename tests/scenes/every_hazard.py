@@ -126,6 +126,7 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
         cluster(Phase.PRE_MIGRATION, _one(Mode.MIGRATING), zookeeper=_TAKEN), wiped=_WIPED
     ),
     "replicas_recreated": cluster(Phase.HYBRID, _one(gone=_GONE)),
+    "replicas_recreated failed": cluster(Phase.HYBRID, _one(gone=_GONE), disks=BAD),
     "finalized_too_early": cluster(Phase.FINALIZED, _one(Mode.MIGRATING)),
     "restart_loses_replicas zookeeper": cluster(Phase.ZOOKEEPER, disks=BAD),
     "restart_loses_replicas migrating": cluster(Phase.HYBRID, _one(Mode.MIGRATING), disks=BAD),

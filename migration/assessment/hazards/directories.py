@@ -218,10 +218,10 @@ def replicas_recreated(summary: ClusterSummary, disks: DisksImage) -> Iterator[H
             ),
             evidence=tuple(f"directory id {each} is missing" for each in gone.directories),
             way_out=(
-                "Stop the producers to its partitions, and then the broker, before more is"
-                " overwritten. Keep the failed directory, copy it, and compare the log end offsets"
-                " of its partitions with those of the new logs. Do not put it back next to the new"
-                " logs: the broker does not start with two logs of one partition."
+                f"Stop the producers to the partitions of broker {broker.id}, and then the broker,"
+                " before more is overwritten. Keep the failed directory, copy it, and compare the"
+                " log end offsets of its partitions with those of the new logs. Do not put it back"
+                " next to the new logs: the broker does not start with two logs of one partition."
             ),
             since_ms=gone.at_ms,
         )

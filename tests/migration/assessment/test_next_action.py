@@ -8,13 +8,14 @@ import pytest
 from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.conditions.view import Execution
 from migration.assessment.data_source import DataSource
+from migration.assessment.failed_directories import advice
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.next_action import Need
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, DirectoriesGone, Mode, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.jmx import Contradiction, JmxImage
 from migration.observed.jmx_names import JmxName
-from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage, Loss
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
@@ -197,6 +198,21 @@ def test_in_a_rollback_a_broker_in_kraft_mode_is_not_safe_to_restart(
     assert found.next.headline.startswith("Restore the disk of broker 1")
     assert "do not restart broker 1 before" in found.next.why
     assert "restart_loses_replicas" in {str(each.kind) for each in found.hazards}
+
+
+def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
+    gone = kraft(1, gone=DirectoriesGone(directories=("x",), pending=11, at_ms=5))
+    found = assessed(failed(cluster(Phase.HYBRID, gone, kraft(2)), 1), TURN)
+    assert found.next.text.startswith("Stop the producers to the partitions of broker 1, ")
+    assert (found.next.need, found.next.place) == (Need.WRONG, TURN.place)
+    action, why = advice(found.view.failed[0], found.summary)
+    assert action.startswith("Keep the disk of broker 1: ")
+
+    restarted = failed(cluster(Phase.HYBRID, kraft(1), kraft(2)), 1)
+    assert restarted.disks is not None
+    loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
+    found = assessed(replace(restarted, disks=replace(restarted.disks, losses=(loss,))))
+    assert (found.next.text, found.next.why) == (action, why)
 
 
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:

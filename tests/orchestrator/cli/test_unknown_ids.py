@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from migration.image.cluster import ClusterImage
-from migration.image.summary import ClusterSummary, Phase
+from migration.image.summary import ClusterSummary, DirectoriesGone, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus
 from migration.observed.znode_codec import ZkBroker
@@ -118,6 +118,18 @@ def test_a_broker_that_one_source_knows_exists(world: World, broker: str) -> Non
     world.write(prod())
     said = world.run(*HAZARDS, broker)
     assert said.exit_code == ExitCode.DONE, said.output
+
+
+def test_a_restart_that_is_not_blocked_does_not_hide_other_hazards(world: World) -> None:
+    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
+    summary = prod()
+    one, *others = summary.brokers
+    world.write(replace(summary, brokers=(replace(one, gone=gone), *others)))
+    said = world.run(*HAZARDS, str(one.id))
+    assert said.exit_code == ExitCode.DONE
+    assert said.output == (
+        "prod: no such hazard is known; active: 1 other hazard (kraftgate hazards)\n"
+    )
 
 
 @pytest.mark.parametrize("broker", ["5", "6"])
