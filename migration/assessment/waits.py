@@ -15,6 +15,7 @@ from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
+from migration.image.known_ids import in_zookeeper
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.log_dirs import BrokerDisks
@@ -99,7 +100,9 @@ class Wait:
         return self.kind in _WRONG
 
 
-def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Iterator[Wait]:
+def broker_waits(
+    broker: BrokerSummary, summary: ClusterSummary, now_ms: int, stalled: Collection[int]
+) -> Iterator[Wait]:
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stalled)
@@ -115,7 +118,8 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
             broker=broker.id,
         )
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
-        yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
+        text = _fenced_text(broker, summary)
+        yield Wait(kind=WaitKind.BROKER_FENCED, text=text, broker=broker.id)
     if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
         pending = count(broker.pending, "replica")
         text = f"{who} has {pending} without a directory ({_by_state(broker)})"
@@ -154,8 +158,11 @@ def _by_state(broker: BrokerSummary) -> str:
     return ", ".join(f"{broker.replicas[s]} {s}" for s in PENDING_STATES if broker.replicas[s])
 
 
-def _fenced_text(broker: BrokerSummary) -> str:
+def _fenced_text(broker: BrokerSummary, summary: ClusterSummary) -> str:
     who = f"broker {broker.id}"
+    if broker.mode is Mode.KRAFT and broker.id in in_zookeeper(summary):
+        where = "it is in /brokers/ids, and runs in ZooKeeper or migration mode"
+        return f"{who} to be unfenced: {where}"
     if broker.in_controlled_shutdown:
         return f"{who} to restart: it shut down and is fenced"
     if (
@@ -318,7 +325,7 @@ def _migration_waits(
 ) -> Iterator[Wait]:
     """Yield what the migration waits for, given current data of the log and of ZooKeeper."""
     troubles = sorted(
-        (t for b in summary.brokers for t in broker_waits(b, now_ms, stalled)),
+        (t for b in summary.brokers for t in broker_waits(b, summary, now_ms, stalled)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))

@@ -25,6 +25,19 @@ def known_brokers(summary: ClusterSummary) -> frozenset[int]:
     return member_brokers(summary) | zookeeper.ever
 
 
+def in_zookeeper(summary: ClusterSummary) -> frozenset[int]:
+    """Return the brokers that use ZooKeeper, by their znodes.
+
+    A broker that registered with a controller after it created its znode has left ZooKeeper: the
+    znode remains until the session ends.
+    """
+    zookeeper = summary.zookeeper or ZooKeeperImage()
+    registered = {each.id: each.registered_ms or 0 for each in summary.brokers}
+    return frozenset(
+        id_ for id_, each in zookeeper.brokers.items() if registered.get(id_, 0) <= each.since_ms
+    )
+
+
 def known_controllers(summary: ClusterSummary, voters: Iterable[int] = ()) -> frozenset[int]:
     """Return each controller that is registered, leads, or is a voter of the quorum."""
     leader = () if summary.active_controller is None else (summary.active_controller,)

@@ -80,8 +80,9 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         "Two readings of a JMX number contradict the metadata log or the disks."
     ),
     HazardKind.FINALIZE_TOO_EARLY: (
-        "A broker is not in KRaft mode, or a replica has no directory. Shown once the runbook"
-        " is near finalizing (without a runbook: in dual write), and with `--before finalize`."
+        "A broker is not in KRaft mode, or was restarted in another mode (it is in `/brokers/ids`),"
+        " or a replica has no directory. Shown once the runbook is near finalizing (without a"
+        " runbook: in dual write), and with `--before finalize`."
     ),
 }
 """When a hazard of each kind is active."""

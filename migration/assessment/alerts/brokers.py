@@ -89,7 +89,7 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
-    found = broker_waits(broker, view.log_now_ms, view.stalled)
+    found = broker_waits(broker, view.summary, view.log_now_ms, view.stalled)
     return tuple(each.text for each in found)
 
 

@@ -14,7 +14,7 @@ from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
-from migration.image.known_ids import member_brokers
+from migration.image.known_ids import in_zookeeper, member_brokers
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
 from migration.values.evidence import count
@@ -119,20 +119,9 @@ def no_zookeeper_broker(view: View) -> Finding:
 
 
 def _left_in_zookeeper(view: View) -> list[int]:
-    """Return the brokers in /brokers/ids, as last known if ZooKeeper is not current.
-
-    A broker that registered with the controller after it created its znode has left ZooKeeper.
-    """
-    seen = view.summary.zookeeper
-    if seen is None:
-        return []
-    current = zookeeper_of(view) is not None
-    registered = {each.id: each.registered_ms or 0 for each in view.summary.brokers}
-    return sorted(
-        id_
-        for id_, each in seen.brokers.items()
-        if current or registered.get(id_, 0) <= each.since_ms
-    )
+    """Return the brokers in /brokers/ids, as last known if ZooKeeper is not current."""
+    current = zookeeper_of(view)
+    return sorted(in_zookeeper(view.summary) if current is None else current.brokers)
 
 
 @kind(

@@ -6,6 +6,7 @@ from typing import Final
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.image.known_ids import in_zookeeper
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
 from migration.metadata.replica_state import ReplicaState
@@ -30,6 +31,12 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         for each in summary.brokers
         if each.mode is not Mode.KRAFT
     ]
+    if not done:
+        lines += [
+            f"broker {each.id} is in /brokers/ids: it runs in ZooKeeper or migration mode"
+            for each in summary.brokers
+            if each.mode is Mode.KRAFT and each.id in in_zookeeper(summary)
+        ]
     for each in summary.brokers:
         ready = _ready_after(each) if done else (ReplicaState.ASSIGNED,)
         counts = [

@@ -23,7 +23,7 @@ from migration.image.summary import (
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
-from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.znodes import MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage
 from tests.support.assessing import waits
@@ -78,6 +78,15 @@ def test_a_held_broker_names_its_replicas_and_its_last_progress() -> None:
             " last progress 4 s ago"
         ),
     ]
+
+
+def test_a_broker_that_returned_to_zookeeper_is_not_waited_for_as_if_it_were_down() -> None:
+    down = broker(2, fenced=True, in_controlled_shutdown=True)
+    znode = ZkBroker(id=2, host=None, rack=None, since_ms=NOW - 1_000)
+    seen = ZooKeeperImage(brokers={2: znode})
+    assert said(replace(cluster(Phase.DUAL_WRITE, down), zookeeper=seen))[0] == (
+        "broker 2 to be unfenced: it is in /brokers/ids, and runs in ZooKeeper or migration mode"
+    )
 
 
 def test_a_held_broker_without_progress_counts_from_its_registration() -> None:

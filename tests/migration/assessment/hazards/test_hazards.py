@@ -24,7 +24,7 @@ from migration.image.summary import (
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import FutureSeen, LogDirSeen, ReplicaSeen
 from migration.observed.log_dirs import BrokerDisks, CutOff, DirectoryMove, DisksImage, Loss
-from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.evidence import EVIDENCE_MAX
 from migration.values.severity import Severity
@@ -430,6 +430,17 @@ def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: Broker
     assert found is not None
     assert found.blocks is Action.FINALIZE
     assert found.is_due is (phase is Phase.DUAL_WRITE)
+
+
+@pytest.mark.parametrize(("since_ms", "too_early"), [(101, True), (99, False)])
+def test_finalizing_waits_for_a_broker_that_returned_to_zookeeper(
+    since_ms: int, too_early: bool
+) -> None:
+    """It stays registered in KRaft mode. A znode of its process before that is no such return."""
+    znode = ZkBroker(id=1, host=None, rack=None, since_ms=since_ms)
+    seen = ZooKeeperImage(brokers={1: znode})
+    summary = cluster(Phase.DUAL_WRITE, broker(registered_ms=100), zookeeper=seen)
+    assert (only(summary, HazardKind.FINALIZE_TOO_EARLY) is not None) is too_early
 
 
 @pytest.mark.parametrize(
