@@ -91,10 +91,12 @@ def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -
 def _by_the_log(view: View, broker: int | None) -> Iterator[str]:
     summary = view.summary
     found = view.summary.broker(broker)
+    # A replica that is being added counts: it is not in the ISR yet.
+    moving = f"; {_reassigned(summary.reassigning)}" if summary.reassigning else ""
     if found is not None and found.under_replicated:
-        yield _out_of_isr(found.id, found.under_replicated)
+        yield f"{_out_of_isr(found.id, found.under_replicated)}{moving}"
     if broker is None and summary.under_replicated:
-        yield f"{_under_replicated(summary.under_replicated)}, by the metadata log"
+        yield f"{_under_replicated(summary.under_replicated)}, by the metadata log{moving}"
         for each in summary.brokers:
             if each.under_replicated:
                 yield _out_of_isr(each.id, each.under_replicated)
@@ -119,6 +121,10 @@ def _under_replicated(number: int) -> str:
 
 def _leaderless(number: int) -> str:
     return f"{count(number, 'partition')} without a leader"
+
+
+def _reassigned(number: int) -> str:
+    return f"{count(number, 'partition')} being reassigned"
 
 
 def _out_of_isr(broker: int, number: int) -> str:
@@ -153,7 +159,7 @@ def no_reassignment(view: View) -> Finding:
             return waiting(reason)
     if open_ones:
         named, odd = ((), 0) if view.topics is None else (view.topics.named, view.topics.odd)
-        reason = f"{count(open_ones, 'partition')} being reassigned, {who}"
+        reason = f"{_reassigned(open_ones)}, {who}"
         return waiting(reason, *named, counted=odd)
     return satisfied(f"no partition is being reassigned, {who}")
 

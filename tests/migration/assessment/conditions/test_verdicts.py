@@ -659,6 +659,9 @@ def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None
     assert (
         reason("isr_full", view(topics=BEHIND)) == "4 partitions under-replicated, by the brokers"
     )
+    assert reason("isr_full", seen(under_replicated=1, reassigning=2)) == (
+        "1 partition under-replicated, by the metadata log; 2 partitions being reassigned"
+    )
     assert reason("isr_full", stale(TOPICS)) == "the partition state: no answer was received"
     assert reason("no_hazard(restart, 3)", seen(HELD, disks=FAILED)).startswith(
         "broker 3 must not be restarted: its log directory /d2 is offline"
