@@ -17,7 +17,9 @@ def flaw_of(java: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"`{java} -version` fails: {error}"
-    text = shown.stderr.decode("utf-8", "replace").strip() or "it printed nothing"
+    # A JVM that cannot start says why on stdout.
+    printed = (shown.stderr + shown.stdout).decode("utf-8", "replace").strip()
+    text = printed or "it printed nothing"
     if shown.returncode:
         return f"`{java} -version` fails with {shown.returncode}: {text.splitlines()[-1]}"
     found = _RELEASE.search(text)

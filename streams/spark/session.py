@@ -78,6 +78,7 @@ _CAUSES: Final = (
     ("Cannot allocate memory", _MEMORY),
     ("OutOfMemoryError", _MEMORY),
     ("Could not reserve enough space", _MEMORY),
+    ("Could not allocate", f"Raise the limit of `ulimit -v`, if there is one. {_MEMORY}"),
     ("Killed", _MEMORY),
     ("Unrecognized VM option", _OPTION),
     ("Unrecognized option", _OPTION),
@@ -722,12 +723,15 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
         return f"{named}, and {java} is not a program: correct or unset JAVA_HOME. {_FIX}"
     flaw = flaw_of(java)
     if flaw is not None:
-        return f"{named}: {flaw}. {_FIX}"
+        return f"{named}: {flaw}. {(_fix_of(flaw) or _FIX).format(log=log)}"
     lines = _output(log)
-    last = next((each for each in reversed(lines) if any(p in each for p, _ in _CAUSES)), None)
-    fix = next((fix for part, fix in _CAUSES if last is not None and part in last), _UNKNOWN)
+    last = next((each for each in reversed(lines) if _fix_of(each)), None)
     printed = last or (lines[-1] if lines else "it printed nothing")
-    return f"{named}: the JVM ended: {printed}. {fix.format(log=log)}"
+    return f"{named}: the JVM ended: {printed}. {(_fix_of(printed) or _UNKNOWN).format(log=log)}"
+
+
+def _fix_of(line: str) -> str | None:
+    return next((fix for part, fix in _CAUSES if part in line), None)
 
 
 def _output(log: Path) -> list[str]:

@@ -45,6 +45,10 @@ def test_no_java_at_all() -> None:
     ("script", "said"),
     [
         ("echo 'libjvm.so is missing' >&2; exit 3", "fails with 3: libjvm.so is missing"),
+        (
+            "echo 'Could not allocate compressed class space: 1073741824 bytes'; exit 1",
+            "class space: 1073741824 bytes. Raise the limit of `ulimit -v`, if there is one. Free",
+        ),
         ("exit 1", "fails with 1: it printed nothing. Spark needs Java 17 or later"),
         ("echo 'openjdk version \"11.0.2\" 2019' >&2", "it is Java 11. Spark needs"),
         ("echo 'java version \"1.8.0_202\"' >&2", "it is Java 8. Spark needs"),
