@@ -1,8 +1,8 @@
 """The store in SQLite: the driver of the job writes it, screens and commands read it."""
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 import msgpack
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import BrokerSummary, ClusterSummary
@@ -32,6 +32,7 @@ from streams.state.sqlite import (
 
 FORMAT: Final = 3
 """The format of the tables and of the values that are packed in them."""
+_OTHER_VERSION: Final = f"finish with the version that began, or {NEW_STORE}"
 KEPT_BATCHES: Final = 1000
 """Spark repeats only the newest batch; the others remain for inspection."""
 _OLD_BATCHES: Final = """
@@ -320,8 +321,7 @@ def _check_format(db: Connection, path: Path) -> None:
     found = format_of(db)
     if schema(db) and found != FORMAT:
         raise StoreError(
-            f"{path} has format {found}, but this Kraftgate reads {FORMAT}: finish with the "
-            f"version that began, or {NEW_STORE}"
+            f"{path} has format {found}, but this Kraftgate reads {FORMAT}: {_OTHER_VERSION}"
         )
 
 
@@ -346,6 +346,17 @@ def pack_image(image: ClusterImage) -> bytes:
     return cast(bytes, msgpack.packb(fields | {"held_back": held_back}, default=_plain))
 
 
+@contextmanager
+def _of_this_version() -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise StoreError(
+            f"the store was written by another version of Kraftgate: {_OTHER_VERSION}"
+        ) from error
+
+
+@_of_this_version()
 def unpack_image(packed: bytes) -> ClusterImage:
     fields: dict[str, Any] = msgpack.unpackb(packed, strict_map_key=False, use_list=False)
     held_back = tuple(
@@ -364,6 +375,7 @@ def broker_json(summary: BrokerSummary) -> str:
     return _BROKER.dump_json(summary).decode()
 
 
+@_of_this_version()
 def read_summary(cluster: str, brokers: list[str]) -> ClusterSummary:
     """Return a cluster's summary with its brokers, from the JSON of both."""
     read = tuple(_BROKER.validate_json(each) for each in brokers)

@@ -115,6 +115,19 @@ def test_an_image_of_an_earlier_version_has_no_broker_that_left() -> None:
     assert unpack_image(msgpack.packb(fields)) == ClusterImage()
 
 
+def test_values_of_another_version_are_refused(tmp_path: Path) -> None:
+    of_another = "written by another version of Kraftgate: finish with the version that began"
+    with Store.open(tmp_path / "store.db") as store:
+        store.commit(0, [result("a", {})], 1)
+        with closing(sqlite.connect(tmp_path / "store.db")) as db:
+            db.execute("UPDATE clusters SET summary = json_set(summary, '$.phase', 'later')")
+        with pytest.raises(StoreError, match=of_another):
+            store.summary("a")
+    fields = msgpack.unpackb(pack_image(ClusterImage()), strict_map_key=False)
+    with pytest.raises(StoreError, match=of_another):
+        unpack_image(msgpack.packb(fields | {"left": "later"}))
+
+
 def test_a_full_disk_is_an_error_with_the_fix(tmp_path: Path) -> None:
     with closing(sqlite.connect(tmp_path / "some.db")) as db:
         db.execute("CREATE TABLE some (text TEXT)")
