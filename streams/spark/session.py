@@ -10,6 +10,7 @@ import atexit
 import hashlib
 import logging
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -59,6 +60,8 @@ _JAVA: Final = (
 _FIX: Final = (
     f"Spark needs Java {RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
+_FILES_MIN: Final = 512
+"""Without them the JVM ends with an error that names another cause; it works with 400."""
 _LINES_MAX: Final = 12
 _END_S_MAX: Final = 20.0
 """Time to wait for the end of Spark's processes. A source may take longer, of a cluster that does
@@ -154,7 +157,7 @@ _templates: Final[list[worker_template.Template]] = []
 
 
 class CannotDeploy(Exception):
-    """The cluster that is to run the job cannot be used as configured; the message has the fix."""
+    """The cluster or host that is to run the job cannot be used so; the message has the fix."""
 
 
 def class_archive() -> Path:
@@ -196,7 +199,7 @@ def session(
     `log`: the file for the output of the JVM and its Python workers.
 
     Raises:
-        CannotDeploy: a cluster needs another setting.
+        CannotDeploy: a cluster needs another setting, or this host another limit.
         SecretFileRefused: the deployment's file cannot be used.
     """
     try:
@@ -423,6 +426,12 @@ def _nothing(rows: Iterable[int]) -> None:
 
 def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> SparkSession:
     create_private()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= files < _FILES_MIN:
+        raise CannotDeploy(
+            f"this process can open {files} files, and Spark needs {_FILES_MIN}: raise the limit:"
+            " ulimit -n 4096 (systemd: LimitNOFILE)"
+        )
     log.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="kraftgate-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)

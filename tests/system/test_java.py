@@ -112,6 +112,25 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("ulimit -n 256", "can open 256 files, and Spark needs 512: raise the limit: ulimit -n"),
+    ],
+)
+def test_what_spark_lacks_is_named_with_the_fix(tmp_path: Path, before: str, said: str) -> None:
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(write_segment(values([(0, 0, 0, 0)]), [1]))
+    command = f"{before}; exec {sys.executable} -m orchestrator replay {log}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.spark
 def test_the_output_that_a_replay_names_is_kept(tmp_path: Path) -> None:
     """The rest of its temporary directory is not."""
     home, log, temporary = tmp_path / "home", tmp_path / f"{0:020d}.log", tmp_path / "tmp"
