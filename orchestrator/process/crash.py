@@ -33,13 +33,19 @@ def keep_in(state_dir: Path) -> None:
 def described(error: BaseException) -> str:
     """Return what happened in one line; the traceback of an unexpected error is stored."""
     match error:
-        case OSError(strerror=str(why)) if error.filename is not None:
-            return f"{os.fsdecode(error.filename)}: {why}"
-        case OSError(strerror=str(why)):
-            return why
+        case OSError(strerror=str()):
+            return of_system(error)
         case MemoryError():
             return "out of memory"
     return f"unexpected error: {in_a_line(error)}; {_kept(error)}"
+
+
+def of_system(error: OSError) -> str:
+    """Return an error of the operating system in one line."""
+    why = error.strerror or str(error)
+    if why.startswith("No usable temporary directory"):
+        why = f"{why}: set TMPDIR to a directory that this user can write to"
+    return why if error.filename is None else f"{os.fsdecode(error.filename)}: {why}"
 
 
 def in_a_line(error: BaseException) -> str:
@@ -111,8 +117,8 @@ def _kept(error: BaseException) -> str:
     text = "".join(traceback.format_exception(error))
     if shows_tracebacks():
         echo_text(text, err=True)
-    home = _home if _home is not None and _home.is_dir() else Path(tempfile.gettempdir())
     try:
+        home = _home if _home is not None and _home.is_dir() else Path(tempfile.gettempdir())
         if len(list(home.glob(f"{PREFIX}*"))) >= _KEPT_MAX:
             return f"{home} has {_KEPT_MAX} tracebacks already: remove them"
         began = f"{PREFIX}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-"

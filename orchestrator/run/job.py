@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from orchestrator.config.load import Config
 from orchestrator.config.models import Listener, ZookeeperEnsemble
 from orchestrator.errors import FollowingError
+from orchestrator.process.crash import of_system
 
 if TYPE_CHECKING:
     from streams.spark.settings import ClusterSources
@@ -60,8 +61,10 @@ def _start(config: Config, check_start: Callable[[], None]) -> Following:
     )
     try:
         return follow(job_sources(config), config.state_dir, deployment, check_start)
-    except (JobFailed, OSError) as error:
+    except JobFailed as error:
         raise FollowingError(str(error)) from error
+    except OSError as error:
+        raise FollowingError(of_system(error)) from error
 
 
 def job_sources(config: Config) -> "list[ClusterSources]":

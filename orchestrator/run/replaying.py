@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import ConfigError, KraftgateError, PathError
+from orchestrator.process.crash import of_system
 from streams.state.recovery import REPLAYED, REPLAYED_UNTIL_DAMAGE
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def replayed(
     except NotAMetadataLog as error:
         raise PathError(str(error)) from error
     except OSError as error:
-        raise KraftgateError(str(error)) from error
+        raise KraftgateError(of_system(error)) from error
 
 
 def _claimed(state_dir: Path | None) -> AbstractContextManager[object]:

@@ -39,7 +39,7 @@ from streams.spark import worker_template
 from streams.spark.data_source import KraftgateDataSource
 from streams.spark.executors import PACKAGES, write_archive
 from streams.spark.settings import LOCAL, Deployment
-from streams.state.directory import cache_root, check_way, create_private
+from streams.state.directory import cache_root, check_way, create_in_cache, create_private
 
 _GATEWAY_PORT: Final = "PYSPARK_GATEWAY_PORT"
 """`spark-submit` has started the JVM, and this process from it."""
@@ -643,7 +643,7 @@ def _home() -> str | None:
         return os.environ.get("SPARK_HOME")
     installed = Path(pyspark.__file__).resolve().parent
     home = _cache().with_suffix(".home")
-    home.mkdir(parents=True, exist_ok=True)
+    create_in_cache(home)
     # The JVM runs the files there, and the archive of classes next to them.
     check_way(home / "jars")
     for part in ("bin", "jars"):

@@ -25,7 +25,7 @@ from streams.spark.session import (
     session,
     unsigned_jars,
 )
-from streams.state.directory import create_private
+from streams.state.directory import create_in_cache, create_private
 
 _DUMP_S_MAX: Final = 60.0
 _MANIFEST: Final = "META-INF/MANIFEST.MF"
@@ -43,7 +43,7 @@ def main() -> int:
     if archive.is_file() and unsigned_jars().is_dir() and launcher_archive().is_file():
         return 0
     create_private()
-    archive.parent.mkdir(parents=True, exist_ok=True)
+    create_in_cache(archive.parent)
     if not unsigned_jars().is_dir():  # an archive of other paths is ignored, also by later starts
         archive.unlink(missing_ok=True)
     copy_unsigned(Path(pyspark.__file__).resolve().parent / "jars", unsigned_jars())

@@ -47,6 +47,18 @@ def cache_root() -> Path:
     return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
 
 
+def create_in_cache(path: Path) -> None:
+    """Create a directory of the cache.
+
+    Raises:
+        OSError: it cannot be created; with the fix.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"{why_unusable(path, error)} (KRAFTGATE_CACHE)") from error
+
+
 def _umask() -> int:
     given = os.umask(_PRIVATE_UMASK)
     os.umask(given)

@@ -116,6 +116,7 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     ("before", "said"),
     [
         ("ulimit -n 256", "can open 256 files, and Spark needs 512: raise the limit: ulimit -n"),
+        ("export KRAFTGATE_CACHE=/dev/null/cache", "set another directory (KRAFTGATE_CACHE)"),
     ],
 )
 def test_what_spark_lacks_is_named_with_the_fix(tmp_path: Path, before: str, said: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from orchestrator.lab.errors import LabError
 from orchestrator.lab.machine.spawner import tied_to_this_process
-from streams.state.directory import cache_root
+from streams.state.directory import cache_root, create_in_cache
 from streams.state.files import try_lock
 
 KAFKA_VERSION = "3.9.1"
@@ -151,7 +151,7 @@ def ensure_agent() -> Path:
 @contextlib.contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Hold an exclusive file lock, after a wait of at most `_LOCK_S_MAX` seconds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    create_in_cache(path.parent)
     with path.open("w") as handle:
         if not try_lock(handle.fileno(), wait_s_max=_LOCK_S_MAX):
             raise LabError(

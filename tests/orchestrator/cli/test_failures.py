@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -220,6 +221,17 @@ def test_an_error_that_nobody_foresaw_is_one_line(
         assert "Traceback (most recent call last)" in file.read_text()
         assert file.stat().st_mode & 0o777 == 0o600
         assert line.endswith(f"is in {file}")
+
+
+def test_without_a_temporary_directory_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/dev/null"])
+    with pytest.raises(FileNotFoundError) as caught:
+        tempfile.mkdtemp()
+    fix = "set TMPDIR to a directory that this user can write to"
+    assert crash.described(caught.value).endswith(f"found in ['/dev/null']: {fix}")
+    monkeypatch.setattr(crash, "_home", None)
+    assert "could not be kept (No usable temporary" in crash.described(KeyError())
 
 
 def test_the_tracebacks_that_are_kept_are_bounded(
