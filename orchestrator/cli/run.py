@@ -156,7 +156,7 @@ def run(
         _confirm_execution(config)
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
-    with Stop(hang_up=True) as stop, ExitStack() as stack:
+    with Stop(hang_up=True, overdue=_kill_jvm) as stop, ExitStack() as stack:
         check_claim = stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
             each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
@@ -186,6 +186,12 @@ def run(
                 check_claim=check_claim,
             )
         gate.require_met()
+
+
+def _kill_jvm() -> None:
+    from streams.spark.session import kill_jvm
+
+    kill_jvm()
 
 
 def follow_and_show(

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module, resources
@@ -233,7 +234,9 @@ def end_session() -> None:
         return
     gateway: Any = context._gateway  # noqa: SLF001  # PySpark has no public handle
     left = _started_by_spark(gateway)
-    with _unless_gone():
+    # PySpark warns of a JVM that has ended; `Job` reports it.
+    ignored = warnings.catch_warnings(action="ignore", category=RuntimeWarning)
+    with _unless_gone(), ignored:
         context.stop()
     # Spark does not stop a worker that starts meanwhile.
     late = _started_by_spark(gateway) - left
@@ -244,6 +247,14 @@ def end_session() -> None:
             _wait_for({psutil.Process(gateway.proc.pid), *late})
         _forget_jvm()
     _end_templates()
+
+
+def kill_jvm() -> None:
+    """Kill the JVM that this process started: a call to one that is stopped waits for ever."""
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001  # no public way
+    if process is not None and process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)
+        _log.warning("Spark's JVM %d did not end: it was killed", process.pid)
 
 
 def _end_templates() -> None:

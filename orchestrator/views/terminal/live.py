@@ -23,6 +23,8 @@ from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.table import Picture
 
 _EVERY_S: Final = 0.25
+_END_S_MAX: Final = 60
+"""Time for an orderly end, which takes 10 s while a batch waits; systemd kills after 90 s."""
 _LEAST: Final = 2
 """The fewest lines of a cluster: its title, and what it waits for."""
 _ROOMY: Final = 4
@@ -34,9 +36,13 @@ class Stop:
 
     Args:
         hang_up: Whether SIGHUP, of a terminal that is closed, sets it, too; not under nohup.
+        overdue: Ends what the end has waited for, for `_END_S_MAX`. It is called by the main thread
+            in the middle of the blocked call, and again each second.
     """
 
-    def __init__(self, *, hang_up: bool = False) -> None:
+    def __init__(
+        self, *, hang_up: bool = False, overdue: Callable[[], object] | None = None
+    ) -> None:
         # Not an Event: its lock may be held by the thread that a signal interrupts, for ever then.
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._is_set = False
@@ -44,10 +50,13 @@ class Stop:
         self._arrived: set[int] = set()
         hang_up = hang_up and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
         self._numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
+        self._overdue = overdue
 
     def __enter__(self) -> "Stop":
         for number in self._numbers:
             self._before[number] = signal.signal(number, self._on_signal)
+        if (overdue := self._overdue) is not None:
+            self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: overdue())
         return self
 
     def __exit__(
@@ -56,6 +65,8 @@ class Stop:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        if self._overdue is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
 
@@ -80,6 +91,8 @@ class Stop:
         return self._is_set
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._overdue is not None:
+            signal.setitimer(signal.ITIMER_REAL, _END_S_MAX, 1)
         # A terminal that is closed, or a host that goes down, sends several signals at once.
         if number in self._arrived and number != signal.SIGHUP:
             raise KeyboardInterrupt
