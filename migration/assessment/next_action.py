@@ -20,7 +20,7 @@ from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice, danger
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.waits import ADD_KEY, DOWN, Wait, WaitKind
+from migration.assessment.waits import ADD_KEY, DOWN, Wait, WaitKind, source_error
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
@@ -326,15 +326,8 @@ def _of_execution(
     if damage is not None:
         return _at(_of_hazard(damage), execution)
     for each in findings:
-        if (key := _not_configured(each, view)) is not None:
-            return replace(
-                base,
-                need=Need.WRONG,
-                text=ADD_KEY.format(key),
-                why=each.reason,
-                commands=(_RUN,),
-                topic="preflight",
-            )
+        if (lacks := _without_source(each, view, base)) is not None:
+            return lacks
     closed = next((e for e in findings if e.verdict is not Verdict.SATISFIED), None)
     down = next((each for each in waits if each.kind in DOWN and each.action), None)
     if closed is not None and down is not None:
@@ -351,10 +344,14 @@ def _of_execution(
     return replace(base, text=_NEXT)
 
 
-def _not_configured(found: Finding, view: View) -> str | None:
-    """Return the key that a condition lacks; None: it is known, or unknown for another reason."""
+def _without_source(found: Finding, view: View, base: NextAction) -> NextAction | None:
+    """Return how a condition gets its source; None: it is known, or unknown for another reason."""
     if found.verdict is not Verdict.UNKNOWN:
         return None
+    for source in DataSource:
+        error = view.status(source).error
+        if error is not None and f"{SOURCE_WORDS[source]}: " in found.reason:
+            return replace(_of_wait(source_error(error), view.summary, None), place=base.place)
     for source, (followed, key) in _KEYS.items():
         if source is DataSource.ZOOKEEPER and view.summary.known_phase in (
             None,
@@ -362,7 +359,14 @@ def _not_configured(found: Finding, view: View) -> str | None:
         ):
             continue
         if followed not in view.configured and f"{SOURCE_WORDS[source]}: " in found.reason:
-            return key
+            return replace(
+                base,
+                need=Need.WRONG,
+                text=ADD_KEY.format(key),
+                why=found.reason,
+                commands=(_RUN,),
+                topic="preflight",
+            )
     return None
 
 

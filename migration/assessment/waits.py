@@ -197,6 +197,15 @@ _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT
 """The phases in which the migration waits for a broker in ZooKeeper mode."""
 
 
+def source_error(error: str) -> Wait:
+    """Return the wait for a source that cannot be followed until an operator repairs it."""
+    return Wait(
+        kind=WaitKind.SOURCE_ERROR,
+        text=f"the source to be repaired: {error}",
+        action=f"Repair the source: {error}",
+    )
+
+
 def nothing_seen(cluster: str) -> ClusterSummary:
     """Return the summary of a cluster without any record: in ZooKeeper mode, as far as known."""
     return ClusterSummary(
@@ -354,9 +363,7 @@ def _log_wait(
         case SourceState.CURRENT | SourceState.OVER:
             return None
         case SourceState.ERROR:
-            text = f"the source to be repaired: {status.error}"
-            action = f"Repair the source: {status.error}"
-            return Wait(kind=WaitKind.SOURCE_ERROR, text=text, action=action)
+            return source_error(status.error or "")
         case SourceState.NOT_STARTED | SourceState.SILENT if starting:
             text = "the metadata log to be read: kraftgate run starts"
             return Wait(kind=WaitKind.CATCHING_UP, text=text)

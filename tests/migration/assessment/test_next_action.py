@@ -262,6 +262,20 @@ def test_a_gate_whose_source_is_not_configured_asks_for_it(reason: str, key: str
     )
 
 
+def test_a_gate_whose_source_is_refused_needs_an_operator() -> None:
+    """Nothing else shows the wrong credentials of a source that decides no phase."""
+    refused = "b1:9092: authentication failed: check `brokers.security`"
+    reason = f"the brokers' log directories: {refused}"
+    closed = Finding(verdict=Verdict.UNKNOWN, reason=reason, condition="log_dirs_online")
+    execution = replace(EXECUTION, findings=(GATE, closed))
+    sources = {DataSource.LOG_DIRS: replace(FRESH, error=refused)}
+    found = assessed(cluster(Phase.HYBRID, kraft(1)), execution, sources=sources).next
+    assert (found.need, found.text) == (Need.WRONG, f"Repair the source: {refused}")
+    assert (found.place, found.commands) == (EXECUTION.place, ("kraftgate preflight",))
+    calm = replace(execution, findings=(GATE,))
+    assert assessed(HYBRID, calm, sources=sources).next.need is Need.WAITING
+
+
 @pytest.mark.parametrize(
     "execution", [None, replace(EXECUTION, findings=(GATE,), shown="Finalize.")]
 )
