@@ -78,6 +78,7 @@ _OFF_THE_WAY: Final = {
     "migration/shard/partition_table.py",
     "streams/wire/shapes.py",
     # ids, times and texts
+    "migration/image/known_ids.py",
     "migration/metadata/directory_ids.py",
     "migration/metadata/partitions.py",
     "migration/metadata/event_kinds.py",
