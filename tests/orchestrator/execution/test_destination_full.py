@@ -103,7 +103,10 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Small]:
             lab.start_zookeeper()
             lab.start_brokers()
         lab.create_topic(BIG.topic, 1, 1)
-        yield Small(lab, log, tmp_path)
+        small = Small(lab, log, tmp_path)
+        both = [str(lab.directory(1, index)) for index in (0, 1)]
+        until(lambda: any(map(small.is_in, both)), "the broker creates the log")
+        yield small
         lab.stop(1)
 
 
@@ -111,7 +114,7 @@ def test_a_destination_that_is_full(small: Small) -> None:
     source, target = str(small.lab.directory(1, 0)), str(small.lab.directory(1, 1))
     if small.place(BIG) == target:
         small.lab.move_replicas(1, {(BIG.topic, BIG.number): 0})
-        until(lambda: small.place(BIG) == source)
+        until(lambda: small.is_in(source))
     small.lab.produce(BIG.topic, BIG.number, RECORDS, size_bytes=RECORD_BYTES)
     wanted = Wanted(1, BIG, (1,), (target,))
     moves, unknown = requested([wanted], {1: small.broker})
