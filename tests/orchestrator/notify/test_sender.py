@@ -171,9 +171,9 @@ def test_those_that_fail_each_time_keep_no_other_waiting(
     one.submit(wanted(desk.now_ms, *map(alert, (3, 4, 6, 7)), since_ms=0))
     until(lambda: one.stats.sent == 4)
     assert desk.ended(one).waiting == 2
-    told = [each for each in statuses(receiver.sent) if each[0] not in ("3", "4")]
-    assert sorted(told[:2]) == [("5", "firing"), ("6", "firing")]
-    assert told[2:] == [("5", "resolved"), ("7", "firing")]
+    others = [each for each in statuses(receiver.sent) if each[0] not in ("3", "4")]
+    assert sorted(others[:2]) == [("5", "firing"), ("6", "firing")]
+    assert others[2:] == [("5", "resolved"), ("7", "firing")]
 
 
 def test_a_rejected_notification_keeps_no_thread_busy(
@@ -202,7 +202,7 @@ def test_a_rejected_notification_keeps_no_thread_busy(
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_of_several_at_once_the_others_are_told_alone(
+def test_of_several_at_once_the_others_are_sent_alone(
     status: int, desk: Desk, receiver: Receiver
 ) -> None:
     receiver.answer = lambda sent: Reply(status if b'"broker":"3"' in sent.body else 200)
@@ -210,9 +210,9 @@ def test_of_several_at_once_the_others_are_told_alone(
     one.submit(wanted(0, alert(3), alert(4), alert(5)))
     sent = receiver.wait(4)
     desk.ended(one)
-    told = [[each["labels"]["broker"] for each in one.json] for one in sent]
-    assert sorted(told[0]) == ["3", "4", "5"]
-    assert sorted(told[1:4]) == [["3"], ["4"], ["5"]]
+    brokers = [[each["labels"]["broker"] for each in one.json] for one in sent]
+    assert sorted(brokers[0]) == ["3", "4", "5"]
+    assert sorted(brokers[1:4]) == [["3"], ["4"], ["5"]]
 
 
 def test_alertmanager_is_told_again_every_minute(desk: Desk, receiver: Receiver) -> None:

@@ -20,7 +20,7 @@ OURS, FOREIGN, DEAD = "c1", "c2", "c3"
 Ask = Callable[[str | None], Maybe[QuorumSeen]]
 
 
-def told(leader: int, epoch: int, *lags_ms: int) -> Quorum:
+def quorum_of(leader: int, epoch: int, *lags_ms: int) -> Quorum:
     progress = tuple(
         Voter(id=leader + at, log_end_offset=9, last_caught_up_ms=NOW - lag)
         for at, lag in enumerate((0, *lags_ms))
@@ -38,7 +38,7 @@ def errors() -> dict[str, int]:
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, errors: Mapping[str, int]) -> Ask:
     """Ask a controller of ours, one of a cluster with a higher epoch, and one that is dead."""
-    quorums = {OURS: told(3000, 5, 600_000, 100), FOREIGN: told(7000, 40, 100, 100)}
+    quorums = {OURS: quorum_of(3000, 5, 600_000, 100), FOREIGN: quorum_of(7000, 40, 100, 100)}
 
     class Fake:
         def __init__(self, endpoint: Endpoint, _: Security) -> None:

@@ -107,7 +107,7 @@ def test_what_kafka_does_to_topics_is_told_as_it_does_it(cluster: Lab) -> None:
         return each
 
     def of_topic() -> list[ZkTopicChanged]:
-        told = (each for each in watched.told() if isinstance(each, ZkTopicChanged))
+        told = (each for each in watched.appended() if isinstance(each, ZkTopicChanged))
         return [each for each in told if each.topic == "young"]
 
     if not cluster.is_alive("broker-2"):

@@ -83,7 +83,7 @@ def test_what_is_there_at_the_start_is_told_before_it_is_seen(kafka: Writer, con
     kafka.create(f"{znodes.BROKER_IDS}/2", b"{}")
     with watching(connect) as watched:
         watched.until_seen()
-        told = [fact for fact in watched.told() if isinstance(fact, ZnodeSeen)]
+        told = [fact for fact in watched.appended() if isinstance(fact, ZnodeSeen)]
     assert {fact.path for fact in told} == {
         znodes.CONTROLLER,
         f"{znodes.BROKER_IDS}/1",
@@ -92,7 +92,7 @@ def test_what_is_there_at_the_start_is_told_before_it_is_seen(kafka: Writer, con
     owners = {fact.path: fact.session for fact in told}
     assert owners[f"{znodes.BROKER_IDS}/1"] == kafka.client.client_id[0]
     assert owners[znodes.CONTROLLER] == 0
-    assert watched.told()[-1] == watched.until_blind()
+    assert watched.appended()[-1] == watched.until_blind()
     assert watched.until_blind().why == "Kraftgate was stopped"
 
 
@@ -158,7 +158,7 @@ def test_the_count_is_what_zookeeper_numbers_by(kafka: Writer, connect: str) -> 
         assert watched.known().next_notification == 5
         assert kafka.notify() == f"{EVENT}0000000005"
         watched.until_of(f"{EVENT}0000000005", 1)
-        assert accounted(watched.told()) == {0: 1, 5: 1}
+        assert accounted(watched.appended()) == {0: 1, 5: 1}
 
 
 def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) -> None:
@@ -173,7 +173,7 @@ def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) ->
             watched.until_accounted(number + 1)
         # A machine under load may miss one; what is missed is counted, below as here.
         assert any(map(watched.of, (f"{EVENT}{number:010d}" for number in range(20))))
-        assert accounted(watched.told()) == dict.fromkeys(range(20), 1)
+        assert accounted(watched.appended()) == dict.fromkeys(range(20), 1)
 
 
 def test_a_notification_is_read_while_the_watcher_is_delayed(
@@ -199,7 +199,7 @@ def test_a_notification_is_read_while_the_watcher_is_delayed(
         monkeypatch.undo()
         # The delayed listing can read none of them. How many are read is `make bench`'s to measure.
         assert any(map(watched.of, (f"{EVENT}{number:010d}" for number in range(20))))
-        assert accounted(watched.told()) == dict.fromkeys(range(20), 1)
+        assert accounted(watched.appended()) == dict.fromkeys(range(20), 1)
         watched.until(lambda: watched.known().below(znodes.NOTIFICATIONS) == set())
 
 
@@ -217,7 +217,7 @@ def test_the_process_follows_a_zookeeper_that_is_started_again(
         watched.until_seen(2)
         kafka.notify()
         watched.until_of(f"{EVENT}0000000000", 1)
-        assert accounted(watched.told()) == {0: 1}
+        assert accounted(watched.appended()) == {0: 1}
 
 
 def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) -> None:
@@ -232,7 +232,7 @@ def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) ->
         watched.until_accounted(200)
         assert kafka.notify() == f"{EVENT}0000000200"
         watched.until_of(f"{EVENT}0000000200", 1)
-        assert accounted(watched.told()) == dict.fromkeys(range(201), 1)
+        assert accounted(watched.appended()) == dict.fromkeys(range(201), 1)
         assert watched.known().below(znodes.NOTIFICATIONS) == {f"{EVENT}0000000200"}
 
 
@@ -249,7 +249,7 @@ def test_a_parent_made_anew_counts_from_0(kafka: Writer, connect: str) -> None:
     kafka.delete(f"{EVENT}0000000001")
     with watching(connect, watched.known()) as again:
         again.until_seen()
-        facts = again.told()
+        facts = again.appended()
     assert [type(fact) for fact in again.of(znodes.NOTIFICATIONS)] == [ZnodeGone, ZnodeSeen]
     assert accounted(facts) == dict.fromkeys(range(5), 1)
     missed = [fact for fact in facts if isinstance(fact, NotificationsMissed) and fact.number]

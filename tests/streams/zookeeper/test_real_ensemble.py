@@ -79,7 +79,7 @@ def watching_at(lab: Lab, wanted: str) -> Iterator[tuple[Watched, str]]:
 
 
 def timeline(watched: Watched) -> list[Event]:
-    return list(observe(ClusterImage(), watched.told())[1])
+    return list(observe(ClusterImage(), watched.appended())[1])
 
 
 def change_much(kafka: Writer) -> None:
@@ -96,7 +96,7 @@ def until_all_is_right(watched: Watched) -> None:
     watched.until_of(f"{TOPICS}/t", 1)
     watched.until_of(f"{EVENT}0000000000", 1)
     assert watched.known().below(BROKER_IDS) == {f"{BROKER_IDS}/2"}
-    assert accounted(watched.told()) == {0: 1}
+    assert accounted(watched.appended()) == {0: 1}
 
 
 def until_followed(watched: Watched, kafka: Writer) -> None:
@@ -104,7 +104,7 @@ def until_followed(watched: Watched, kafka: Writer) -> None:
     assert isinstance(watched.until_of(f"{TOPICS}/t", 2), ZnodeGone)
     kafka.notify()
     watched.until_of(f"{EVENT}0000000001", 1)
-    assert accounted(watched.told()) == {0: 1, 1: 1}
+    assert accounted(watched.appended()) == {0: 1, 1: 1}
 
 
 @pytest.mark.parametrize("of", ["follower", "leader"])
@@ -113,7 +113,7 @@ def test_its_server_is_killed_and_the_session_goes_on_at_another(
 ) -> None:
     with watching_at(ensemble, of) as (watched, name):
         first = watched.until_seen()
-        start = len(watched.told())
+        start = len(watched.appended())
         ensemble.kill(name)
         blind = watched.until_blind()
         assert first.server in blind.why
@@ -143,7 +143,7 @@ def test_without_a_majority_nothing_is_seen_until_it_is_back(ensemble: Lab, kafk
         other = next(name for name in ensemble.zookeeper_names if name != mine)
         change_much(kafka)
         until_all_is_right(watched)
-        start = len(watched.told())
+        start = len(watched.appended())
         ensemble.kill(other)
         ensemble.kill(mine)
         watched.until_unreachable()

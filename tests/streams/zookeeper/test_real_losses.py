@@ -70,7 +70,7 @@ def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) 
     kafka.create(f"{znodes.BROKER_IDS}/3", b"{}")
     with watching(connect, before.known()) as after:
         seen = after.until_seen()
-        told = after.told()
+        told = after.appended()
     assert seen.blind_since_ms == before.until_blind().seen_ms
     assert shape(told) == {
         ("ZnodeSeen", znodes.CONTROLLER),
@@ -81,7 +81,7 @@ def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) 
         ("ZkTopicsFound", ""),
         ("ZooKeeperSeen", ""),
     }
-    assert accounted((*before.told(), *told)) == dict.fromkeys(range(5), 1)
+    assert accounted((*before.appended(), *told)) == dict.fromkeys(range(5), 1)
 
 
 def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, connect: str) -> None:
@@ -101,7 +101,7 @@ def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: st
     kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         watched.until_seen()
-        start = len(watched.told())
+        start = len(watched.appended())
         lab.kill(ZOOKEEPER)
         blind = watched.until_blind()
         watched.until_unreachable("refused")
@@ -115,7 +115,7 @@ def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: st
         assert data(watched.until_of(znodes.CONTROLLER, 2)) == b"2"
         kinds = watched.kinds(start)
         assert (kinds.count(ZooKeeperBlind), kinds.count(ZooKeeperSeen)) == (1, 1)
-        assert accounted(watched.told()) == {0: 1}
+        assert accounted(watched.appended()) == {0: 1}
 
 
 def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, connect: str) -> None:
@@ -125,7 +125,7 @@ def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, conn
     kafka.notify()
     with watching(connect) as watched:
         watched.until_seen()
-        start = len(watched.told())
+        start = len(watched.appended())
         lab.freeze(ZOOKEEPER)
         try:
             blind = watched.until_blind()
@@ -167,7 +167,7 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
     kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         first = watched.until_seen()
-        start = len(watched.told())
+        start = len(watched.appended())
         client = watched.watcher._client
         assert client is not None
         # A client that knows a session's password can end it: for its first owner it expires.
@@ -191,7 +191,7 @@ def test_zookeeper_absent_at_the_start(lab: Lab, connect: str) -> None:
         status = watched.watcher.status()
         assert (status.last_reply_ms, status.endpoint) == (None, None)
         assert not watched.watcher.known.sees
-        assert watched.told() == ()
+        assert watched.appended() == ()
         lab.start_zookeeper()
         assert watched.until_seen().blind_since_ms is None
         watched.until(lambda: watched.watcher.status().last_reply_ms is not None)
@@ -204,7 +204,7 @@ def test_a_stop_does_not_wait_for_a_zookeeper_that_is_absent(lab: Lab, connect: 
         watched.until_unreachable()
     lab.start_zookeeper()
     assert [t.name for t in set(threading.enumerate()) - before if "zookeeper" in t.name] == []
-    assert watched.told() == ()
+    assert watched.appended() == ()
 
 
 def test_facts_that_cannot_be_kept_are_told_later_and_once(kafka: Writer, connect: str) -> None:
@@ -320,6 +320,6 @@ def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> N
         watched.until_seen(2)
         assert isinstance(watched.until_of(znodes.CONTROLLER, 2), ZnodeGone)
         assert isinstance(watched.until_of(znodes.NOTIFICATIONS, 2), ZnodeGone)
-        assert Known(watched.told()).next_notification == 0
-        assert Known(watched.told()).below(znodes.NOTIFICATIONS) == set()
+        assert Known(watched.appended()).next_notification == 0
+        assert Known(watched.appended()).below(znodes.NOTIFICATIONS) == set()
         watched.until(lambda: watched.watcher._ahead._watches)

@@ -112,7 +112,7 @@ def test_everything_is_seen_over_tls(secured: Secured, kafka: Writer, over_tls: 
         for number in range(50):
             kafka.notify()
             watched.until_of(f"{EVENT}{number:010}", 1)
-        assert accounted(watched.told()) == dict.fromkeys(range(50), 1)
+        assert accounted(watched.appended()) == dict.fromkeys(range(50), 1)
         # The separate process has the same settings.
         watched.until(lambda: watched.watcher._ahead._watches)
         kafka.delete(f"{TOPICS}/t7")

@@ -110,7 +110,9 @@ def test_everything_else_is_watched_without_any_right(closed: Closed) -> None:
         watched.until_seen()
         assert watched.known().below(BROKER_IDS) == {f"{BROKER_IDS}/1"}
         closed.lab.create_topic("young", 1, 1)
-        watched.until(lambda: any(getattr(fact, "topic", "") == "young" for fact in watched.told()))
+        watched.until(
+            lambda: any(getattr(fact, "topic", "") == "young" for fact in watched.appended())
+        )
         assert (watched.watcher.status().error, watched.watcher.status().limits) == (None, ())
 
 

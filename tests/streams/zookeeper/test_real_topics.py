@@ -38,11 +38,11 @@ def topic(name: str, number: int, partitions: int = 2) -> ZkTopic:
 
 
 def news(watched: Watched) -> list[ZkTopicFact]:
-    return [fact for fact in watched.told() if isinstance(fact, ZkTopicFact)]
+    return [fact for fact in watched.appended() if isinstance(fact, ZkTopicFact)]
 
 
 def changes(watched: Watched) -> list[ZkTopicChanged]:
-    return [fact for fact in watched.told() if isinstance(fact, ZkTopicChanged)]
+    return [fact for fact in watched.appended() if isinstance(fact, ZkTopicChanged)]
 
 
 def what(watched: Watched) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def test_what_is_there_at_first_is_counted_and_only_what_says_nothing_is_news(
     assert (odd.what, odd.topic, odd.why) == ("unreadable", "odd", "its content is not JSON")
     assert isinstance(found, ZkTopicsFound)
     assert (found.topics, found.partitions) == (3, 5)
-    assert watched.told().index(found) < watched.told().index(seen)
+    assert watched.appended().index(found) < watched.appended().index(seen)
 
 
 def test_a_topic_comes_moves_goes_and_is_made_anew(kafka: Writer, connect: str) -> None:
@@ -127,7 +127,7 @@ def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
     with watching(connect, before.known()) as after:
         after.until_seen()
         assert (len(changes(after)), set(what(after))) == (len(unseen), unseen)
-        found = [fact for fact in after.told() if isinstance(fact, ZkTopicsFound)]
+        found = [fact for fact in after.appended() if isinstance(fact, ZkTopicsFound)]
         assert [each.topics for each in found] == [4], "each session counts them"
         client = after.watcher._client
         assert client is not None
@@ -142,11 +142,11 @@ def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
 
 def test_settings_are_told_by_key_and_journalled_by_digest(kafka: Writer, connect: str) -> None:
     def until(number: int) -> list[ZkConfigChanged]:
-        def told() -> list[ZkConfigChanged]:
+        def changes() -> list[ZkConfigChanged]:
             return [each for each in news(watched) if isinstance(each, ZkConfigChanged)]
 
-        watched.until(lambda: len(told()) >= number)
-        return told()
+        watched.until(lambda: len(changes()) >= number)
+        return changes()
 
     kafka.create(SETTINGS, config_data({"a": "hunter2", "b": "1"}))
     with watching(connect) as watched:
@@ -160,7 +160,7 @@ def test_settings_are_told_by_key_and_journalled_by_digest(kafka: Writer, connec
         until(3)
         kafka.delete(SETTINGS)
         gone = until(4)[3]
-        told = watched.told()
+        told = watched.appended()
     assert (changed.keys, changed.at_ms, changed.gone) == (("a",), at_ms, False)
     assert odd.why == "it has no config"
     assert (gone.keys, gone.at_ms, gone.gone) == (("a",), None, True)
@@ -192,7 +192,7 @@ def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
     queued = []
     with watching(connect, touched=touched.append) as watched:
         watched.until_seen()
-        facts = len(watched.told())
+        facts = len(watched.appended())
         client = watched.watcher._client
         assert client is not None
         commits = []
@@ -212,7 +212,7 @@ def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
         assert counted(watched) == TOUCHED * PARTITIONS * ROUNDS
         assert ZooKeeperBlind not in watched.kinds()
         # Counts, each some tenths of a second apart, and never an event's own fact.
-        assert len(watched.told()) - facts < TOUCHED * ROUNDS
+        assert len(watched.appended()) - facts < TOUCHED * ROUNDS
         assert changes(watched) == []
     assert max(queued) <= 1
     names = frozenset(f"t{number}" for number in range(TOUCHED))

@@ -74,26 +74,28 @@ class Watched:
                 raise self.refuse
             self.facts.extend(facts)
 
-    def told(self) -> tuple[ZooKeeperFact, ...]:
+    def appended(self) -> tuple[ZooKeeperFact, ...]:
         with self._lock:
             return tuple(self.facts)
 
     def of(self, path: str) -> list[ZnodeSeen | ZnodeGone]:
-        return [f for f in self.told() if isinstance(f, ZnodeSeen | ZnodeGone) and f.path == path]
+        return [
+            f for f in self.appended() if isinstance(f, ZnodeSeen | ZnodeGone) and f.path == path
+        ]
 
     def kinds(self, start: int = 0) -> list[type]:
-        return [type(fact) for fact in self.told()[start:]]
+        return [type(fact) for fact in self.appended()[start:]]
 
     def until(self, holds: Callable[[], T]) -> T:
         deadline = time.monotonic() + _WAIT_S
         while not (value := holds()):
-            assert time.monotonic() < deadline, (self.watcher.status(), self.told())
+            assert time.monotonic() < deadline, (self.watcher.status(), self.appended())
             time.sleep(0.01)
         return value
 
     def until_seen(self, times: int = 1) -> ZooKeeperSeen:
         def last() -> ZooKeeperSeen | None:
-            seen = [fact for fact in self.told() if isinstance(fact, ZooKeeperSeen)]
+            seen = [fact for fact in self.appended() if isinstance(fact, ZooKeeperSeen)]
             return seen[-1] if len(seen) == times else None
 
         found = self.until(last)
@@ -102,7 +104,7 @@ class Watched:
 
     def until_blind(self, times: int = 1) -> ZooKeeperBlind:
         def last() -> ZooKeeperBlind | None:
-            blind = [fact for fact in self.told() if isinstance(fact, ZooKeeperBlind)]
+            blind = [fact for fact in self.appended() if isinstance(fact, ZooKeeperBlind)]
             return blind[-1] if len(blind) == times else None
 
         found = self.until(last)
@@ -121,10 +123,10 @@ class Watched:
         self.until_waiting(words)
 
     def until_accounted(self, number: int) -> None:
-        self.until(lambda: accounted(self.told()).total() >= number)
+        self.until(lambda: accounted(self.appended()).total() >= number)
 
     def known(self) -> Known:
-        return Known(self.told())
+        return Known(self.appended())
 
 
 @contextmanager

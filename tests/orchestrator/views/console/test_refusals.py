@@ -41,7 +41,7 @@ def fresh(start: Start) -> Served:
     return start()
 
 
-def told(served: Served) -> int:
+def recorded(served: Served) -> int:
     """How many entries the audit trail has, without those of wrong tokens."""
     entries = served.world.log.entries("prod")
     return sum(each.kind != "wrong_console_token" for each in entries)
@@ -56,14 +56,14 @@ def pause(served: Served, token: str | None = "", **headers: str) -> httpx.Respo
 
 
 def test_what_is_right_in_everything_is_taken(fresh: Served) -> None:
-    before = told(fresh)
+    before = recorded(fresh)
     assert pause(fresh, Origin=fresh.url, Sec_Fetch_Site="same-origin").status_code == 200
-    assert told(fresh) == before + 1
+    assert recorded(fresh) == before + 1
 
 
 @pytest.mark.parametrize("path", CHANGING)
 def test_nothing_is_changed_without_the_token(fresh: Served, path: str) -> None:
-    before = told(fresh)
+    before = recorded(fresh)
     with client(fresh) as http:
         assert refused(http.post(path, json=SAY)) == (401, "token_needed")
         asked = http.post(path, json=SAY, params={"token": fresh.token})
@@ -75,7 +75,7 @@ def test_nothing_is_changed_without_the_token(fresh: Served, path: str) -> None:
             head = [(b"Authorization", f"Bearer {wrong}".encode())]
             answer = http.post(path, json=SAY, headers=head)
         assert refused(answer) == (401, "token_wrong")
-    assert told(fresh) == before
+    assert recorded(fresh) == before
 
 
 def test_a_cookie_changes_nothing(served: Served) -> None:
@@ -91,14 +91,14 @@ def test_a_cookie_changes_nothing(served: Served) -> None:
 
 @pytest.mark.parametrize("path", CHANGING)
 def test_nothing_is_changed_by_get(served: Served, path: str) -> None:
-    before = told(served)
+    before = recorded(served)
     with client(served, token=served.token) as http:
         for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"):
             answer = http.request(method, path, params=SAY)
             assert answer.status_code == 405
             assert answer.headers["allow"] == "POST"
         assert refused(http.get(path, params=SAY)) == (405, "method")
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_nothing_is_changed_by_get(served: Served, path: str) -> None:
     ],
 )
 def test_nothing_is_changed_from_another_origin(served: Served, origin: str) -> None:
-    before = told(served)
+    before = recorded(served)
     assert refused(pause(served, Origin=origin)) == (403, "other_origin")
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -132,9 +132,9 @@ def test_what_a_browser_says_of_another_page_is_believed(served: Served, site: s
 )
 def test_a_name_that_is_not_ours_gets_nothing(served: Served, host: str) -> None:
     """DNS rebinding: the page's own name resolves to loopback, so its origin is the host's."""
-    before = told(served)
+    before = recorded(served)
     assert refused(pause(served, Host=host, Origin=f"http://{host}")) == (403, "other_host")
-    assert told(served) == before
+    assert recorded(served) == before
     with client(served) as http:
         for path in ("/", *READING):
             answer = http.get(path, headers={"Host": host})
@@ -152,11 +152,11 @@ def test_names_of_loopback_are_ours_at_every_port(fresh: Served, host: str) -> N
 )
 def test_a_change_is_json(served: Served, kind: str) -> None:
     """What a form of another page could send is none."""
-    before = told(served)
+    before = recorded(served)
     with client(served, token=served.token) as http:
         answer = http.post(PAUSE, content=json.dumps(SAY), headers={"Content-Type": kind})
     assert refused(answer) == (415, "content_type")
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 @pytest.mark.parametrize(
@@ -177,20 +177,20 @@ def test_a_change_is_json(served: Served, kind: str) -> None:
     ],
 )
 def test_a_body_says_who_and_why_and_nothing_else(served: Served, body: bytes) -> None:
-    before = told(served)
+    before = recorded(served)
     with client(served, token=served.token) as http:
         answer = http.post(PAUSE, content=body, headers={"Content-Type": "application/json"})
     assert refused(answer) == (400, "bad_request")
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 def test_a_long_body_is_too_long(served: Served) -> None:
-    before = told(served)
+    before = recorded(served)
     with client(served, token=served.token) as http:
         head = {"Content-Type": "application/json"}
         answer = http.post(PAUSE, content=b" " * 20_000, headers=head)
     assert refused(answer) == (413, "too_long")
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 def _long_post(served: Served) -> socket.socket:
@@ -211,7 +211,7 @@ def test_a_body_without_an_end_is_not_read_for_ever(served: Served) -> None:
 def test_a_client_that_disconnects_within_its_body_is_no_error(
     served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = told(served)
+    before = recorded(served)
     with _long_post(served) as asking:
         asking.shutdown(socket.SHUT_WR)
         while asking.recv(4096):
@@ -219,7 +219,7 @@ def test_a_client_that_disconnects_within_its_body_is_no_error(
     with client(served) as http:
         assert http.get("/api/state").status_code == 200
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 def _send_on(asking: socket.socket) -> None:
@@ -228,12 +228,12 @@ def _send_on(asking: socket.socket) -> None:
 
 
 def test_the_token_is_not_written_into_the_trail(served: Served) -> None:
-    before = told(served)
+    before = recorded(served)
     with client(served, token=served.token) as http:
         answer = http.post(PAUSE, json={"who": "anna", "reason": f"with {served.token}"})
     assert refused(answer) == (400, "bad_request")
     assert served.token not in answer.text
-    assert told(served) == before
+    assert recorded(served) == before
 
 
 @pytest.mark.parametrize(
