@@ -348,9 +348,10 @@ def _without_source(found: Finding, view: View, base: NextAction) -> NextAction 
     """Return how a condition gets its source; None: it is known, or unknown for another reason."""
     if found.verdict is not Verdict.UNKNOWN:
         return None
-    for source in DataSource:
+    lacking = [each for each in DataSource if f"{SOURCE_WORDS[each]}: " in found.reason]
+    for source in lacking:
         error = view.status(source).error
-        if error is not None and f"{SOURCE_WORDS[source]}: " in found.reason:
+        if error is not None:
             return replace(_of_wait(source_error(error), view.summary, None), place=base.place)
     for source, (followed, key) in _KEYS.items():
         if source is DataSource.ZOOKEEPER and view.summary.known_phase in (
@@ -358,7 +359,7 @@ def _without_source(found: Finding, view: View, base: NextAction) -> NextAction 
             *WITHOUT_ZOOKEEPER,
         ):
             continue
-        if followed not in view.configured and f"{SOURCE_WORDS[source]}: " in found.reason:
+        if followed not in view.configured and source in lacking:
             return replace(
                 base,
                 need=Need.WRONG,

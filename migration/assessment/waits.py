@@ -101,8 +101,9 @@ class Wait:
 
 
 def broker_waits(
-    broker: BrokerSummary, summary: ClusterSummary, now_ms: int, stalled: Collection[int]
+    broker: BrokerSummary, zookeeper: Collection[int], now_ms: int, stalled: Collection[int]
 ) -> Iterator[Wait]:
+    """Yield what a broker waits for; `zookeeper`: the brokers that use ZooKeeper."""
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stalled)
@@ -118,7 +119,7 @@ def broker_waits(
             broker=broker.id,
         )
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
-        text = _fenced_text(broker, summary)
+        text = _fenced_text(broker, returned=broker.id in zookeeper)
         yield Wait(kind=WaitKind.BROKER_FENCED, text=text, broker=broker.id)
     if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
         pending = count(broker.pending, "replica")
@@ -158,9 +159,9 @@ def _by_state(broker: BrokerSummary) -> str:
     return ", ".join(f"{broker.replicas[s]} {s}" for s in PENDING_STATES if broker.replicas[s])
 
 
-def _fenced_text(broker: BrokerSummary, summary: ClusterSummary) -> str:
+def _fenced_text(broker: BrokerSummary, *, returned: bool) -> str:
     who = f"broker {broker.id}"
-    if broker.mode is Mode.KRAFT and broker.id in in_zookeeper(summary):
+    if broker.mode is Mode.KRAFT and returned:
         where = "it is in /brokers/ids, and runs in ZooKeeper or migration mode"
         return f"{who} to be unfenced: {where}"
     if broker.in_controlled_shutdown:
@@ -333,8 +334,9 @@ def _migration_waits(
     in_zookeeper_mode: Collection[int],
 ) -> Iterator[Wait]:
     """Yield what the migration waits for, given current data of the log and of ZooKeeper."""
+    zookeeper = in_zookeeper(summary)
     troubles = sorted(
-        (t for b in summary.brokers for t in broker_waits(b, summary, now_ms, stalled)),
+        (t for b in summary.brokers for t in broker_waits(b, zookeeper, now_ms, stalled)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))

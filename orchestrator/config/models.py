@@ -1,6 +1,5 @@
 """The shape of kraftgate.yaml, as pydantic checks it; `orchestrator.config.load` reads the file."""
 
-import shlex
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self, get_args
@@ -144,11 +143,6 @@ class RunbookEntry(Strict):
 
     file: ShippedOrFile
     hooks: File | None = None
-
-    @property
-    def show(self) -> str:
-        """The command that prints it."""
-        return shlex.join(("kraftgate", "runbook", "show", str(self.file)))
 
 
 class PerCluster(Strict):

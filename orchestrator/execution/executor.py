@@ -240,11 +240,16 @@ class Executor:
             holds = (*holds, _HAND_OVER.format(hand_over))
         # A headline that named the gate first would ask for the step.
         findings = dict.fromkeys((*map(RecordedFinding.of, unmet), *result.findings))
-        next_turn = {"turn": turn.text, "why": turn.why, "commands": turn.commands}
-        update = {"holds": holds, "findings": tuple(findings), "has_effect": has_effect}
-        if turn.text != action:
-            update["shown"] = None
-        return result.model_copy(update=update | next_turn)
+        update = {
+            "holds": holds,
+            "findings": tuple(findings),
+            "has_effect": has_effect,
+            "turn": turn.text,
+            "why": turn.why,
+            "commands": turn.commands,
+            "shown": result.shown if turn.text == action else None,
+        }
+        return result.model_copy(update=update)
 
     def _unmet_since(self, at: _Tick) -> tuple[Finding, ...]:
         """Return the guards that forbid a shown step now; empty: none, or its broker has begun it.

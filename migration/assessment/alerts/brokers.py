@@ -7,6 +7,7 @@ from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_log_current, knows_partitions, log_decides
 from migration.assessment.waits import broker_waits
+from migration.image.known_ids import in_zookeeper
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
 from migration.values.severity import Severity
@@ -89,7 +90,7 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
-    found = broker_waits(broker, view.summary, view.log_now_ms, view.stalled)
+    found = broker_waits(broker, in_zookeeper(view.summary), view.log_now_ms, view.stalled)
     return tuple(each.text for each in found)
 
 

@@ -37,14 +37,8 @@ def quorum_healthy(view: View) -> Finding:
     if now_ms is None:
         return unknown(f"{leads}, and does not report itself as a voter", *evidence)
     lagging = [each for each in quorum.voters if _lags(each, now_ms)]
-    down = [e for e in lagging if _lag_ms(e, now_ms, _led_ms(view, quorum)) > DOWN_AFTER_MS]
-    if named := ", ".join(str(each.id) for each in down or lagging):
-        late = f"behind or not answering for more than {duration_text(DOWN_AFTER_MS)}"
-        return (
-            violated(f"start or check controller {named}: {late}", *evidence)
-            if down
-            else waiting(f"{leads}; behind or not answering: {named}", *evidence)
-        )
+    if lagging:
+        return _behind(lagging, now_ms, _led_ms(view, quorum), leads, evidence)
     if quorum.refused or quorum.silent:
         return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
     if quorum.answering > len(quorum.voters):
@@ -53,6 +47,18 @@ def quorum_healthy(view: View) -> Finding:
         fix = "add the other controllers to it, and name each of them once"
         return waiting(f"{leads}; {answers}, and {voters}: {fix}", *evidence)
     return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
+
+
+def _behind(
+    lagging: list[Voter], now_ms: int, led_ms: int, leads: str, evidence: list[str]
+) -> Finding:
+    """Return the finding about voters that lag; one that does for long needs an operator."""
+    down = [each for each in lagging if _lag_ms(each, now_ms, led_ms) > DOWN_AFTER_MS]
+    named = ", ".join(str(each.id) for each in down or lagging)
+    if not down:
+        return waiting(f"{leads}; behind or not answering: {named}", *evidence)
+    late = f"behind or not answering for more than {duration_text(DOWN_AFTER_MS)}"
+    return violated(f"start or check controller {named}: {late}", *evidence)
 
 
 def _led_ms(view: View, quorum: QuorumSeen) -> int:

@@ -31,12 +31,12 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         for each in summary.brokers
         if each.mode is not Mode.KRAFT
     ]
-    if not done:
-        lines += [
-            f"broker {each.id} is in /brokers/ids: it runs in ZooKeeper or migration mode"
-            for each in summary.brokers
-            if each.mode is Mode.KRAFT and each.id in in_zookeeper(summary)
-        ]
+    returned = frozenset() if done else in_zookeeper(summary)
+    lines += [
+        f"broker {each.id} is in /brokers/ids: it runs in ZooKeeper or migration mode"
+        for each in summary.brokers
+        if each.mode is Mode.KRAFT and each.id in returned
+    ]
     for each in summary.brokers:
         ready = _ready_after(each) if done else (ReplicaState.ASSIGNED,)
         counts = [

@@ -1,5 +1,6 @@
 """The bottom of the screen: hazards, the execution, the next action, the other reasons."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -78,7 +79,9 @@ def next_blocks(one: Assessed, width: int) -> Iterator[Block]:
         yield command_of(command, width, rank=7 if number else 2, least=_ALL, floor=not number)
     if now.instructions is not None:
         runbook = one.entry.runbook
-        rest = "the runbook" if runbook is None else runbook.show
+        rest = "the runbook"
+        if runbook is not None:
+            rest = shlex.join(("kraftgate", "runbook", "show", str(runbook.file)))
         yield _instructions(now.instructions, rest, width)
     if now.need in (Need.YOUR_TURN, Need.WRONG):
         yield lines_of([text(f"  read: kraftgate help {now.topic}", "dim")], width, rank=16)
