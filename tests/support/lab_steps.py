@@ -33,6 +33,7 @@ _LEADER_CHANGES: Final = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,  # a ZooKeeper controller sends brokers first, topics later
 }
 
 
