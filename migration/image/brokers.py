@@ -31,16 +31,34 @@ def without(
     pending: int,
     migrating: int = 0,
 ) -> Gone | None:
-    """Return the directories that are missing while some of the broker's replicas have none."""
-    if before is None or not pending:
+    """Return the directories that are missing while some of the broker's replicas have none.
+
+    A later start does not undo what this one may have recreated. If all pending replicas were
+    `migrating`, none need have been: they may have been moved to other brokers since (H3).
+    """
+    if before is None:
         return None
+    if not pending:
+        gone = before.gone
+        return None if gone is None or gone.migrating == gone.pending else gone
     earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
     had = dict.fromkeys(each for some in (before.log_dirs, *earlier) for each in some)
     missing = tuple(each for each in had if each not in now)
     if before.gone is not None:  # an earlier start may have recreated the replicas
         migrating = 0
     gone = Gone(directories=missing, pending=pending, at=at, migrating=migrating)
-    return gone if missing else None
+    return gone if missing else before.gone
+
+
+def still_gone(broker: Broker) -> Gone | None:
+    """Return the lost directories without which an unfenced broker runs.
+
+    In KRaft mode a broker registers before it loads its logs: with two logs of one partition it
+    ends, and is never unfenced.
+    """
+    gone = broker.gone
+    left = () if gone is None else tuple(e for e in gone.directories if e not in broker.log_dirs)
+    return replace(gone, directories=left) if gone is not None and left else None
 
 
 def unregistered(
@@ -119,7 +137,8 @@ def registered(
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
     first = None if broker.unfenced_before else broker.unfenced or at
-    return record_early(replace(broker, fenced=False, unfenced=first), at, pending)
+    broker = replace(broker, fenced=False, unfenced=first, gone=still_gone(broker))
+    return record_early(broker, at, pending)
 
 
 def record_early(broker: Broker, at: Moment | None, pending: int) -> Broker:
@@ -436,6 +455,8 @@ class BrokerSteps:
                 rack=record.rack,
                 supports=record.supports,
             )
+        if not broker.fenced:
+            broker = replace(broker, gone=still_gone(broker))
         return record_early(broker, None, pending)
 
 

@@ -17,7 +17,8 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     ),
     HazardKind.REPLICAS_RECREATED: (
         "A broker came back with fewer log directories while replicas had no known directory,"
-        " and is not known to have refused to create them (H3)."
+        " and is not known to have refused to create them (H3). It ends when the broker runs with"
+        " these directories again."
     ),
     HazardKind.FINALIZED_TOO_EARLY: (
         "The migration was finalized while a broker was not in KRaft mode, or while a replica"

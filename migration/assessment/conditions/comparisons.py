@@ -87,6 +87,8 @@ def _equal(view: View, compared: Compared, what: str, *pending: str) -> Finding:
         lines = [_line(each) for each in compared.named]
         counted = sum(compared.lasting.values())
         return violated(f"{what} and the metadata log differ: {kinds}", *lines, counted=counted)
+    if pending:
+        return unknown(f"{what} may differ by now; pending: {pending[0]}")
     if compared.unreadable:
         reason = count(compared.unreadable, "znode")
         why = f"{reason} cannot be read, so {what} is not fully compared"

@@ -10,14 +10,20 @@ from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import HazardKind, hazards
 from migration.comparison.differences import Placed, ShardComparison
 from migration.image.advance import Batch, advance
-from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.cluster import ClusterImage, Gone, Provenance, summarize
 from migration.image.known_ids import member_brokers
 from migration.image.observe import compare, observe
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Phase
 from migration.metadata.directory_ids import UNASSIGNED, DirectoryId, to_text
-from migration.metadata.events import Source
-from migration.metadata.records import Record, RegisterBroker, Stamped, UnregisterBroker
+from migration.metadata.events import Moment, Source
+from migration.metadata.records import (
+    Record,
+    RegisterBroker,
+    Stamped,
+    UnfenceBroker,
+    UnregisterBroker,
+)
 from migration.metadata.transactions import Admission
 from migration.observed.facts import (
     DisksSeen,
@@ -42,8 +48,14 @@ DOWN = DisksUnreachable(8000, 1, "connection refused", ())
 UNREGISTERED = UnregisterBroker(1, 7)
 
 
-def registration(id_: int, epoch: int = 7) -> RegisterBroker:
-    return RegisterBroker(id_, False, bytes([epoch]) * 16, epoch, None, False, False, ())
+ONE, TWO = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
+AT = Moment(offset=8, timestamp_ms=4000)
+
+
+def registration(
+    id_: int, epoch: int = 7, log_dirs: tuple[DirectoryId, ...] = ()
+) -> RegisterBroker:
+    return RegisterBroker(id_, False, bytes([epoch]) * 16, epoch, None, False, False, log_dirs)
 
 
 def after(image: ClusterImage, *records: Record, snapshot: bool = False) -> ClusterImage:
@@ -94,10 +106,9 @@ def test_one_that_registers_again_is() -> None:
 @pytest.mark.parametrize("snapshot", [False, True])
 def test_that_it_was_unregistered_does_not_hide_the_directory_that_it_lost(snapshot: bool) -> None:
     """Unregistering a broker reassigns none of its replicas."""
-    one, two = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
-    image = after(HYBRID, registration(1)._replace(log_dirs=(one, two)))
+    image = after(HYBRID, registration(1, log_dirs=(ONE, TWO)))
     image = replace(image, directories={1: {UNASSIGNED: 5}}, pending_shards={1: frozenset({0})})
-    back = registration(1, 12)._replace(log_dirs=(one,))
+    back = registration(1, 12, log_dirs=(ONE,))
     if snapshot:
         without_it = after(image, snapshot=True)
         image = after(without_it, back, snapshot=True)
@@ -106,8 +117,37 @@ def test_that_it_was_unregistered_does_not_hide_the_directory_that_it_lost(snaps
     (summary,) = summarize("c", image).brokers
     assert summary.held
     assert summary.gone is not None
-    assert (summary.gone.directories, summary.gone.pending) == ((to_text(two),), 5)
+    assert (summary.gone.directories, summary.gone.pending) == ((to_text(TWO),), 5)
     assert not image.departed
+
+
+@pytest.mark.parametrize(("migrating", "is_kept"), [(0, True), (2, True), (5, False)])
+def test_a_later_start_does_not_undo_what_the_first_one_may_have_recreated(
+    migrating: int, is_kept: bool
+) -> None:
+    """H1, H2. H3 recreates nothing: the replicas may have been moved to other brokers."""
+    lost = Gone(directories=(TWO,), pending=5, at=AT, migrating=migrating)
+    image = after(HYBRID, registration(1, log_dirs=(ONE,)))
+    image = replace(image, brokers={1: replace(image.brokers[1], gone=lost)})
+    for snapshot in (False, True):
+        again = after(image, registration(1, 12, log_dirs=(ONE,)), snapshot=snapshot)
+        assert again.brokers[1].gone == (lost if is_kept else None)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_lost_directory_is_back_once_the_broker_is_unfenced_with_it(snapshot: bool) -> None:
+    """A broker in KRaft mode registers first, and may then find two logs of one partition."""
+    lost = Gone(directories=(TWO,), pending=5, at=AT)
+    image = after(HYBRID, registration(1, log_dirs=(ONE,)))
+    image = replace(image, brokers={1: replace(image.brokers[1], gone=lost)})
+    back = registration(1, 12, log_dirs=(TWO, ONE))
+    fenced = after(image, back._replace(fenced=True), snapshot=snapshot)
+    assert fenced.brokers[1].gone == lost
+    if snapshot:
+        assert after(image, back, snapshot=True).brokers[1].gone is None
+        assert after(fenced, back, snapshot=True).brokers[1].gone is None
+    else:
+        assert after(fenced, UnfenceBroker(1, 12)).brokers[1].gone is None
 
 
 def test_the_record_of_another_registration_does_not_count() -> None:
