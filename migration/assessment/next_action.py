@@ -168,7 +168,7 @@ def _found(
     )
     if found is not None:
         return _at(found, execution)
-    damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
+    damage = _damage(view.due_hazards, waits)
     if execution is not None:
         if first is not None and first.kind is WaitKind.CATCHING_UP and execution.turn:
             return _at(_of_wait(first, view.summary, eta), execution)
@@ -256,6 +256,15 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
         grave = each.severity is Severity.CRITICAL and each.blocks is not None
         if grave and each.kind not in _LATER:
             return _of_hazard(each)
+    return None
+
+
+def _damage(found: Sequence[Hazard], waits: Sequence[Wait]) -> Hazard | None:
+    """Return the first harm that was done; it does not end, so another broker's start precedes."""
+    down = next((each for each in waits if each.kind in DOWN and each.action), None)
+    for each in found:
+        if each.severity is Severity.CRITICAL and (down is None or each.broker == down.broker):
+            return each
     return None
 
 

@@ -4,10 +4,12 @@ Each function appends one entry to the audit trail; the orchestrator (`kraftgate
 its next tick. None of them changes the cluster.
 """
 
+from typing import Final
+
 from migration.assessment.conditions import View
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.state import ExecutionState
+from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.operator.request import OperatorRequest, open_request, runbook_of
 from orchestrator.execution.route import (
@@ -19,6 +21,12 @@ from orchestrator.execution.route import (
 )
 from orchestrator.runbook.checks.phases import need_zookeeper, passable_path
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
+
+_SHOWN: Final = (
+    ". If the step that was shown has not been begun, end this execution (kraftgate abort), begin"
+    " another one (kraftgate begin), skip its checkpoints up to the last one with a rollback"
+    " (kraftgate skip), and repeat `kraftgate rollback`"
+)
 
 
 def pause(request: OperatorRequest) -> None:
@@ -107,7 +115,11 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
         reason = str(at.rollback_reason).removesuffix(".")
         raise ExecutionError(f"cannot roll back from {at.id}: {reason}{earlier}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
-        raise ExecutionError(f"cannot roll back from {at.id}: what was begun cannot be undone")
+        shown = execution.checkpoint(id_).stage is Stage.SHOWN
+        raise ExecutionError(
+            f"cannot roll back from {at.id}: what was begun cannot be undone"
+            f"{_SHOWN if shown else ''}"
+        )
     phase = view.summary.phase
     path = passable_path(runbook, at.rollback, phase)
     needs_zookeeper = need_zookeeper(runbook.rollback_path(path))

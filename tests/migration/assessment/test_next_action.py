@@ -215,6 +215,26 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
     assert (found.next.text, found.next.why) == (action, why)
 
 
+@pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
+def test_another_broker_that_is_down_precedes_harm_that_was_done(
+    execution: Execution | None,
+) -> None:
+    """Lost records stay lost: that advice would be the only one for the rest of the night."""
+    loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
+    harmed = cluster(Phase.HYBRID, kraft(1), kraft(2))
+    stop = "Stop producers to these partitions"
+    for down, text in ((None, stop), (1, stop), (2, "Start broker 2")):
+        since = {"unreachable": "refused", "unreachable_since_ms": NOW_MS - 600_000}
+        disks = {} if down is None else {down: BrokerDisks(id=down, **since)}
+        summary = replace(
+            harmed,
+            brokers=tuple(replace(each, fenced=each.id == down) for each in harmed.brokers),
+            disks=DisksImage(brokers=disks, losses=(loss,)),
+        )
+        found = assessed(summary, execution, sources={DataSource.LOG_DIRS: FRESH})
+        assert found.next.text.startswith(text)
+
+
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
     found = assessed(failed(HYBRID, 1), status=silent).next

@@ -393,7 +393,9 @@ def test_of_a_step_that_another_orchestrator_began_only_its_end_is_decided(desk:
 
 def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:
     desk.tell(_shown())
-    assert "cannot be undone" in desk.refused("rollback", *WHY)
+    refused = desk.refused("rollback", *WHY)
+    assert "cannot be undone" in refused
+    assert "If the step that was shown has not been begun, " in refused
     desk.tell(entries.Aborted(by=ANNA, reason="again"))
     desk.begin()
     desk.tell(entries.Paused(by=ANNA, reason="until the disk is checked"))
