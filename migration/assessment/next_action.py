@@ -168,12 +168,12 @@ def _found(
     )
     if found is not None:
         return _at(found, execution)
-    damage = _damage(view.due_hazards, waits)
+    damage = next((e for e in view.due_hazards if e.severity is Severity.CRITICAL), None)
     if execution is not None:
         if first is not None and first.kind is WaitKind.CATCHING_UP and execution.turn:
             return _at(_of_wait(first, view.summary, eta), execution)
         return _of_execution(execution, view, waits, eta, damage)
-    if damage is not None:
+    if damage is not None and not _starts_first(view.due_hazards, waits):
         return _of_hazard(damage)
     if first is not None:
         return _forbidden(first, view.due_hazards) or _of_wait(first, view.summary, eta)
@@ -259,13 +259,13 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
     return None
 
 
-def _damage(found: Sequence[Hazard], waits: Sequence[Wait]) -> Hazard | None:
-    """Return the first harm that was done; it does not end, so another broker's start precedes."""
-    down = next((each for each in waits if each.kind in DOWN and each.action), None)
-    for each in found:
-        if each.severity is Severity.CRITICAL and (down is None or each.broker == down.broker):
-            return each
-    return None
+def _starts_first(found: Sequence[Hazard], waits: Sequence[Wait]) -> bool:
+    """Return whether a broker must be started: harm that was done does not end, and can wait.
+
+    One with recreated replicas must not: its new logs would be written.
+    """
+    stopped = {each.broker for each in found if each.kind is HazardKind.REPLICAS_RECREATED}
+    return any(e.kind in DOWN and e.action and e.broker not in stopped for e in waits)
 
 
 _STEPS_OF: Final[Mapping[WaitKind, Action]] = {
@@ -331,8 +331,10 @@ def _of_execution(
             broker=violated.broker,
         )
     if execution.turn:
-        return replace(base, text=execution.turn, why=execution.why, instructions=execution.shown)
-    if damage is not None:
+        harm = "" if damage is None else damage.text
+        why = "; ".join(filter(None, (execution.why, harm)))
+        return replace(base, text=execution.turn, why=why, instructions=execution.shown)
+    if damage is not None and not _starts_first(view.due_hazards, waits):
         return _at(_of_hazard(damage), execution)
     for each in findings:
         if (lacks := _without_source(each, view, base)) is not None:

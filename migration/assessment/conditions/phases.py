@@ -73,9 +73,13 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
         return waiting(reason)
     if now is not Phase.ROLLED_BACK:
         return violated(f"{reason}: it does not migrate")
+    if wanted is not Phase.PRE_MIGRATION:
+        return violated(f"{reason}: the next attempt has not begun")
     # New controllers begin the next attempt, as they began the first one.
-    judge = waiting if wanted is Phase.PRE_MIGRATION else violated
-    return judge(f"{reason}: the next attempt has not begun")
+    return waiting(
+        f"{reason}, and the controllers have the metadata of that attempt: stop them, delete"
+        " /migration, and format all of them"
+    )
 
 
 @kind("The metadata log has been read up to this offset.", requires=(_LOG,), parameters=(OFFSET,))

@@ -216,23 +216,34 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
 
 
 @pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
-def test_another_broker_that_is_down_precedes_harm_that_was_done(
-    execution: Execution | None,
-) -> None:
+def test_a_broker_that_is_down_precedes_harm_that_was_done(execution: Execution | None) -> None:
     """Lost records stay lost: that advice would be the only one for the rest of the night."""
     loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
-    harmed = cluster(Phase.HYBRID, kraft(1), kraft(2))
-    stop = "Stop producers to these partitions"
-    for down, text in ((None, stop), (1, stop), (2, "Start broker 2")):
-        since = {"unreachable": "refused", "unreachable_since_ms": NOW_MS - 600_000}
-        disks = {} if down is None else {down: BrokerDisks(id=down, **since)}
+    since_ms = NOW_MS - 600_000
+    silent = BrokerDisks(id=1, unreachable="refused", unreachable_since_ms=since_ms)
+    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
+    for down, recreated, text in (
+        (None, None, "Stop producers to these partitions"),
+        (1, None, "Start broker 1"),
+        (2, 1, "Start broker 2"),
+        (1, 1, "Stop producers to these partitions"),
+    ):
+        one, two = kraft(1, gone=gone if recreated == 1 else None), kraft(2)
+        disks = {} if down is None else {down: replace(silent, id=down)}
         summary = replace(
-            harmed,
-            brokers=tuple(replace(each, fenced=each.id == down) for each in harmed.brokers),
+            cluster(Phase.HYBRID, *(replace(e, fenced=e.id == down) for e in (one, two))),
             disks=DisksImage(brokers=disks, losses=(loss,)),
         )
         found = assessed(summary, execution, sources={DataSource.LOG_DIRS: FRESH})
         assert found.next.text.startswith(text)
+
+
+def test_a_step_names_the_harm_that_was_done() -> None:
+    loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
+    harmed = replace(cluster(Phase.HYBRID, kraft(1)), disks=DisksImage(losses=(loss,)))
+    found = assessed(harmed, replace(TURN, why="by hand")).next
+    assert (found.need, found.text) == (Need.YOUR_TURN, TURN.turn)
+    assert found.why == "by hand; acknowledged records of one partition are lost"
 
 
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:
