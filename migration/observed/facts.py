@@ -112,6 +112,8 @@ class LogDirSeen(NamedTuple):
         directory_id: 22 characters, if Kraftgate itself could read its `meta.properties`.
         readable: whether Kraftgate, on the broker's host, can read it; None on another host.
         moving: the first 200 of the future replicas, by name.
+        trouble: the fault of its `meta.properties`, which is missing, malformed or another
+            broker's, although the directory is `readable`; a sentence.
     """
 
     path: str
@@ -125,6 +127,7 @@ class LogDirSeen(NamedTuple):
     directory_id: str | None
     readable: bool | None
     moving: tuple[FutureSeen, ...] = ()
+    trouble: str | None = None
 
 
 class DisksSeen(NamedTuple):

@@ -194,6 +194,8 @@ def _broker(
     for path, local in answer.local.items():
         if local.is_own:
             ids[path] = (local.directory_id, _META_PROPERTIES)
+        elif local.has_bad_file and ids.get(path, ("", ""))[1] == _META_PROPERTIES:
+            del ids[path]
     described = answer.log_dirs
     if isinstance(described, Unknown):
         rows = [_not_described(path, ids) for path in _stored_paths(stored, answer.id)]

@@ -1,8 +1,9 @@
 """Compares a broker's answer with the stored state: the resulting facts, and the new state.
 
 Pure. A directory is **cut off** once it is offline (error 56), disappears from the answer, or
-becomes unreadable on this host, until it answers without error and is not unreadable. While its
-broker is down, becoming readable ends this only if the directory was unreadable before, has its
+becomes unreadable on this host, until it answers without error and is not unreadable. It is not
+unreadable if only its `meta.properties` is bad, and the folders of its replicas are there. While
+its broker is down, becoming readable ends this only if the directory was unreadable before, has its
 known id, and has a folder of each replica: the broker would create the others again, empty. Errors
 other than 56 mean that the broker could not answer, so they change nothing.
 
@@ -12,7 +13,7 @@ nowhere, as when the broker refused to create them (H3). With several such direc
 which one has a replica; the fact then names them all in place of a path.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from migration.observed.facts import (
@@ -100,12 +101,13 @@ class Compared(NamedTuple):
 
 def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs) -> Compared:
     change = _Change(known, inputs)
-    good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
+    for each in answer:
+        change.describe(each)
+    good = {each.path for each in answer if change.is_good(each.path)}
     offline = {each.path for each in answer if each.error == STORAGE_ERROR}
-    here = {place for each in answer if each.path in good for place in _current(each)}
+    here = {place for each in answer if each.path in good for place in _current(each.replicas)}
     seen = []
     for each in answer:
-        change.describe(each, good=each.path in good)
         seen.append(change.shown(each.path, each.replicas))
         if each.path in good:
             change.restore(each.path, change.why_over(each, here))
@@ -129,7 +131,7 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
 def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
     """Return the result for a broker that does not answer, from its disks on this host."""
     local_dirs = {
-        path: local._replace(is_own=local.is_own and _is_whole(known, path, local))
+        path: local if _is_whole(known, path, local) else LocalDir(is_own=False)
         for path, local in inputs.local_dirs.items()
     }
     change = _Change(known, inputs._replace(local_dirs=local_dirs))
@@ -153,9 +155,13 @@ def _is_whole(known: KnownBroker, path: str, local: LocalDir) -> bool:
     cut = known.cut_off.get(path)
     if cut is None:
         return True
-    replicas = {f"{each.topic}-{each.partition}" for each in cut.fact.replicas}
     id_ = known.log_dirs[path].directory_id if path in known.log_dirs else None
-    return replicas <= local.folders and id_ in (None, local.directory_id)
+    has_logs = _has_logs(local, map(_place, cut.fact.replicas))
+    return has_logs and id_ in (None, local.directory_id)
+
+
+def _has_logs(local: LocalDir, replicas: Iterable[TopicPartition]) -> bool:
+    return {f"{topic}-{partition}" for topic, partition in replicas} <= local.folders
 
 
 class _Change:
@@ -173,10 +179,14 @@ class _Change:
 
     def readable(self, path: str) -> bool | None:
         """Return None if this is unknown; never False for a path that was not verified before."""
-        local = self._inputs.local_dirs.get(path)
-        if local is None:
+        local, known = self._inputs.local_dirs.get(path), self._known(path)
+        if local is None or not (local.is_own or known.local):
             return None
-        return True if local.is_own else (False if self._known(path).local else None)
+        is_served = local.has_bad_file and known.error != STORAGE_ERROR
+        return local.is_own or (is_served and _has_logs(local, _current(known.replicas)))
+
+    def is_good(self, path: str) -> bool:
+        return self._known(path).error == 0 and self.readable(path) in _FINE
 
     def replicas(self, path: str) -> tuple[ReplicaPlace, ...]:
         return self._known(path).replicas
@@ -194,19 +204,23 @@ class _Change:
             else (local.directory_id if local.is_own else known.directory_id),
         )
 
-    def describe(self, each: LogDirAnswer, *, good: bool) -> None:
+    def describe(self, each: LogDirAnswer) -> None:
         self.read_local(each.path)
         known = self._known(each.path)
         self._log_dirs[each.path] = known._replace(
             error=each.error,
             total_bytes=each.total_bytes,
             usable_bytes=each.usable_bytes,
-            seen_ms=self._inputs.now_ms if good else known.seen_ms,
-            replicas=each.replicas if good else known.replicas,
+            replicas=each.replicas if each.error == 0 else known.replicas,
         )
+        if self.is_good(each.path):
+            now = self._log_dirs[each.path]._replace(seen_ms=self._inputs.now_ms)
+            self._log_dirs[each.path] = now
 
     def shown(self, path: str, replicas: Sequence[ReplicaPlace]) -> LogDirSeen:
-        known = self._known(path)
+        known, local = self._known(path), self._inputs.local_dirs.get(path)
+        readable = self.readable(path)
+        trouble = local.trouble if local and not local.is_own and readable else None
         current = [each for each in replicas if not each.future]
         futures = sorted(
             FutureSeen(each.topic, each.partition, each.bytes, each.lag)
@@ -222,9 +236,10 @@ class _Change:
             bytes=min(sum(each.bytes for each in current), INT64_MAX),
             futures=len(futures),
             future_lag_max=max((each.lag for each in futures), default=0),
-            directory_id=known.directory_id,
-            readable=self.readable(path),
+            directory_id=None if trouble else known.directory_id,
+            readable=readable,
             moving=tuple(futures[:NAMED_MAX]),
+            trouble=trouble,
         )
 
     def cut(self, path: str, replicas: Sequence[ReplicaPlace]) -> None:
@@ -267,7 +282,7 @@ class _Change:
         `here`: the replicas in all such directories. An inferred replica, which has no size, may
         never have been in it.
         """
-        cut, there = self._cut_off.get(answer.path), _current(answer)
+        cut, there = self._cut_off.get(answer.path), _current(answer.replicas)
         if cut is None or not cut.fact.replicas:
             return CutOffEnd.READABLE
         gone = self._not_hosted(cut.fact)
@@ -339,8 +354,8 @@ class _Change:
         )
 
 
-def _current(answer: LogDirAnswer) -> set[TopicPartition]:
-    return {(each.topic, each.partition) for each in answer.replicas if not each.future}
+def _current(replicas: Iterable[ReplicaPlace]) -> set[TopicPartition]:
+    return {(each.topic, each.partition) for each in replicas if not each.future}
 
 
 def _place(replica: ReplicaSeen) -> TopicPartition:

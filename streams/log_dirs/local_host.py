@@ -44,7 +44,11 @@ def read_meta(path: Path) -> MetaProperties:
     Raises:
         OSError: the directory or the file cannot be read.
     """
-    folders = _folders(path)
+    found = _parsed(path, _folders(path))
+    return replace(found, voters=_voters(path / METADATA_LOG / "quorum-state"))
+
+
+def _parsed(path: Path, folders: frozenset[str]) -> MetaProperties:
     try:
         found = parse(str(path), (path / META).read_bytes())
     except FileNotFoundError:
@@ -53,7 +57,6 @@ def read_meta(path: Path) -> MetaProperties:
         found,
         partitions=len([each for each in folders - {METADATA_LOG} if _PARTITION.fullmatch(each)]),
         metadata_log=METADATA_LOG in folders,
-        voters=_voters(path / METADATA_LOG / "quorum-state"),
     )
 
 
@@ -75,16 +78,21 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
     """Return whether the path is this broker's log directory, its id and its folders. Blocks."""
     try:
         folders = _folders(path)
-        found = parse(str(path), (path / META).read_bytes())
+        found = _parsed(path, folders)
     except OSError as error:
         return LocalDir(is_own=False, trouble=f"{path}: {error}")
-    if found.error is not None:
-        return LocalDir(is_own=False, trouble=f"{path}: {META}: {found.error}")
-    if (found.node_id, found.cluster_id) != (broker, cluster_id):
+    wrong = [each.text for each in faults([found])]
+    is_own = found.readable and (found.node_id, found.cluster_id) == (broker, cluster_id)
+    if found.readable and not is_own:
         whose = f"broker {found.node_id} of cluster {found.cluster_id}"
-        return LocalDir(is_own=False, trouble=f"{path}: {META} belongs to {whose}")
-    trouble = "; ".join(f"{path}: {each.text}" for each in faults([found]))
-    return LocalDir(True, found.directory_id, trouble or None, folders)
+        wrong = [f"{META} belongs to {whose}"]
+    return LocalDir(
+        is_own=is_own,
+        directory_id=found.directory_id if is_own else None,
+        trouble="; ".join(f"{path}: {each}" for each in wrong) or None,
+        folders=folders,
+        has_bad_file=not is_own,
+    )
 
 
 def begin(read: Callable[[], T]) -> tuple[threading.Thread, list[T]]:

@@ -14,13 +14,16 @@ class LocalDir(NamedTuple):
         is_own: whether it can be listed and its `meta.properties` names that broker and cluster.
         directory_id: 22 characters; None when `meta.properties` has none, or could not be read.
         trouble: why `is_own` is False, or a problem although it is True; a sentence.
-        folders: the names of all folders in it, when `is_own`.
+        folders: the names of all folders in it; empty if it cannot be listed.
+        has_bad_file: whether it can be listed, but its `meta.properties` is missing, malformed or
+            another broker's.
     """
 
     is_own: bool
     directory_id: str | None = None
     trouble: str | None = None
     folders: frozenset[str] = frozenset()
+    has_bad_file: bool = False
 
 
 class KnownDir(NamedTuple):

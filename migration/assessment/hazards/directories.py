@@ -45,6 +45,11 @@ _WAY_BACK: Final = (
     " disk is lost, first move its partitions to other brokers, or accept the loss: partitions with"
     " one replica are lost, the others are copied from their leaders."
 )
+_WRITE_BACK: Final = (
+    "Do not stop, start or restart broker {broker} before its meta.properties is written back, with"
+    " the version, node id and cluster id of its other ones: a running broker does not read it."
+    " Write"
+)
 
 
 def restart_loses_replicas(
@@ -347,34 +352,43 @@ def _stuck(move: DirectoryMove) -> str:
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the brokers with a duplicate or reserved directory.id, or without one that they need.
+    """Yield the brokers with a bad `meta.properties`, or a duplicate, reserved or missing id.
 
     KIP-858, "Broker lifecycle management" and "Reserved UUIDs".
     """
     registered = {each.id: each.log_dirs for each in summary.brokers}
     ids = {
-        one.id: {each.path: each.directory_id for each in one.log_dirs if each.readable}
+        one.id: {e.path: e.directory_id for e in one.log_dirs if e.readable and not e.trouble}
         for one in disks.brokers.values()
     }
-    for broker, faults in id_faults(ids, _with_ids(summary, disks)).items():
-        lines = [f"{each.path}: {each.text}" for each in faults]
-        if len(ids[broker]) == len(disks.brokers[broker].log_dirs):
+    faults = id_faults(ids, _with_ids(summary, disks))
+    for broker, one in disks.brokers.items():
+        bad = [each.trouble for each in one.log_dirs if each.trouble]
+        lines = [*bad, *(f"{each.path}: {each.text}" for each in faults.get(broker, ()))]
+        if not lines:
+            continue
+        if len(ids[broker]) + len(bad) == len(one.log_dirs):
             gone = [each for each in registered.get(broker, ()) if each not in ids[broker].values()]
             lines += [f"registered, but in no directory now: {each}" for each in gone]
+        wrong = (
+            f"a meta.properties of broker {broker} is missing, malformed or not its own"
+            if bad
+            else f"a directory.id of broker {broker} is duplicate, reserved or missing"
+        )
         yield Hazard(
             kind=HazardKind.DIRECTORY_IDS,
             broker=broker,
             text=(
-                f"a directory.id of broker {broker} is duplicate, reserved or missing: the broker"
-                " does not start, or the controller rejects it, or it generates a new id, and"
-                " partitions whose only replica is assigned to the old id lose their leader"
+                f"{wrong}: the broker does not start, or the controller rejects it, or it starts"
+                " without the directory or with a new id, and partitions whose only replica is"
+                " assigned to the old id lose their leader"
             ),
             evidence=tuple(lines),
-            way_out=(
-                "With the broker stopped, write into each meta.properties the directory.id that"
-                " the directory had (the evidence names registered ids without a directory)."
-                " Remove the line, so that the broker generates a new id, only if no replica is"
-                " in the directory."
+            way_out=(_WRITE_BACK.format(broker=broker) if bad else "With the broker stopped, write")
+            + (
+                " into each meta.properties the directory.id that the directory had (the evidence"
+                " names registered ids without a directory). Remove the line, so that the broker"
+                " generates a new id, only if no replica is in the directory."
             ),
         )
 

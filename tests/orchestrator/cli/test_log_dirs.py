@@ -432,6 +432,25 @@ def test_ids_on_other_hosts_are_those_of_the_stored_state(
     assert result.exit_code == ExitCode.NO_DATA, "broker 3 is down"
 
 
+def test_an_id_that_its_file_no_longer_has_is_not_known_by_it(
+    brokers: Brokers, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    """The stored state may be older than the file."""
+    brokers.host = "127.0.0.1"
+    bare, other = tmp_path / "bare", meta(tmp_path / "other", 7)
+    bare.mkdir()
+    disks = BrokerDisks(id=1, log_dirs=(seen(str(bare), ID0), seen(other, ID1)))
+    store(
+        tmp_path / "kraftgate-state",
+        identity(1, other, ID2),
+        disks=DisksImage(brokers={1: disks}),
+    )
+    brokers.answers = {1: (log_dir(str(bare)), log_dir(other))}
+    brokers.replicas = (1,)
+    ids = {path: _known(each) for (_, path), each in listed(run("--json")).items()}
+    assert ids == {str(bare): (None, None), other: (ID2, "replicas")}
+
+
 def test_the_stored_state_of_another_cluster_is_rejected(
     run: Callable[..., Result], tmp_path: Path
 ) -> None:

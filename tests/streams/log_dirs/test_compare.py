@@ -19,10 +19,12 @@ from migration.observed.facts import (
 from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Compared, Hosted, answered, unanswered
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition, LocalDir
-from tests.streams.log_dirs.world import NOT_OURS, OURS, A, B, inputs, log_dir
+from tests.streams.log_dirs.world import BAD_FILE, NOT_OURS, OURS, A, B, inputs, log_dir
 
 HERE = {A: OURS, B: OURS}
 GONE = {A: OURS, B: NOT_OURS}
+BAD = {A: OURS, B: BAD_FILE}
+EMPTIED = {A: OURS, B: BAD_FILE._replace(folders=frozenset({"t-2", "lost+found"}))}
 OFFLINE = log_dir(B, error=56)
 
 
@@ -97,6 +99,44 @@ def test_unreadable_on_this_host_is_cut_off_before_the_broker_notices(well: Know
     assert partitions_of(found.facts) == [[2, 3]]
     noticed = answered(found.known, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=GONE))
     assert noticed.facts == ()
+
+
+def test_a_directory_whose_file_is_bad_is_not_cut_off(well: KnownBroker) -> None:
+    """The broker reads meta.properties only when it starts."""
+    answer = [log_dir(A, 0, 1), log_dir(B, 2)]
+    serves = answered(well, answer, inputs(local_dirs=BAD))
+    down = unanswered(serves.known, "refused", inputs(local_dirs=BAD))
+    for found in (serves, down):
+        assert found.facts == ()
+        shown = found.disks.log_dirs[1]
+        assert (shown.readable, shown.directory_id) == (True, None)
+        assert shown.trouble == BAD_FILE.trouble
+    back = answered(down.known, answer, inputs(local_dirs=HERE)).disks.log_dirs[1]
+    assert (back.directory_id, back.trouble) == (OURS.directory_id, None)
+    unverified = answered(NOTHING, answer, inputs(local_dirs=BAD)).disks.log_dirs[1]
+    assert (unverified.readable, unverified.trouble) == (None, None)
+
+
+def test_a_mount_point_without_the_replicas_is_cut_off(well: KnownBroker) -> None:
+    answer = [log_dir(A, 0, 1), log_dir(B, 2, 3)]
+    serves = answered(well, answer, inputs(local_dirs=EMPTIED))
+    down = unanswered(well, "refused", inputs(local_dirs=EMPTIED))
+    for found in (serves, down):
+        assert partitions_of(found.facts) == [[2, 3]]
+        shown = found.disks.log_dirs[1]
+        assert (shown.readable, shown.trouble) == (False, None)
+        assert shown.directory_id == OURS.directory_id
+    still = unanswered(down.known, "refused", inputs(local_dirs=BAD))
+    assert still.facts == ()
+    assert answered(serves.known, answer, inputs(1000, local_dirs=BAD)).facts == (
+        ReplicasBack(1000, 2, B, CutOffEnd.READABLE),
+    )
+
+
+def test_an_offline_directory_whose_file_is_bad_is_unreadable(well: KnownBroker) -> None:
+    found = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=BAD))
+    assert partitions_of(found.facts) == [[2, 3]]
+    assert found.disks.log_dirs[1].readable is False
 
 
 def test_never_unreadable_where_it_was_not_verified() -> None:
@@ -256,7 +296,7 @@ PATHS = st.dictionaries(
 )
 EMPTY = OURS._replace(folders=frozenset({"t-0"}))
 LOOKS = st.dictionaries(
-    st.sampled_from([A, B, "/c"]), st.sampled_from([OURS, OURS, EMPTY, NOT_OURS])
+    st.sampled_from([A, B, "/c"]), st.sampled_from([OURS, OURS, EMPTY, NOT_OURS, BAD_FILE])
 )
 
 

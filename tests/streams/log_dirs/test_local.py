@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from migration.assessment.conditions import parse
+from migration.assessment.failed_directories import failed_directories
 from migration.assessment.finding import Verdict
-from migration.image.summary import Mode, Phase
+from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.observed.log_dirs import DisksImage, observe
 from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs import local_host
@@ -58,6 +59,28 @@ def test_an_empty_mount_point_is_not_ours(tmp_path: Path) -> None:
     assert not read_local(tmp_path, 2, "c").is_own
 
 
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        (None, "has no meta.properties, and 1 folders of partitions"),
+        (VERSION_1.replace("2", "3"), "meta.properties belongs to broker 3 of cluster c"),
+        (VERSION_1.replace("version=1", "version=7"), "Unknown meta.properties version number 7"),
+        ("", "meta.properties belongs to broker None of cluster None"),
+    ],
+)
+def test_a_bad_file_is_not_an_unreadable_directory(
+    tmp_path: Path, text: str | None, trouble: str
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    if text is not None:
+        with_meta(tmp_path, text)
+    found = read_local(tmp_path, 2, "c")
+    assert (found.is_own, found.has_bad_file, found.directory_id) == (False, True, None)
+    assert found.folders == {"t-0"}
+    assert trouble in str(found.trouble)
+    assert not read_local(tmp_path / "gone", 2, "c").has_bad_file
+
+
 def test_a_file_in_its_place_is_not_ours(tmp_path: Path) -> None:
     path = tmp_path / "d0"
     path.touch()
@@ -101,10 +124,13 @@ class Host:
 
     def restart(self) -> Verdict:
         halted = broker(2, Mode.MIGRATING, fenced=True)
-        now = seen(broker(1), halted, broker(3), phase=Phase.HYBRID, disks=self._disks())
-        return parse("no_hazard(restart, 2)").judge(now).verdict
+        return self.judge("no_hazard(restart, 2)", halted)
 
-    def _disks(self) -> DisksImage:
+    def judge(self, condition: str, one: BrokerSummary) -> Verdict:
+        now = seen(broker(1), one, broker(3), phase=Phase.HYBRID, disks=self.disks())
+        return parse(condition).judge(now).verdict
+
+    def disks(self) -> DisksImage:
         assert SUMMARY.disks is not None
         return DisksImage(brokers={**SUMMARY.disks.brokers, 2: self.image.brokers[2]})
 
@@ -137,6 +163,28 @@ def test_a_halted_broker_whose_disks_are_no_longer_read_is_unchecked(tmp_path: P
     (tmp_path / "d1").rename(tmp_path / "failed")
     host.is_down(is_read=False)
     assert host.restart() is Verdict.VIOLATED
+
+
+def test_a_served_directory_without_its_file_forbids_a_restart(tmp_path: Path) -> None:
+    """Kafka does not start then (KRaft mode); the disk is well."""
+    host, file = Host(tmp_path), tmp_path / "d1" / "meta.properties"
+    serving = [log_dir(path, number) for number, path in enumerate(host.paths)]
+    in_kraft = broker(2, Mode.KRAFT)
+
+    def verdicts() -> list[Verdict]:
+        wanted = ("log_dirs_online(2)", "no_hazard(restart, 2)")
+        return [host.judge(each, in_kraft) for each in wanted]
+
+    file.unlink()
+    host.answers(serving)
+    assert verdicts() == [Verdict.SATISFIED, Verdict.VIOLATED]
+    host.is_down()
+    assert host.judge("no_hazard(restart, 2)", in_kraft) is Verdict.VIOLATED
+    assert not failed_directories(seen(in_kraft, disks=host.disks()).summary)
+    host.answers(serving)
+    with_meta(file.parent, VERSION_0)
+    host.answers(serving)
+    assert verdicts() == [Verdict.SATISFIED, Verdict.SATISFIED]
 
 
 def test_which_hosts_are_this_one() -> None:

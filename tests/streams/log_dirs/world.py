@@ -13,6 +13,9 @@ OURS = LocalDir(
     folders=frozenset({"t-0", "t-1", "t-2", "t-3"}),
 )
 NOT_OURS = LocalDir(is_own=False, trouble="no such directory")
+BAD_FILE = LocalDir(
+    is_own=False, trouble="has no meta.properties", folders=OURS.folders, has_bad_file=True
+)
 
 
 def place(

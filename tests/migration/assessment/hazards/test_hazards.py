@@ -402,6 +402,26 @@ def test_a_directory_id_that_is_missing() -> None:
     assert only(cluster(Phase.HYBRID, just_registered, disks=missing), IDS) is None
 
 
+@pytest.mark.parametrize("mode", [Mode.ZOOKEEPER, Mode.MIGRATING, Mode.KRAFT])
+@pytest.mark.parametrize("unreachable", [None, "refused"])
+def test_a_meta_properties_that_is_missing_or_anothers(mode: Mode, unreachable: str | None) -> None:
+    """Kafka does not start, or generates an id: the file must be written back before."""
+    bad = disks(
+        log_dir("/d0", directory_id="a", readable=True),
+        log_dir("/d1", directory_id=None, readable=True, trouble="/d1: has no meta.properties"),
+        unreachable=unreachable,
+    )
+    found = only(cluster(Phase.HYBRID, broker(mode), disks=bad), IDS)
+    assert found is not None
+    assert (found.blocks, found.broker) == (Action.RESTART, 1)
+    assert found.evidence == (
+        "/d1: has no meta.properties",
+        "registered, but in no directory now: b",
+    )
+    assert "missing, malformed or not its own" in found.text
+    assert found.way_out.startswith("Do not stop, start or restart broker 1 before its")
+
+
 def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None:
     missing = disks(
         log_dir("/d0", directory_id=None, readable=True), log_dir("/d1", 56, readable=False)
