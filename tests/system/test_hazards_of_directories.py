@@ -117,6 +117,7 @@ def test_directories_that_fail_at_the_wrong_moment(
     lab.wait_in_sync()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
     _one_fails_under_pending_replicas(lab, run, assignments)
+    _somebody_deletes_a_file(lab, run)
     _somebody_edits_the_ids(lab, run, assignments)
     _a_move_waits_for_the_controller(lab, run, assignments)
     _one_is_gone_before_the_broker_starts(lab, run)
@@ -243,6 +244,30 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     run.wait_for_event(of("log_dir_online", 2, path=str(lab.directory(2, 1))))
     for partition in doomed["old"]:
         assert watermarks(lab, "old", partition) == (0, RECORDS)
+
+
+def _somebody_deletes_a_file(lab: Lab, run: Killed) -> None:
+    """The broker does not notice while it runs; Kafka does not start without the file."""
+    file = lab.directory(2, 1) / "meta.properties"
+    content, own = file.read_bytes(), directory_id(file.parent)
+    run.wait_for(lambda _: not offline_alerts(run, CLUSTER))
+
+    def is_told() -> None:
+        fault, registered = active(run, HazardKind.DIRECTORY_IDS, 2)["evidence"]
+        assert fault.startswith(f"{file.parent}: has no meta.properties, and")
+        assert registered == f"registered, but in no directory now: {own}"
+        assert not offline_alerts(run, CLUSTER)
+
+    file.unlink()
+    is_told()
+    lab.stop("broker-2")
+    with pytest.raises(ProcessDiedError, match=r"No `meta\.properties` found"):
+        lab.start("broker-2")
+    is_told()
+    file.write_bytes(content)
+    lab.start("broker-2")
+    lab.wait_in_sync()
+    all_active(run, 2)
 
 
 def _somebody_edits_the_ids(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
