@@ -1,7 +1,7 @@
 """`meta.properties`: what is wrong with a node's files. `next_start` says how the node starts.
 
 Kafka 3.9 reads the files in MetaPropertiesEnsemble.Loader and MetaProperties.Builder, and compares
-them in MetaPropertiesEnsemble.verify.
+them in MetaPropertiesEnsemble.verify. LogManager.loadLog compares the partitions next to them.
 """
 
 import enum
@@ -17,10 +17,12 @@ from migration.metadata.directory_ids import (
     to_text,
 )
 from migration.observed.probed import MetaProperties
+from migration.values.evidence import named
 from migration.values.foreign import INT32_MAX
 
 META: Final = "meta.properties"
 METADATA_LOG: Final = "__cluster_metadata-0"
+_NAMED_MAX: Final = 5
 _INT: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _PAIR: Final = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -135,6 +137,7 @@ class FaultKind(enum.StrEnum):
     DUPLICATE_ID = "duplicate_directory_id"
     NO_ID = "no_directory_id"
     METADATA_LOG = "metadata_log_elsewhere"
+    DUPLICATE_LOG = "duplicate_log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +185,15 @@ def file_faults(
     """Return the faults of one node's files, except those of the directory ids."""
     cluster = expected_cluster(files, cluster_id)
     node = expected_node(files, node_id)
+    duplicates = duplicate_logs(files)
 
     def of(one: MetaProperties) -> Iterator[tuple[FaultKind, str]]:
         yield from _unreadable(one)
+        logs = [name for name, paths in duplicates.items() if one.path in paths]
+        if logs:
+            shown = named(logs, _NAMED_MAX)
+            text = f"has logs of partitions that another directory has, too: {shown}"
+            yield FaultKind.DUPLICATE_LOG, text
         if not one.readable:
             return
         if one.cluster_id is not None and one.cluster_id != cluster:
@@ -212,8 +221,21 @@ def _unreadable(one: MetaProperties) -> Iterator[tuple[FaultKind, str]]:
     if one.error is not None:
         yield FaultKind.MALFORMED, f"Kafka cannot read {META}: {one.error}"
     elif one.missing:
-        inside = f"{one.partitions} folders of partitions" if one.partitions else "no partition"
+        folders = len(one.partitions)
+        inside = f"{folders} folders of partitions" if folders else "no partition"
         yield FaultKind.MISSING, f"has no {META}, and {inside}"
+
+
+def duplicate_logs(files: Sequence[MetaProperties]) -> Mapping[str, Sequence[str]]:
+    """Return the partitions with a log in several directories, by name, and these directories.
+
+    Kafka loads no log of a directory whose file it cannot read.
+    """
+    paths: dict[str, list[str]] = {}
+    for one in files:
+        for name in one.partitions if one.error is None else ():
+            paths.setdefault(name, []).append(one.path)
+    return {name: found for name, found in sorted(paths.items()) if len(found) > 1}
 
 
 Ids: TypeAlias = Mapping[str, str | None]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from migration.assessment.meta_properties import (
     META,
     METADATA_LOG,
+    duplicate_logs,
     expected_cluster,
     expected_node,
     has_reserved,
@@ -99,6 +100,8 @@ def next_start(
     reason = _refusal(files, mode, metadata_log_dir, cluster_id, node_id)
     if reason is None and role is Role.BROKER and mode is Mode.KRAFT:
         reason = _rejected(in_path_order(files)[0].cluster_id, cluster_id)
+    if reason is None and role is not Role.CONTROLLER:
+        reason = _duplicate_log(files)
     if reason is not None:
         return NextStart(mode=mode, refusal=reason)
     have_ids = any(each.directory_id for each in files)
@@ -222,6 +225,15 @@ def _rejected(own: str | None, quorums: str | None) -> str | None:
     )
 
 
+def _duplicate_log(files: Sequence[MetaProperties]) -> str | None:
+    for name, (first, second, *_) in duplicate_logs(files).items():
+        return (
+            f"Duplicate log directories for {name} are found in both {second}/{name} and"
+            f" {first}/{name}."
+        )
+    return None
+
+
 def _of_controller(one: MetaProperties, cluster_id: str | None) -> tuple[Effect, str] | None:
     """Return what becomes of a controller's metadata log; None: it is used as it is."""
     if cluster_id is not None and one.cluster_id != cluster_id:
@@ -267,7 +279,7 @@ def _effect_of(one: MetaProperties, mode: Mode, *, have_ids: bool) -> tuple[Effe
     if one.missing:
         new = f"writes a new {META}" + (" with a new directory.id" if writes_id else "")
         if one.partitions:
-            return Effect.WRITES, f"{new}; the {one.partitions} partitions in it stay"
+            return Effect.WRITES, f"{new}; the {len(one.partitions)} partitions in it stay"
         return Effect.HARMS, f"{new}; replicas that were in it are recreated, empty"
     if one.directory_id is None and writes_id:
         if have_ids:

@@ -87,7 +87,7 @@ class MetaProperties:
         old_ids: whether the file has `directory.ids`, which no released Kafka writes.
         error: why Kafka cannot read the file; None: it can.
         missing: whether the directory has no such file.
-        partitions: folders of partitions in the directory.
+        partitions: the folders of partitions in the directory: Kafka's names of their logs.
         metadata_log: whether the folder of the metadata log is in it.
         voters: the controllers by the metadata log's quorum-state; None: not known, as in a dynamic
             quorum.
@@ -101,7 +101,7 @@ class MetaProperties:
     old_ids: bool = False
     error: str | None = None
     missing: bool = False
-    partitions: int = 0
+    partitions: frozenset[str] = frozenset()
     metadata_log: bool = False
     voters: tuple[int, ...] | None = None
 

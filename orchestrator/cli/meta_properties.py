@@ -83,6 +83,8 @@ def meta_properties(
 ) -> None:
     """Check a node's meta.properties, and how it starts.
 
+    Also finds partitions with a log in two of the directories, with which no broker starts.
+
     PATH is a log directory of a broker or controller, or the meta.properties in it; name all
     directories of its log.dirs and metadata.log.dir, those of log.dirs first and in that order.
     Only reads. Exits with 5 if the next start is refused, or puts replicas or metadata at risk: in
@@ -130,7 +132,7 @@ def meta_properties(
     if unsafe:
         raise HazardError(
             f"the next start is refused or puts {_AT_RISK[node]} at risk in mode"
-            f" {', '.join(unsafe)}: fix the {META} named above before the {_NAMES[node]} starts"
+            f" {', '.join(unsafe)}: fix the faults named above before the {_NAMES[node]} starts"
         )
 
 
@@ -169,6 +171,7 @@ def _report(
             DirectoryRow.from_facts(
                 one,
                 version=one.version if one.readable else None,
+                partitions=len(one.partitions),
                 faults=[each for each in found if each.path == one.path],
             )
             for one in files

@@ -55,7 +55,7 @@ def _parsed(path: Path, folders: frozenset[str]) -> MetaProperties:
         found = MetaProperties(path=str(path), missing=True)
     return replace(
         found,
-        partitions=len([each for each in folders - {METADATA_LOG} if _PARTITION.fullmatch(each)]),
+        partitions=frozenset(filter(_PARTITION.fullmatch, folders - {METADATA_LOG})),
         metadata_log=METADATA_LOG in folders,
     )
 

@@ -115,7 +115,7 @@ def _directories(folder: Path, *, twice: bool) -> Iterator[str]:
     for name, id_ in (("d0", ID_0), ("d1", ID_0 if twice else ID_1)):
         directory = folder / name
         shutil.rmtree(directory, ignore_errors=True)
-        (directory / "orders-0").mkdir(parents=True)
+        (directory / f"orders-{name[1]}").mkdir(parents=True)
         text = f"version=0\nbroker.id=1\ncluster.id=C\ndirectory.id={id_}\n"
         (directory / "meta.properties").write_text(text)
         yield str(directory)

@@ -25,6 +25,7 @@ from migration.observed.znode_codec import cluster_id_of
 def directory_ids(facts: Facts) -> Finding:
     """Check each `meta.properties` that was read: no duplicate or missing id, one cluster.
 
+    Also that no partition has a log in two directories of a broker.
     A broker that was never in migration mode has no directory ids; it writes them in that mode.
     """
     read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
@@ -46,9 +47,9 @@ def directory_ids(facts: Facts) -> Finding:
             "do not start the migration before this is fixed: check meta.properties in every"
             " directory named here. A copied volume has the directory.id of its source; mount"
             " the right volume, or stop the broker, remove the line and let the broker write a"
-            " new id"
+            " new id. Of a partition's two logs, move the one without its records away"
         )
-        return violated("meta.properties contradict each other", *bad, fix=fix)
+        return violated("log directories contradict each other", *bad, fix=fix)
     unread = [f"broker {one.id}: {each}" for one, _ in read for each in one.unread_meta]
     if unread:
         return missing_data(*unread, fix="run preflight as a user that may read these directories")

@@ -70,10 +70,26 @@ WELL = MetaProperties(path="/d0", node_id=1, cluster_id="C", directory_id=ID_0)
 
 def test_partitions_without_a_file_stay_in_zookeeper_and_migration_mode() -> None:
     """KIP-858, "Storage format command": in KRaft mode a directory is to be formatted."""
-    bare = MetaProperties(path="/d1", missing=True, partitions=3)
+    bare = MetaProperties(path="/d1", missing=True, partitions=frozenset({"t-0", "t-1", "t-2"}))
     assert start(Mode.ZOOKEEPER, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
     assert start(Mode.MIGRATING, WELL, bare) == [Effect.KEEPS, Effect.WRITES]
     assert "No `meta.properties` found in /d1" in start(Mode.KRAFT, WELL, bare)
+
+
+def test_a_log_in_two_directories_ends_the_start_in_every_mode() -> None:
+    """LogManager.loadLog; a directory that is offline loads none, and so does a controller."""
+    twice = [
+        replace(WELL, path=path, directory_id=id_, partitions=frozenset({"t-0", own}))
+        for path, id_, own in (("/d0", ID_0, "t-1"), ("/d1", ID_1, "t-2"))
+    ]
+    for mode in Mode:
+        assert start(mode, *twice) == (
+            "Duplicate log directories for t-0 are found in both /d1/t-0 and /d0/t-0."
+        )
+    assert [each.kind for each in faults(twice)] == [FaultKind.DUPLICATE_LOG] * 2
+    assert "t-0" in start(Mode.MIGRATING, twice[0], replace(twice[1], missing=True))
+    assert "t-0" not in str(start(Mode.MIGRATING, twice[0], replace(twice[1], error="x")))
+    assert controller_start(*twice).refusal is None
 
 
 def test_a_first_start_generates_the_ids() -> None:
@@ -104,9 +120,7 @@ def test_files_of_version_1_start_in_kraft_mode_only() -> None:
     assert modes_that_count([MetaProperties(path="/d0", missing=True)], Role.BROKER) == tuple(Mode)
 
 
-CONTROLLER = replace(
-    WELL, version=1, node_id=3000, partitions=0, metadata_log=True, voters=(3000, 3001)
-)
+CONTROLLER = replace(WELL, version=1, node_id=3000, metadata_log=True, voters=(3000, 3001))
 
 
 def controller_start(*files: MetaProperties, cluster_id: str | None = None) -> NextStart:
@@ -125,7 +139,8 @@ def test_the_directories_show_the_role() -> None:
     assert role_of([broker]) is Role.BROKER
     assert role_of([replace(broker, voters=None)]) is Role.BROKER
     assert role_of([CONTROLLER, replace(CONTROLLER, path="/d1", voters=None)]) is Role.CONTROLLER
-    assert role_of([CONTROLLER, replace(WELL, path="/d1", partitions=1)]) is Role.COMBINED
+    with_partition = replace(WELL, path="/d1", partitions=frozenset({"t-0"}))
+    assert role_of([CONTROLLER, with_partition]) is Role.COMBINED
     assert modes_that_count([CONTROLLER], Role.CONTROLLER) == (Mode.KRAFT,)
 
 

@@ -19,8 +19,8 @@ def ask(*arguments: object) -> Result:
 def folders(tmp_path: Path) -> list[Path]:
     """Two consistent directories of a broker in migration mode."""
     made = [tmp_path / "d0", tmp_path / "d1"]
-    for folder, id_ in zip(made, (ID_0, ID_1), strict=True):
-        (folder / "orders-0").mkdir(parents=True)
+    for number, (folder, id_) in enumerate(zip(made, (ID_0, ID_1), strict=True)):
+        (folder / f"orders-{number}").mkdir(parents=True)
         text = f"version=0\nbroker.id=1\ncluster.id=C\ndirectory.id={id_}\n"
         (folder / "meta.properties").write_text(text)
     return made
@@ -53,6 +53,26 @@ def test_a_duplicate_id_blocks(folders: list[Path]) -> None:
         "kraft": False,
     }
     assert "Duplicate directory ID" in document["starts"][0]["refusal"]
+
+
+def test_a_partition_with_two_logs_blocks(folders: list[Path]) -> None:
+    """LogManager.loadLog ends the start; logs that move, or wait for their deletion, may remain."""
+    for suffix in ("future", "delete", "stray"):
+        (folders[1] / f"orders-0.0123456789abcdef-{suffix}").mkdir()
+    assert ask(*folders).exit_code == 0
+    (folders[1] / "orders-0").mkdir()
+    found = ask(*folders)
+    assert found.exit_code == 5
+    fault = "has logs of partitions that another directory has, too: orders-0"
+    for folder in folders:
+        assert f"{folder}: {fault}" in found.output
+    refusal = "refuses to start: Duplicate log directories for orders-0 are found in both"
+    assert found.output.count(refusal) == 3
+    rows = json.loads(ask(*folders, "--json").stdout)["directories"]
+    assert [(each["partitions"], each["faults"][0]["kind"]) for each in rows] == [
+        (1, "duplicate_log"),
+        (2, "duplicate_log"),
+    ]
 
 
 def test_the_mode_decides(folders: list[Path]) -> None:

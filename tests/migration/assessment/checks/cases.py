@@ -212,6 +212,9 @@ CASES = (
          f"broker 1: /d1: directory.id {RESERVED} is reserved"),
     Case("directory-ids", ONE_ID_TWICE, FAIL,
          "broker 2: /d0: directory.id a, as in /d0 of broker 1"),
+    Case("directory-ids", broker1(meta=tuple(replace(each, partitions=frozenset({"t-0"}))
+                                             for each in IDS)), FAIL,
+         "broker 1: /d0: has logs of partitions that another directory has, too: t-0"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 2, directory_id="b"))), FAIL,
          "belongs to node 2"),
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="b", cluster_id="x"))),
