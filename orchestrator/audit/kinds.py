@@ -1,6 +1,7 @@
 """The kinds of audit entries: stored names and words; the base class of their bodies."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import auto
 from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -23,102 +24,62 @@ class EntryKind(WeightedKind):
     Words in braces are fields of the entry's body, as `EntryBody.words` returns them.
     """
 
-    FENCE = "fence", "plain", "{by} took over, with fence {fence}"
+    FENCE = auto(), "plain", "{by} took over, with fence {fence}"
     WRONG_CONSOLE_TOKEN = (
-        "wrong_console_token",
+        auto(),
         "bad",
         "the console received a wrong token from {host}, number {count} within a minute",
     )
     # An execution: `orchestrator.audit.execution.entries`
-    WALK_BEGAN = "walk_began", "notable", "{by.who} began an execution of {runbook}: {reason}"
-    ORCHESTRATOR_STARTED = (
-        "orchestrator_started",
-        "plain",
-        "an orchestrator started: {owner}",
-    )
-    ORCHESTRATOR_ENDED = "orchestrator_ended", "plain", "the orchestrator ended: {reason}"
-    LOCK_LOST = "lock_lost", "bad", "the lock was lost: {reason}"
-    LOCK_HELD = "lock_held", "plain", "the lock was acquired"
-    CHECKPOINT_ENTERED = (
-        "checkpoint_entered",
-        "notable",
-        "the execution entered {checkpoint}{where}",
-    )
-    JUDGED = "judged", "plain", "{result}"
-    APPROVED = "approved", "notable", "{by.who} approved {checkpoint}: {reason}"
-    APPROVALS_EXPIRED = (
-        "approvals_expired",
-        "bad",
-        "the approval of {checkpoint} expired: {changed}",
-    )
-    STEP_SHOWN = (
-        "step_shown",
-        "notable",
-        "the step of {checkpoint} was shown, to be performed by hand",
-    )
-    STEP_STARTED = (
-        "step_started",
-        "notable",
-        "the hook of {checkpoint} was started, attempt {attempt}",
-    )
-    STEP_ENDED = "step_ended", "notable", "the hook of {checkpoint} {how}"
-    STEP_NOT_STARTED = (
-        "step_not_started",
-        "notable",
-        "the hook of {checkpoint} was not started",
-    )
-    STEP_UNKNOWN = (
-        "step_unknown",
-        "bad",
-        "{checkpoint}: {why}",
-    )
+    WALK_BEGAN = auto(), "notable", "{by.who} began an execution of {runbook}: {reason}"
+    ORCHESTRATOR_STARTED = auto(), "plain", "an orchestrator started: {owner}"
+    ORCHESTRATOR_ENDED = auto(), "plain", "the orchestrator ended: {reason}"
+    LOCK_LOST = auto(), "bad", "the lock was lost: {reason}"
+    LOCK_HELD = auto(), "plain", "the lock was acquired"
+    CHECKPOINT_ENTERED = auto(), "notable", "the execution entered {checkpoint}{where}"
+    JUDGED = auto(), "plain", "{result}"
+    APPROVED = auto(), "notable", "{by.who} approved {checkpoint}: {reason}"
+    APPROVALS_EXPIRED = auto(), "bad", "the approval of {checkpoint} expired: {changed}"
+    STEP_SHOWN = auto(), "notable", "the step of {checkpoint} was shown, to be performed by hand"
+    STEP_STARTED = auto(), "notable", "the hook of {checkpoint} was started, attempt {attempt}"
+    STEP_ENDED = auto(), "notable", "the hook of {checkpoint} {how}"
+    STEP_NOT_STARTED = auto(), "notable", "the hook of {checkpoint} was not started"
+    STEP_UNKNOWN = auto(), "bad", "{checkpoint}: {why}"
     STEP_DECIDED = (
-        "step_decided",
+        auto(),
         "notable",
         "{by.who} decided that the step of {checkpoint} is {decided}: {reason}",
     )
-    STEP_ELSEWHERE = (
-        "step_elsewhere",
-        "bad",
-        "{step}, belongs to another orchestrator: no step begins",
-    )
-    STEP_ELSEWHERE_ENDED = "step_elsewhere_ended", "notable", "{decided}{step}, ended: {reason}"
-    CHECKPOINT_PASSED = "checkpoint_passed", "notable", "the execution passed {checkpoint}{already}"
-    CHECKPOINT_SKIPPED = "checkpoint_skipped", "notable", "{by.who} skipped {checkpoint}: {reason}"
-    UNEXPECTED = "unexpected", "bad", "{text}"
-    PAUSED = "paused", "notable", "{by.who} paused the execution: {reason}"
-    RESUMED = "resumed", "notable", "{by.who} resumed the execution: {reason}"
-    ROLLBACK_BEGAN = (
-        "rollback_began",
-        "notable",
-        "{by.who} started the rollback {path} at {at}: {reason}",
-    )
-    ABORTED = "aborted", "notable", "{by.who} aborted the execution: {reason}"
-    WALK_ENDED = "walk_ended", "notable", "the execution {ended}"
+    STEP_ELSEWHERE = auto(), "bad", "{step}, belongs to another orchestrator: no step begins"
+    STEP_ELSEWHERE_ENDED = auto(), "notable", "{decided}{step}, ended: {reason}"
+    CHECKPOINT_PASSED = auto(), "notable", "the execution passed {checkpoint}{already}"
+    CHECKPOINT_SKIPPED = auto(), "notable", "{by.who} skipped {checkpoint}: {reason}"
+    UNEXPECTED = auto(), "bad", "{text}"
+    PAUSED = auto(), "notable", "{by.who} paused the execution: {reason}"
+    RESUMED = auto(), "notable", "{by.who} resumed the execution: {reason}"
+    ROLLBACK_BEGAN = auto(), "notable", "{by.who} started the rollback {path} at {at}: {reason}"
+    ABORTED = auto(), "notable", "{by.who} aborted the execution: {reason}"
+    WALK_ENDED = auto(), "notable", "the execution {ended}"
     # A `kraftgate run`: `orchestrator.audit.run_entries`
-    FOLLOW_BEGAN = "follow_began", "notable", "kraftgate {version} started to follow: {owner}"
-    FOLLOW_ENDED = "follow_ended", "notable", "kraftgate run ended"
-    SOURCE_SEEN = "source_seen", "notable", "{source} became current"
-    SOURCE_LOST = "source_lost", "bad", "{source} became stale: {why}"
-    HAZARD_BEGAN = "hazard_began", "bad", "hazard {hazard}: {text}"
-    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard}{of} is {severity}{blocked}"
-    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard}{of} ended"
-    ALERT_BEGAN = "alert_began", "bad", "alert {alert}: {description}"
-    ALERT_ENDED = "alert_ended", "notable", "alert {alert} was resolved"
+    FOLLOW_BEGAN = auto(), "notable", "kraftgate {version} started to follow: {owner}"
+    FOLLOW_ENDED = auto(), "notable", "kraftgate run ended"
+    SOURCE_SEEN = auto(), "notable", "{source} became current"
+    SOURCE_LOST = auto(), "bad", "{source} became stale: {why}"
+    HAZARD_BEGAN = auto(), "bad", "hazard {hazard}: {text}"
+    HAZARD_CHANGED = auto(), "bad", "hazard {hazard}{of} is {severity}{blocked}"
+    HAZARD_ENDED = auto(), "notable", "hazard {hazard}{of} ended"
+    ALERT_BEGAN = auto(), "bad", "alert {alert}: {description}"
+    ALERT_ENDED = auto(), "notable", "alert {alert} was resolved"
     # `kraftgate move apply` and `move cancel`: `orchestrator.audit.move_entries`
-    MOVE_BEGAN = "move_began", "notable", "{by.who} began `move {command}` of {replicas} replicas"
+    MOVE_BEGAN = auto(), "notable", "{by.who} began `move {command}` of {replicas} replicas"
     MOVE_THROTTLED = (
-        "move_throttled",
+        auto(),
         "notable",
         "the throttle of the moves of broker {broker} becomes {value}, before: {before}",
     )
-    MOVE_SENT = "move_sent", "notable", "broker {broker} is asked to {asked}"
-    MOVE_UNTHROTTLED = (
-        "move_unthrottled",
-        "notable",
-        "the throttle of the moves of broker {broker} {restored}",
-    )
-    MOVE_ENDED = "move_ended", "notable", "`move {command}` ended: {done} done, {left} left{reason}"
+    MOVE_SENT = auto(), "notable", "broker {broker} is asked to {asked}"
+    MOVE_UNTHROTTLED = auto(), "notable", "the throttle of the moves of broker {broker} {restored}"
+    MOVE_ENDED = auto(), "notable", "`move {command}` ended: {done} done, {left} left{reason}"
 
 
 KINDS: Final[frozenset[str]] = frozenset(EntryKind)

@@ -10,9 +10,9 @@ The effect of a source that is not current:
   compared with the clock after it, prove no silence. The rule that derives it checks that itself.
 """
 
-import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum, auto
 from typing import Final, Self
 
 from migration.assessment.currency import Currency
@@ -22,7 +22,7 @@ from migration.values.severity import Severity
 from migration.values.timestamps import utc_text
 
 
-class Action(enum.StrEnum):
+class Action(StrEnum):
     """The action that a hazard blocks."""
 
     RESTART = "restart"
@@ -42,7 +42,7 @@ _DISKS: Final = (DataSource.LOG_DIRS,)
 _JMX: Final = (DataSource.JMX,)
 
 
-class HazardKind(enum.StrEnum):
+class HazardKind(StrEnum):
     """The kind of a hazard; the name stays when the text changes. In order of importance.
 
     Attributes:
@@ -69,40 +69,30 @@ class HazardKind(enum.StrEnum):
         kind.severity, kind.blocks, kind.sources = severity, blocks, sources
         return kind
 
-    RECORDS_LOST = "records_lost", _CRITICAL
-    ZOOKEEPER_WIPED = "zookeeper_wiped", _CRITICAL, _RESTART
-    REPLICAS_RECREATED = "replicas_recreated", _CRITICAL
-    FINALIZED_TOO_EARLY = "finalized_too_early", _CRITICAL
-    RESTART_LOSES_REPLICAS = "restart_loses_replicas", _CRITICAL, _RESTART, _DISKS
-    HALTED_IN_MIGRATION = "halted_in_migration", _WARNING, _RESTART, _DISKS
-    BROKER_SHUTS_DOWN = "broker_shuts_down", _WARNING, _NOTHING, (*_DISKS, *_LOG)
-    STALE_MIGRATION_ZNODE = (
-        "stale_migration_znode",
-        _CRITICAL,
-        (Action.MIGRATE, Action.RESTART),
-        _ZOOKEEPER,
-    )
-    CONTROLLER_ENDS_MIGRATION = (
-        "controller_ends_migration",
-        _CRITICAL,
-        (Action.RESTART, Action.FINALIZE),
-        _LOG,
-    )
-    DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending", _CRITICAL, _RESTART, _LOG
-    REPLICA_NOT_ON_DISK = "replica_not_on_disk", _CRITICAL, _FINALIZE, _DISKS
-    CONTENT_DIFFERS = "content_differs", _CRITICAL, _FINALIZE, _ZOOKEEPER
-    DUAL_WRITE_STUCK = "dual_write_stuck", _CRITICAL, _FINALIZE, (*_ZOOKEEPER, *_LOG)
-    ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat", _WARNING, _FINALIZE, (*_JMX, *_LOG)
-    DIRECTORY_IDS = "directory_ids", _CRITICAL, _RESTART, _DISKS
-    METADATA_VERSION = "metadata_version", _CRITICAL, _MIGRATE, _LOG
-    LOG_DIRS_NOT_REGISTERED = "log_dirs_not_registered", _CRITICAL, _FINALIZE, _LOG
-    UNFENCED_EARLY = "unfenced_early", _WARNING, _RESTART, _LOG
-    REPLICA_MISPLACED = "replica_misplaced", _WARNING, _FINALIZE, _DISKS
-    REPLICA_NOT_IN_METADATA = "replica_not_in_metadata", _WARNING, _NOTHING, _DISKS
-    FUTURE_REPLICA_STUCK = "future_replica_stuck", _WARNING, _NOTHING, _DISKS
-    ONE_DIRECTORY_LEFT = "one_directory_left", _WARNING, _NOTHING, _DISKS
-    JMX_CONTRADICTS = "jmx_contradicts", _WARNING, (Action.FINALIZE, Action.RESTART), _JMX
-    FINALIZE_TOO_EARLY = "finalize_too_early", _WARNING, _FINALIZE, _LOG
+    RECORDS_LOST = auto(), _CRITICAL
+    ZOOKEEPER_WIPED = auto(), _CRITICAL, _RESTART
+    REPLICAS_RECREATED = auto(), _CRITICAL
+    FINALIZED_TOO_EARLY = auto(), _CRITICAL
+    RESTART_LOSES_REPLICAS = auto(), _CRITICAL, _RESTART, _DISKS
+    HALTED_IN_MIGRATION = auto(), _WARNING, _RESTART, _DISKS
+    BROKER_SHUTS_DOWN = auto(), _WARNING, _NOTHING, (*_DISKS, *_LOG)
+    STALE_MIGRATION_ZNODE = auto(), _CRITICAL, (Action.MIGRATE, Action.RESTART), _ZOOKEEPER
+    CONTROLLER_ENDS_MIGRATION = auto(), _CRITICAL, (Action.RESTART, Action.FINALIZE), _LOG
+    DIRECTORY_FAILED_UNDER_PENDING = auto(), _CRITICAL, _RESTART, _LOG
+    REPLICA_NOT_ON_DISK = auto(), _CRITICAL, _FINALIZE, _DISKS
+    CONTENT_DIFFERS = auto(), _CRITICAL, _FINALIZE, _ZOOKEEPER
+    DUAL_WRITE_STUCK = auto(), _CRITICAL, _FINALIZE, (*_ZOOKEEPER, *_LOG)
+    ASSIGNMENT_QUEUE_FLAT = auto(), _WARNING, _FINALIZE, (*_JMX, *_LOG)
+    DIRECTORY_IDS = auto(), _CRITICAL, _RESTART, _DISKS
+    METADATA_VERSION = auto(), _CRITICAL, _MIGRATE, _LOG
+    LOG_DIRS_NOT_REGISTERED = auto(), _CRITICAL, _FINALIZE, _LOG
+    UNFENCED_EARLY = auto(), _WARNING, _RESTART, _LOG
+    REPLICA_MISPLACED = auto(), _WARNING, _FINALIZE, _DISKS
+    REPLICA_NOT_IN_METADATA = auto(), _WARNING, _NOTHING, _DISKS
+    FUTURE_REPLICA_STUCK = auto(), _WARNING, _NOTHING, _DISKS
+    ONE_DIRECTORY_LEFT = auto(), _WARNING, _NOTHING, _DISKS
+    JMX_CONTRADICTS = auto(), _WARNING, (Action.FINALIZE, Action.RESTART), _JMX
+    FINALIZE_TOO_EARLY = auto(), _WARNING, _FINALIZE, _LOG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
