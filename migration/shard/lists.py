@@ -5,7 +5,7 @@ change at once. `packed` returns a copy without values that no list uses any mor
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,16 @@ class Lists(NamedTuple):
         there = other.values[positions(other.starts[rows], lengths)]
         same[np.repeat(rows, lengths)[here != there]] = False
         return same
+
+
+def rows_of(column: Any, rows: Any) -> Any:  # noqa: ANN401 a column of lists, or an array
+    """Return these rows of a column."""
+    return column.take(rows) if isinstance(column, Lists) else column[rows]
+
+
+def end_to_end(parts: Sequence[Any]) -> Any:  # noqa: ANN401 as `rows_of`
+    """Return one column with the rows of all parts, in this order."""
+    return Lists.joined(parts) if isinstance(parts[0], Lists) else np.concatenate(parts)
 
 
 def integers(values: Sequence[int]) -> Integers:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.partitions import NO_LEADER_CHANGE
 from migration.metadata.records import Partition, PartitionChange
-from migration.shard.lists import Flags, Integers, Lists, integers
+from migration.shard.lists import Flags, Integers, Lists, end_to_end, integers, rows_of
 
 Ids: TypeAlias = NDArray[np.uint64]
 """A row for each id of 16 bytes: its two halves, each as a big-endian number."""
@@ -86,45 +86,21 @@ class PartitionRecords(NamedTuple):
     def joined(cls, parts: "Sequence[PartitionRecords]") -> "PartitionRecords":
         """Return the rows of all parts, ordered by offset."""
         sizes = np.cumsum([0, *(len(each.directory_ids) for each in parts)])
-        directories = Lists.joined(
-            [
-                part.directories._replace(values=part.directories.values + size)
-                for part, size in zip(parts, sizes[:-1], strict=True)
-            ]
-        )
-        whole = cls(
-            offsets=np.concatenate([each.offsets for each in parts]),
-            timestamps=np.concatenate([each.timestamps for each in parts]),
-            topic_ids=np.concatenate([each.topic_ids for each in parts]),
-            partitions=np.concatenate([each.partitions for each in parts]),
-            created=np.concatenate([each.created for each in parts]),
-            leaders=np.concatenate([each.leaders for each in parts]),
-            brokers=Lists.joined([each.brokers for each in parts]),
-            isr=Lists.joined([each.isr for each in parts]),
-            directories=directories,
-            directory_ids=np.concatenate([each.directory_ids for each in parts]),
-            adding=np.concatenate([each.adding for each in parts]),
-            removing=np.concatenate([each.removing for each in parts]),
-        )
+        placed = [
+            part._replace(
+                directories=part.directories._replace(values=part.directories.values + size)
+            )
+            for part, size in zip(parts, sizes[:-1], strict=True)
+        ]
+        whole = cls(*map(end_to_end, zip(*placed, strict=True)))
         if bool(np.all(whole.offsets[1:] >= whole.offsets[:-1])):
             return whole
         return whole.take(np.argsort(whole.offsets, kind="stable"))
 
     def take(self, rows: Integers | slice) -> "PartitionRecords":
-        return PartitionRecords(
-            offsets=self.offsets[rows],
-            timestamps=self.timestamps[rows],
-            topic_ids=self.topic_ids[rows],
-            partitions=self.partitions[rows],
-            created=self.created[rows],
-            leaders=self.leaders[rows],
-            brokers=self.brokers.take(rows),
-            isr=self.isr.take(rows),
-            directories=self.directories.take(rows),
-            directory_ids=self.directory_ids,
-            adding=self.adding[rows],
-            removing=self.removing[rows],
-        )
+        columns = self._asdict()
+        del columns["directory_ids"]
+        return self._replace(**{name: rows_of(each, rows) for name, each in columns.items()})
 
     def record(self, row: int) -> Partition | PartitionChange:
         """Return one record as an object; `adding` and `removing` only show whether it has any."""

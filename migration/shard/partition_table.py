@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from migration.metadata.partitions import Replicas
-from migration.shard.lists import Flags, Integers, Lists, integers
+from migration.shard.lists import Flags, Integers, Lists, end_to_end, integers, rows_of
 
 NO_KEY: Final = -1
 KEY_BITS: Final = 32
@@ -97,14 +97,7 @@ class PartitionTable(NamedTuple):
         return self._rows(np.arange(len(self.keys), dtype=np.int64)[rows])
 
     def _rows(self, rows: Integers | slice) -> "PartitionTable":
-        return PartitionTable(
-            self.keys[rows],
-            self.leaders[rows],
-            self.moving[rows],
-            self.brokers.take(rows),
-            self.directories.take(rows),
-            self.isr.take(rows),
-        )
+        return PartitionTable(*(rows_of(column, rows) for column in self))
 
     def of_topic(self, number: int) -> "PartitionTable":
         start, end = np.searchsorted(self.keys, integers([number, number + 1]) << KEY_BITS)
@@ -135,14 +128,7 @@ class PartitionTable(NamedTuple):
     @classmethod
     def joined(cls, parts: "list[PartitionTable]") -> "PartitionTable":
         """Return the rows of all parts; the caller ensures their order."""
-        return cls(
-            np.concatenate([each.keys for each in parts]),
-            np.concatenate([each.leaders for each in parts]),
-            np.concatenate([each.moving for each in parts]),
-            Lists.joined([each.brokers for each in parts]),
-            Lists.joined([each.directories for each in parts]),
-            Lists.joined([each.isr for each in parts]),
-        )
+        return cls(*map(end_to_end, zip(*parts, strict=True)))
 
     def replaced(self, rows: "PartitionTable") -> "PartitionTable":
         """Return the table with these rows in place of those with the same keys; absent: none."""
