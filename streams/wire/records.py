@@ -21,7 +21,6 @@ from migration.metadata.records import (
     Partition,
     PartitionChange,
     Record,
-    Unknown,
     Unrelated,
 )
 from streams.wire.batches import Batch
@@ -38,7 +37,6 @@ from streams.wire.shapes import (
     partition_key,
     partition_shape,
 )
-from streams.wire.values import known, read_frame
 
 Reader: TypeAlias = Callable[[bytes], Record]
 Key = TypeVar("Key")
@@ -155,15 +153,7 @@ def read_record(value: bytes) -> Record:
     if value == _NO_OP:
         return NoOp()
     reader = _READERS.get(value[:3])
-    return reader(value) if reader else _read_unusual(value)
-
-
-def _read_unusual(value: bytes) -> Record:
-    """Decode a value whose first three bytes are not a known type and version."""
-    api_key, version, _ = read_frame(value)
-    if not known(api_key, version):
-        return Unknown(api_key)
-    return read_in_full(value)
+    return reader(value) if reader else read_in_full(value)
 
 
 def read_records(batch: Batch) -> list[tuple[int, int, Record]]:
