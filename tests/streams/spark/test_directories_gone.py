@@ -29,6 +29,7 @@ MIGRATING_WITHOUT_2: Action = (9, 0, 0, 4)
 KRAFT_WITH_0_ONLY: Action = (9, 0, 1, 3)
 FAILED_0_AND_2: Action = (11, 0, 7, 1)
 """Directory 1 is what it has left."""
+UNFENCED: Action = (11, 0, 0, 0)
 ASSIGN_0: Action = (5, 0, 0, 0)
 ASSIGN_0_TO_1: Action = (5, 0, 0, 6)
 """Partition 0 moves to directory 1."""
@@ -100,7 +101,9 @@ def test_what_it_came_back_without_is_told_beside_what_fails_then(tmp_path: Path
     again = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT_WITHOUT_2])
     assert again.gone is not None
     assert (again.gone.directories, again.failed) == (ids(2), None)
-    whole = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])
+    registered = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])
+    assert (registered.gone, registered.failed) == (back.gone, None)
+    whole = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT, UNFENCED])
     assert (whole.gone, whole.failed) == (None, None)
 
 
