@@ -161,7 +161,7 @@ def project(entity: MetadataRecord) -> records.Record:
 
 
 def read_in_full(value: bytes) -> records.Record:
-    """Decode the whole value of a record through kio: the reference for all faster readers.
+    """Decode the whole value of a record through kio.
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.

@@ -3,8 +3,7 @@
 Nearly all values of a large metadata log have one of a few dozen shapes: no replicas being added or
 removed when a partition is created, lists shorter than 127 elements, no unknown tag. Values of one
 shape have the same size and the same bytes at some positions, `fixed`; everything else is fields.
-So one prepared `struct` reads such a value (`streams.wire.records`), and one matrix reads many
-(`streams.wire.columns`).
+So one matrix reads many such values (`streams.wire.columns`).
 """
 
 from collections.abc import Mapping

@@ -61,6 +61,7 @@ _OFF_THE_WAY: Final = {
     "streams/process/clocks.py",
     "streams/spark/data_source.py",
     # whether the values can be decoded, before a batch begins
+    "streams/wire/project.py",
     "streams/wire/records.py",
     "streams/spark/feeds.py",
     "streams/spark/settings.py",

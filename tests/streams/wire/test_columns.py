@@ -1,6 +1,7 @@
 """Columns have what the records have, read one by one."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from migration.metadata.records import Partition, PartitionChange
 from migration.shard.partition_records import PartitionRecords
 from streams.wire.columns import Values, read_columns
 from streams.wire.errors import WireError
+from streams.wire.project import project
 from streams.wire.records import read_record
-from streams.wire.schema import MetadataRecord
+from streams.wire.schema import MetadataRecord, PartitionChangeRecordV1
 from tests.streams.wire.strategies import records
+from tests.streams.wire.test_records import ID, partition
+from tests.streams.wire.test_values import with_tag_of_the_future
 from tests.support.examples import examples
 from tests.support.wire_writing import write_value
 
@@ -59,16 +63,19 @@ def test_columns_equal_records(drawn: list[MetadataRecord], times: int) -> None:
     assert objects(read_columns(grouped(values))) == objects(one_by_one(values))
 
 
-@examples(200)
-@given(_lists.filter(bool), st.data())
-def test_damage_is_an_error_of_the_same_class(
-    drawn: list[MetadataRecord], data: st.DataObject
+@examples()
+@given(records(3, 5), st.sampled_from([9, 127, 128]), st.binary(min_size=1, max_size=200))
+def test_columns_equal_records_with_a_tag_of_the_future(
+    record: MetadataRecord, tag: int, content: bytes
 ) -> None:
-    values = [write_value(each) for each in drawn]
-    row = data.draw(st.integers(0, len(values) - 1))
-    at = data.draw(st.integers(2, len(values[row]) - 1))
-    byte = data.draw(st.integers(0, 255))
-    values[row] = values[row][:at] + bytes([byte]) + values[row][at + 1 :]
+    values = [with_tag_of_the_future(record, tag, content)]
+    expected = PartitionRecords.of([(0, 1000, cast(PartitionChange, project(record)))])
+    assert objects(one_by_one(values)) == objects(expected)
+    assert objects(read_columns(grouped(values))) == objects(expected)
+
+
+def check(values: list[bytes]) -> None:
+    """Columns have the same records, or an error of the same class."""
     try:
         expected = objects(one_by_one(values))
     except WireError as error:
@@ -76,3 +83,28 @@ def test_damage_is_an_error_of_the_same_class(
             read_columns(grouped(values))
     else:
         assert objects(read_columns(grouped(values))) == expected
+
+
+@examples(400)
+@given(_lists.filter(bool), st.data())
+def test_damage_is_an_error_of_the_same_class(
+    drawn: list[MetadataRecord], data: st.DataObject
+) -> None:
+    values = [write_value(each) for each in drawn]
+    row = data.draw(st.integers(0, len(values) - 1))
+    value = bytearray(values[row])
+    for _ in range(data.draw(st.integers(0, 3))):
+        value[data.draw(st.integers(2, len(value) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(3, len(value)) | st.just(len(value)))
+    values[row] = bytes(value[:cut]) + data.draw(st.just(b"") | st.binary(max_size=20))
+    check(values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("position", range(3, len(partition())))
+def test_columns_equal_records_whatever_one_byte_says(position: int) -> None:
+    change = {"topic_id": ID, "isr": (1, 2), "leader": 2, "directories": (ID, None)}
+    changed = write_value(PartitionChangeRecordV1(**change))  # type: ignore[arg-type]
+    for value in (partition(), partition(isr=()), changed):
+        for byte in range(256):
+            check([value[:position] + bytes((byte,)) + value[position + 1 :]])

@@ -1,11 +1,10 @@
-"""The short ways to `migration`'s records give what the long way through kio gives."""
+"""The records that `migration` uses, from their bytes."""
 
 import dataclasses
 import uuid
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from kio.static.primitive import f64
 
 from migration.comparison.quotas import QUOTA_RESOURCE, digest_of
@@ -13,9 +12,8 @@ from migration.metadata import records as domain
 from migration.metadata.directory_ids import MIGRATING
 from streams.wire.errors import DamagedValue, UnsupportedRecordVersion, WireError
 from streams.wire.project import PROJECTED, project, read_in_full
-from streams.wire.records import FAST_READERS, read_record
+from streams.wire.records import read_record
 from streams.wire.schema import (
-    RECORDS,
     BrokerFeatureV0,
     BrokerRegistrationChangeRecordV0,
     ClientQuotaRecordV0,
@@ -28,7 +26,6 @@ from streams.wire.schema import (
     ZkMigrationStateRecordV0,
 )
 from tests.streams.wire.strategies import records
-from tests.streams.wire.test_values import with_tag_of_the_future
 from tests.support.examples import examples
 from tests.support.wire_writing import write_value
 
@@ -69,47 +66,6 @@ def partition(**changes: object) -> bytes:
     return write_value(PartitionRecordV1(**fields | changes))  # type: ignore[arg-type]
 
 
-def change() -> bytes:
-    """One PartitionChangeRecord, version 1, with a few tags."""
-    fields = {"topic_id": ID, "isr": (1, 2), "leader": 2, "directories": (ID, None)}
-    return write_value(PartitionChangeRecordV1(**fields))  # type: ignore[arg-type]
-
-
-@examples(400)
-@given(records(3, 5))
-def test_fast_equals_full(record: MetadataRecord) -> None:
-    assert same(write_value(record))
-
-
-@examples()
-@given(records(3, 5), st.sampled_from([9, 127, 128]), st.binary(min_size=1, max_size=200))
-def test_fast_equals_full_with_a_tag_of_the_future(
-    record: MetadataRecord, tag: int, content: bytes
-) -> None:
-    value = with_tag_of_the_future(record, tag, content)
-    assert same(value)
-    assert read_record(value) == project(record)
-
-
-@examples(400)
-@given(records(3, 5), st.data())
-def test_fast_equals_full_on_damage(record: MetadataRecord, data: st.DataObject) -> None:
-    value = bytearray(write_value(record))
-    for _ in range(data.draw(st.integers(0, 3))):
-        value[data.draw(st.integers(3, len(value) - 1))] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(0, len(value)) | st.just(len(value)))
-    behind = data.draw(st.just(b"") | st.binary(max_size=20))
-    assert same(bytes(value[:cut]) + behind)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("position", range(3, len(partition())))
-def test_fast_equals_full_whatever_one_byte_says(position: int) -> None:
-    for value in (partition(), partition(isr=()), change()):
-        for byte in range(256):
-            assert same(value[:position] + bytes((byte,)) + value[position + 1 :])
-
-
 @examples()
 @given(records())
 def test_every_record_is_projected_or_unrelated(record: MetadataRecord) -> None:
@@ -120,10 +76,6 @@ def test_every_record_is_projected_or_unrelated(record: MetadataRecord) -> None:
     found = read_record(write_value(record))
     assert found == project(record)
     assert isinstance(found, domain.Unrelated) == (record.__api_key__ not in PROJECTED)
-
-
-def test_the_fast_readers_take_both_types_in_every_version() -> None:
-    assert sorted(FAST_READERS) == [bytes((1, *key)) for key in sorted(RECORDS) if key[0] in (3, 5)]
 
 
 def test_a_partition_without_directories_is_all_migrating() -> None:
