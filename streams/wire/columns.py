@@ -39,13 +39,6 @@ _FRAME_VERSION: Final = 1
 _VERSIONS: Final = 3
 _SHAPES_MAX: Final = 32
 """In one group; values of further shapes are read one by one."""
-_LEADER: Final = {PARTITION_KEY: 6, CHANGE_KEY: 3}
-_REPLICAS: Final = {PARTITION_KEY: 2, CHANGE_KEY: 4}
-_ISR: Final = {PARTITION_KEY: 3, CHANGE_KEY: 2}
-_REMOVING: Final = {PARTITION_KEY: 4, CHANGE_KEY: 5}
-_ADDING: Final = {PARTITION_KEY: 5, CHANGE_KEY: 6}
-_DIRECTORIES: Final = {PARTITION_KEY: 10, CHANGE_KEY: 8}
-"""By api key: the positions of fields in the record's named tuple."""
 
 
 class Values(NamedTuple):
@@ -137,9 +130,9 @@ def _positions_of(heads: bytes) -> dict[int, int]:
 def _decoded(values: Values, api_key: int, shape: Shape) -> PartitionRecords:
     matrix, fields = values.matrix, shape.fields
     rows = len(matrix)
-    directories = _lists(matrix, fields[_DIRECTORIES[api_key]])
+    field = fields["directories"]
+    directories = _lists(matrix, field)
     directory_ids = np.empty((0, 2), dtype=np.uint64)
-    field = fields[_DIRECTORIES[api_key]]
     if isinstance(field, Field) and field.elements:
         directory_ids = _ids(matrix, field)
         places = np.arange(rows * field.elements, dtype=np.int64).reshape(rows, field.elements)
@@ -150,13 +143,13 @@ def _decoded(values: Values, api_key: int, shape: Shape) -> PartitionRecords:
         topic_ids=_ids(matrix, TOPIC_ID),
         partitions=_numbers(matrix, PARTITION_ID).reshape(-1),
         created=np.full(rows, api_key == PARTITION_KEY, dtype=np.bool_),
-        leaders=_numbers(matrix, fields[_LEADER[api_key]]).reshape(-1),
-        brokers=_lists(matrix, fields[_REPLICAS[api_key]]),
-        isr=_lists(matrix, fields[_ISR[api_key]]),
+        leaders=_numbers(matrix, fields["leader"]).reshape(-1),
+        brokers=_lists(matrix, fields["replicas"]),
+        isr=_lists(matrix, fields["isr"]),
         directories=directories,
         directory_ids=directory_ids,
-        adding=_whether(rows, fields[_ADDING[api_key]]),
-        removing=_whether(rows, fields[_REMOVING[api_key]]),
+        adding=_whether(rows, fields["adding_replicas"]),
+        removing=_whether(rows, fields["removing_replicas"]),
     )
 
 

@@ -9,6 +9,8 @@ So one matrix reads many such values (`streams.wire.columns`).
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from migration.metadata.records import PartitionChange
+
 FIRST_LENGTH_AT: Final = 23
 """After the frame (3 bytes), the partition id (4) and the topic id (16)."""
 ONE_BYTE: Final = 0x80
@@ -41,20 +43,17 @@ class Shape(NamedTuple):
     """A shape.
 
     Attributes:
-        size: bytes of a value.
         fixed: position and value of the bytes that all values of the shape share, without those
             by which the shape was found.
-        fields: of the record of `migration.metadata.records`, in its order.
+        fields: by name in `migration.metadata.records`.
     """
 
-    size: int
     fixed: tuple[tuple[int, int], ...]
-    fields: tuple[Field | Default, ...]
+    fields: Mapping[str, Field | Default]
 
 
 PartitionKey: TypeAlias = tuple[int, int, int]
 """Bytes of the value, number of replicas plus one, number of in-sync replicas plus one."""
-_NO_REPLICAS, _RECOVERED, _NO_DIRECTORIES = Default(()), Default(0), Default(None)
 PARTITION_ID: Final = Field(3, "i")
 TOPIC_ID: Final = Field(7, _ID)
 
@@ -86,32 +85,30 @@ def partition_shape(version: int, key: PartitionKey) -> Shape | None:
         fixed.append((directories_at, count + 1))
     if odd or not 0 <= count < ONE_BYTE - 1:
         return None
-    fields = (
-        PARTITION_ID,
-        TOPIC_ID,
-        Field(24, "i", replicas - 1),
-        Field(isr_at, "i", isr - 1),
-        _NO_REPLICAS,
-        _NO_REPLICAS,
-        *(Field(leader_at + each, "i") for each in (0, 4, 8)),
-        _RECOVERED,
-        Field(directories_at + 1, _ID, count) if count else _NO_DIRECTORIES,
-    )
-    return Shape(size, tuple(fixed), fields)
+    fields: dict[str, Field | Default] = {
+        "replicas": Field(24, "i", replicas - 1),
+        "isr": Field(isr_at, "i", isr - 1),
+        "removing_replicas": Default(()),
+        "adding_replicas": Default(()),
+        "leader": Field(leader_at, "i"),
+        "directories": Field(directories_at + 1, _ID, count) if count else Default(None),
+    }
+    return Shape(tuple(fixed), fields)
 
 
-_NO_CHANGE: Final = tuple(map(Default, (None, -2, None, None, None, -1, None)))
-"""The fields from isr to directories: the field did not change."""
-_CHANGE_TAGS: Final[Mapping[int, tuple[int, str]]] = {
-    0: (0, "i"),
-    1: (1, "i"),
-    2: (2, "i"),
-    3: (3, "i"),
-    4: (4, "i"),
-    5: (5, "b"),
-    8: (6, _ID),
+_NO_CHANGE: Final[Mapping[str, Field | Default]] = {
+    name: Default(value) for name, value in PartitionChange._field_defaults.items()
 }
-"""By tag: the index of the field in `_NO_CHANGE`, and the struct code of its elements."""
+_CHANGE_TAGS: Final[Mapping[int, tuple[str, str]]] = {
+    0: ("isr", "i"),
+    1: ("leader", "i"),
+    2: ("replicas", "i"),
+    3: ("removing_replicas", "i"),
+    4: ("adding_replicas", "i"),
+    5: ("leader_recovery_state", "b"),
+    8: ("directories", _ID),
+}
+"""By tag: the field, and the struct code of its elements."""
 _DIRECTORIES_TAG: Final = 8
 _SINGLE: Final = (1, 5)
 """The tags of fields that are one number instead of an array."""
@@ -140,7 +137,7 @@ def change_shape(version: int, heads: bytes) -> Shape | None:
         return None
     position = FIRST_LENGTH_AT + 1
     fixed = []
-    fields: list[Field | Default] = list(_NO_CHANGE)
+    fields = dict(_NO_CHANGE)
     for tag, size in zip(tags, sizes, strict=True):
         if tag not in _CHANGE_TAGS or (tag == _DIRECTORIES_TAG and version == 0):
             return None
@@ -153,4 +150,4 @@ def change_shape(version: int, heads: bytes) -> Shape | None:
         fixed.append((position + 1 + own, count + 1 if own else size))
         fields[field] = Field(position + 2 + own, code, count if own else None)
         position += 2 + size
-    return Shape(position, tuple(fixed), (PARTITION_ID, TOPIC_ID, *fields))
+    return Shape(tuple(fixed), fields)
