@@ -34,14 +34,11 @@ class Partition(NamedTuple):
     removing_replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...]
     leader: int
-    leader_epoch: int
-    partition_epoch: int
-    leader_recovery_state: int = 0
     directories: tuple[DirectoryId, ...] | None = None
 
 
 class PartitionChange(NamedTuple):
-    """PartitionChangeRecord (5). `leader` -2, `leader_recovery_state` -1: did not change."""
+    """PartitionChangeRecord (5). `leader` -2: did not change."""
 
     partition_id: int
     topic_id: bytes
@@ -50,7 +47,6 @@ class PartitionChange(NamedTuple):
     replicas: tuple[int, ...] | None = None
     removing_replicas: tuple[int, ...] | None = None
     adding_replicas: tuple[int, ...] | None = None
-    leader_recovery_state: int = -1
     directories: tuple[DirectoryId, ...] | None = None
 
 

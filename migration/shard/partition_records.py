@@ -129,8 +129,6 @@ class PartitionRecords(NamedTuple):
             removing_replicas=removing or (),
             adding_replicas=adding or (),
             leader=leader,
-            leader_epoch=0,
-            partition_epoch=0,
             directories=directories,
         )
 

@@ -71,9 +71,6 @@ def _partition(entity: schema.PartitionRecordV0) -> records.Partition:
         removing_replicas=entity.removing_replicas,
         adding_replicas=entity.adding_replicas,
         leader=entity.leader,
-        leader_epoch=entity.leader_epoch,
-        partition_epoch=entity.partition_epoch,
-        leader_recovery_state=entity.leader_recovery_state,
         # Absent or empty: every replica is MIGRATING (PartitionRegistration.defaultToMigrating).
         directories=_directories(getattr(entity, "directories", ())) or None,
     )
@@ -89,7 +86,6 @@ def _partition_change(entity: schema.PartitionChangeRecordV0) -> records.Partiti
         replicas=entity.replicas,
         removing_replicas=entity.removing_replicas,
         adding_replicas=entity.adding_replicas,
-        leader_recovery_state=entity.leader_recovery_state,
         directories=None if directories is None else _directories(directories),
     )
 

@@ -53,7 +53,7 @@ def test_a_partition_may_begin_within_a_reassignment() -> None:
 
 
 def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
-    return Partition(0, TOPIC, (1, 2), (1, 2), (), (), 1, 0, 0, directories=directories)
+    return Partition(0, TOPIC, (1, 2), (1, 2), (), (), 1, directories)
 
 
 @pytest.mark.parametrize("absent", [None, ()])

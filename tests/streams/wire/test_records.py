@@ -91,7 +91,6 @@ def test_a_partition_without_directories_is_all_migrating() -> None:
         found = read_record(value)
         assert isinstance(found, domain.Partition)
         assert found.directories is None
-        assert found.leader_recovery_state == 0
 
 
 def read_entity(value: bytes) -> MetadataRecord:
