@@ -33,9 +33,10 @@ _ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
     """Run the job over a metadata log to its end, and print the state there.
 
-    PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. For a damaged file the
-    command exits with 1 and prints one line to stderr, and still prints the state up to the last
-    good batch. It exits with 4 if the files have no record; then the phase is unknown.
+    PATH is a __cluster_metadata-0 directory, one .checkpoint, or the .log that begins at offset 0.
+    If a file is damaged, or the records before it are missing, the command exits with 1 and prints
+    one line to stderr, and still prints the state up to the last good batch. It exits with 4 if the
+    files have no record; then the phase is unknown.
 
     \b
     Example:

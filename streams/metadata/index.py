@@ -15,7 +15,7 @@ from migration.metadata.transactions import IllegalTransaction, Transaction, adm
 from streams.metadata.log_files import Checkpoint, Idle, Segment, list_log
 from streams.metadata.offsets import NONE, StreamOffset
 from streams.wire.batches import Batch, read_file
-from streams.wire.errors import WireError
+from streams.wire.errors import DamagedBatch, WireError
 from streams.wire.records import read_record
 
 _NO_OP: Final = 20
@@ -97,7 +97,7 @@ class LogIndex:
                 if isinstance(part, Idle):
                     self._skip(part)
                 elif below is None or part.base_offset < below:
-                    self._read(part.path, below)
+                    self._read(part, below)
             except (WireError, IllegalTransaction) as error:
                 self.damage = error
                 return
@@ -133,14 +133,22 @@ class LogIndex:
             entry = IndexEntry(idle.path, 0, 0, last.offset, self._end, 0, idle=True)
             self._entries.append(entry)
 
-    def _read(self, path: Path, below: int | None) -> None:
-        """Add the batches of a segment; the bytes after `below` may be half written."""
+    def _read(self, segment: Segment, below: int | None) -> None:
+        """Add the batches of a segment; the bytes after `below` may be half written.
+
+        Raises:
+            DamagedBatch: as `read_file`, or a batch begins before the segment.
+        """
         if below is not None and self._end.offset >= below:
             return
+        path, begins = segment.path, segment.base_offset
         position = self._read_until.get(path, 0)
         for batch in read_file(path, position):
             if below is not None and batch.last_offset >= below:
                 return
+            if batch.base_offset < begins:
+                flaw = f"offset {batch.base_offset} is below {begins}, at which the file begins"
+                raise DamagedBatch(f"{flaw} by its name", file=str(path), position=batch.position)
             if batch.last_offset >= self._start.offset and not self._is_covered(batch):
                 self._add(path, batch)
             self._read_until[path] = batch.position + batch.size

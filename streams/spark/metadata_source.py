@@ -72,14 +72,11 @@ class _FileFeed(Feed):
 
     def __init__(self, status_file: Path) -> None:
         self._file = status_file
-        self._damage: str | None = None
         write_status(self._file, SourceStatus(observed_ms=wall_clock_ms(), finished=True))
 
     def note_damage(self, damage: str) -> None:
-        if self._damage is None:
-            self._damage = damage
-            status = SourceStatus(observed_ms=wall_clock_ms(), error=damage, finished=True)
-            write_status(self._file, status)
+        status = SourceStatus(observed_ms=wall_clock_ms(), error=damage, finished=True)
+        write_status(self._file, status)
 
 
 class KraftMetadata(Source):
@@ -121,18 +118,16 @@ class KraftMetadata(Source):
         return state / STATUS_FILE
 
     def initial(self) -> Offset:
-        """Return the log's beginning, or that of the only segment."""
-        from streams.metadata.log_files import list_log
-
-        path = self._options.path
-        if self._options.controllers is None and path.is_file():
-            segments = list_log(path).segments
-            if segments:
-                return START._replace(offset=segments[0].base_offset).to_json()
         return START.to_json()
 
     def latest(self, start: Mapping[str, int], *, along: bool = False) -> Offset:
-        """Return the end of the next batch; a file source ends where its files end."""
+        """Return the end of the next batch; a file source ends where its files end or have a gap.
+
+        Raises:
+            LogGap: as `Planner.latest`, for a live log.
+        """
+        from streams.metadata.plan import LogGap
+
         at = StreamOffset.from_json(start)
         if self._options.absent:
             return at.to_json()
@@ -141,7 +136,13 @@ class KraftMetadata(Source):
         feed, index, planner = self._open(at)
         end = feed.end()
         index.refresh(_below(end, at.log))
-        latest = planner.latest(at, self._options.max_batch_bytes, idle=along or first)
+        try:
+            latest = planner.latest(at, self._options.max_batch_bytes, idle=along or first)
+        except LogGap as gap:
+            if self._options.controllers is not None:
+                raise
+            feed.note_damage(str(gap))
+            return at.to_json()
         if index.damage is not None:
             feed.note_damage(str(index.damage))
         if latest == at and end is not None and end["log"] > at.log and index.damage is None:

@@ -155,6 +155,20 @@ def test_a_directory_whose_log_was_trimmed_goes_on_from_its_checkpoint(tmp_path:
     ]
 
 
+def test_a_gap_ends_it_at_the_last_record_before(tmp_path: Path, whole: bytes) -> None:
+    later = _segment(tmp_path, write_batch(800, 1, 9_000, [write_value(NoOpRecordV0())]), base=800)
+    alone = replay(later)
+    _segment(tmp_path, whole)
+    outcome = replay(tmp_path)
+    for each, end in ((alone, 0), (outcome, len(_DRAWN) + 1)):
+        gap = f"the metadata log continues at metadata offset 800, but it was read up to {end}, and"
+        assert each.damage is not None
+        assert each.damage.startswith(gap)
+        assert each.damage.endswith("every .log after it")
+    assert alone.summary is None
+    assert _at(outcome) == len(_DRAWN)
+
+
 def test_no_ops_at_the_end_count_for_the_offset(tmp_path: Path, whole: bytes) -> None:
     no_op = write_value(NoOpRecordV0())
     batches = [write_batch(len(_DRAWN) + 1 + each, 1, 9_000, [no_op]) for each in range(3)]

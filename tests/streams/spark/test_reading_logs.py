@@ -14,8 +14,10 @@ from streams.metadata.spool_info import began_ms
 from streams.process.feed import Feed, Offset
 from streams.spark.metadata_source import KraftMetadata
 from streams.spark.rows import ChunkKind, ClusterChunk, ShardChunk
+from streams.state.source_status import read_status
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
+from tests.support.wire_writing import write_batch
 
 FIRST: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 5)]
 SECOND: list[Action] = [(9, 1, 1, 5), (0, 1, 0, 0)]
@@ -114,6 +116,54 @@ def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
     assert first.log == 1
     assert latest(source, first) == first
     assert json.dumps(first.to_json())
+
+
+def replayed(path: Path, state: Path) -> tuple[int, str | None]:
+    """Return the offset at which a replay of the files ends, and why it is not their end."""
+    options = {"cluster": "lab", "path": str(path), "state": str(state)}
+    source = KraftMetadata(options, lambda: KraftMetadata.open_feed(options, _silent))
+    at = StreamOffset.from_json(source.initial())
+    while (end := latest(source, at)) != at:
+        source.plan(at.to_json(), end.to_json())
+        at = end
+    return at.offset, read_status(KraftMetadata.status_file(state)).error
+
+
+def test_a_later_segment_alone_is_no_log(tmp_path: Path) -> None:
+    """Its records change things that earlier ones created: the state would be invented."""
+    segment = tmp_path / f"{800:020d}.log"
+    segment.write_bytes(write_batch(800, 1, 1_000, values([IDLE])))
+    assert replayed(segment, tmp_path) == replayed(tmp_path, tmp_path)
+    offset, damage = replayed(segment, tmp_path)
+    assert offset == 0
+    assert damage is not None
+    assert damage.startswith(
+        "the metadata log continues at metadata offset 800, but it was read up"
+    )
+
+
+def test_a_replay_ends_at_the_first_gap_or_damage(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}.log").write_bytes(write_segment(values(FIRST), [1]))
+    (tmp_path / f"{800:020d}.log").write_bytes(b"damaged")
+    assert "the last batch is cut" in str(replayed(tmp_path, tmp_path)[1])
+    later = write_batch(800, 1, 1_000, values([IDLE]))
+    (tmp_path / f"{800:020d}.log").write_bytes(later + b"damaged")
+    offset, damage = replayed(tmp_path, tmp_path)
+    assert offset == len(FIRST) + 1
+    assert "continues at metadata offset 800, but it was read up to 4" in str(damage)
+
+
+@pytest.mark.parametrize("named", [2, 9_999])
+def test_a_segment_that_begins_before_the_offset_of_its_name_is_damaged(
+    tmp_path: Path, named: int
+) -> None:
+    segment = tmp_path / f"{named:020d}.log"
+    segment.write_bytes(write_segment(values(FIRST), [1]))
+    offset, damage = replayed(segment, tmp_path)
+    assert offset == 0
+    assert str(damage).startswith(
+        f"{segment}, byte 0: offset 0 is below {named}, at which the file begins by its name"
+    )
 
 
 def absent(spool: Path, state: Path) -> KraftMetadata:
