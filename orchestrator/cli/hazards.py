@@ -1,6 +1,6 @@
 """`kraftgate hazards`: the conditions that would lose data now, and the steps that they block."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -21,9 +21,7 @@ from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.assessed import Assessor
-from orchestrator.run.reader import Reader
-from streams.process.clocks import wall_clock_ms
+from orchestrator.run.caught_up import caught_up
 
 
 @click.command()
@@ -43,8 +41,9 @@ def hazards(
 ) -> None:
     """Print what would lose data, with its evidence and the way out.
 
-    Lets the running `kraftgate run` poll the brokers' disks now. Exits with 5 if a hazard blocks,
-    with 4 if a source that would show one is not current, with 2 for a broker that does not exist.
+    Lets the running `kraftgate run` poll the brokers' disks now, and waits up to 15 s until it has
+    processed what it received. Exits with 5 if a hazard blocks, with 4 if a source that would show
+    one is not current, with 2 for a broker that does not exist.
     `finalize_too_early` is shown once finalizing is near, and with --before finalize.
 
     \b
@@ -55,9 +54,9 @@ def hazards(
     entries = config.clusters_named(cluster)
     action = None if step is None else Action(step)
     if broker is not None:
-        _broker_not_known(broker, _views(config, entries))
+        _broker_not_known(broker, caught_up(config, entries, waits=False))
     unknown = {each.name: _not_polled(config, each, broker) for each in entries}
-    views = _views(config, entries)
+    views = caught_up(config, entries)
     if broker is not None:
         for name, why in _broker_not_known(broker, views).items():
             unknown[name].append(why)
@@ -78,15 +77,6 @@ def hazards(
     missing = [f"{name}: {why}" for name, whys in unknown.items() for why in whys]
     if missing:
         raise NoDataError("; ".join(missing))
-
-
-def _views(config: Config, entries: Sequence[ClusterEntry]) -> Mapping[str, View]:
-    assessor = Assessor(config, Reader(config, newest=1))
-    tick = assessor.tick(wall_clock_ms())
-    chosen = {each.name for each in entries}
-    return {
-        one.entry.name: one.assessment.view for one in tick.clusters if one.entry.name in chosen
-    }
 
 
 def _broker_not_known(broker: int, views: Mapping[str, View]) -> Mapping[str, str]:

@@ -76,7 +76,8 @@ from orchestrator.execution.commands import Commands
 from orchestrator.execution.moves import MoveRun, Plan, Requests, orchestrating
 from orchestrator.output.printing import ask, echo, echo_if_open, echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.run.followed import caught_up, followed
+from orchestrator.run.caught_up import caught_up
+from orchestrator.run.followed import followed
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.net.security import Security
@@ -645,17 +646,16 @@ def _permissions_now(
 ) -> Mapping[int, Permission]:
     """Return the same constraints as of the last poll, without the hazards of a kind."""
     try:
-        one = caught_up(asked.config, asked.entry.name)
+        view = caught_up(asked.config, [asked.entry])[asked.entry.name]
     except FollowingError as error:
         return {
             id_: permission(id_, _mode(asked.brokers[id_]), None, (), [str(error)]) for id_ in ids
         }
-    view = one.assessment.view
     return {
         id_: permission(
             id_,
             _mode(asked.brokers[id_]),
-            one.summary,
+            view.summary,
             [each for each in view.due_hazards if each.kind is not without],
             (*stale, *hazards_not_known(view, Action.RESTART, id_)),
         )

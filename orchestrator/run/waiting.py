@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
-from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
-from migration.assessment.data_source import FOLLOWED, POLLED
+from migration.assessment.data_source import POLLED
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.caught_up import Received
 from orchestrator.run.conditions import JointConditions, refuse_absent
 from orchestrator.run.probes.probes import needs_of
-from orchestrator.run.reader import ClusterRead
 from streams.process.clocks import wall_clock_ms
 
 EVERY_S: Final = 0.5
@@ -71,24 +70,11 @@ class WaitSources:
 
 @dataclass(slots=True)
 class _Cluster:
-    """A cluster, with the number of its metadata log and its sources' ends at the beginning."""
+    """A cluster, with what its sources had received at the beginning."""
 
     entry: ClusterEntry
     joint: JointConditions
-    log: int | None = None
-    ends: Mapping[DataSource, int] = field(default_factory=dict)
-
-    def unread(self, one: ClusterRead) -> Mapping[DataSource, str]:
-        """Return the sources with data from the beginning that the store lacks, with the reason."""
-        if self.log != one.status.log:
-            ends = {source: one.position(source)[0] for source in FOLLOWED}
-            self.ends = {source: end for source, end in ends.items() if end is not None}
-            self.log = one.status.log
-        return {
-            source: UNREAD_RECORDS if source is DataSource.METADATA_LOG else UNREAD_FACTS
-            for source, end in self.ends.items()
-            if one.position(source)[1] < end
-        }
+    received: Received = field(default_factory=Received)
 
 
 class ConditionWait:
@@ -141,10 +127,9 @@ class ConditionWait:
         }
 
     def _evaluate(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
-        view = one.assessment.view
+        view = cluster.received.view(one)
         refuse_absent(self._conditions, view)
-        not_current = {**cluster.unread(one.read), **view.not_current}
-        return cluster.joint.evaluate(replace(view, not_current=not_current))
+        return cluster.joint.evaluate(view)
 
     def _confirm(self, timeout_s: float) -> Findings:
         """Poll again and evaluate; conditions on a source that did not answer are unknown."""

@@ -23,7 +23,7 @@ from migration.what_if import Situation, if_broker_fails, if_directory_fails
 from orchestrator.cli import what_if as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.run import followed
+from orchestrator.run import caught_up
 from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.what_if import picture
 from streams.probe.brokers import BrokerAnswers
@@ -238,7 +238,7 @@ def test_only_what_is_followed_up_to_now_is_taken_from_the_metadata_log(
     file: Path, gives: Gives, monkeypatch: pytest.MonkeyPatch, age_ms: int, read: int, fate: str
 ) -> None:
     """The replica is migrating by the store; the source's age and the store's lag decide."""
-    monkeypatch.setattr(followed, "_CATCH_UP_S_MAX", 0.0)
+    monkeypatch.setattr(caught_up, "_CATCH_UP_S_MAX", 0.0)
     state = file.parent / "kraftgate-state"
     now_ms = time.time_ns() // 1_000_000 - age_ms
     status = SourceStatus(observed_ms=now_ms, last_reply_ms=now_ms, high_watermark=11)

@@ -36,7 +36,7 @@ from orchestrator.execution import moves as moves_module
 from orchestrator.execution.locks.store_lock import StoreLock
 from orchestrator.execution.moves import Requests
 from orchestrator.process.owner import Owner
-from orchestrator.run.followed import caught_up
+from orchestrator.run.caught_up import caught_up
 from orchestrator.views.terminal.blocks import SHOWN_MAX
 from orchestrator.views.terminal.live import Stop
 from orchestrator.views.terminal.moves import (
@@ -90,8 +90,8 @@ class Cluster:
         def view(*given: Any) -> Any:
             if self.not_known is None:
                 return caught_up(*given)
-            seen = SimpleNamespace(due_hazards=self.hazards)
-            return SimpleNamespace(summary=self.summary, assessment=SimpleNamespace(view=seen))
+            _, (entry,) = given
+            return {entry.name: SimpleNamespace(summary=self.summary, due_hazards=self.hazards)}
 
         monkeypatch.setattr(command, "caught_up", view)
         monkeypatch.setattr(

@@ -1,5 +1,6 @@
 """An id that does not exist is a usage error (2); one of which that is not known yet is not: 4."""
 
+import itertools
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -61,27 +62,31 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         (folder / "kraftgate.yaml").write_text(CONFIG)
-        self._state = folder / "state"
-        self._state.mkdir(mode=0o700)
-        self._store = Store.open(self._state / "store.db")
+        self.state = folder / "state"
+        self.state.mkdir(mode=0o700)
+        self._store = Store.open(self.state / "store.db")
+        self._batches = itertools.count()
 
-    def write(self, summary: ClusterSummary, *, current: tuple[str, ...] = SOURCES) -> None:
+    def write(
+        self, summary: ClusterSummary, *, current: tuple[str, ...] = SOURCES, read: int = 0
+    ) -> None:
+        """Write the store and the statuses of current sources; `read`: facts of ZooKeeper."""
         outcome = BatchResult(
             cluster="prod",
             image=ClusterImage(),
             summary=summary,
             brokers=summary.brokers,
             gone=[],
-            place={},
+            place={"zookeeper": read},
             events=[],
             files=[],
         )
-        self._store.commit(0, [outcome], 0)
+        self._store.commit(next(self._batches), [outcome], 0)
         now_ms = time.time_ns() // 1_000_000
         for name in current:
             of_log = FRESH if name == "source" else SourceStatus(observed_ms=0)
             status = replace(of_log, observed_ms=now_ms, last_reply_ms=now_ms)
-            file = self._state / "clusters" / "prod" / f"{name}.json"
+            file = self.state / "clusters" / "prod" / f"{name}.json"
             write_status(file, status)
 
     def run(self, *arguments: str) -> Result:
