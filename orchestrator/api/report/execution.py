@@ -50,12 +50,16 @@ class StepRun(Shape):
     """A step: performed by a command, or shown for a person to perform."""
 
     attempt: int | None = Field(description="null: by hand.")
-    argv: tuple[str, ...] = Field(description="The command, without secrets; empty: by hand.")
+    argv: tuple[str, ...] = Field(
+        description="The command, without secrets; empty: by hand."
+    )
     text: str | None = Field(description="The instructions for a step by hand.")
     began_at: Moment
     ended_at: Moment | None
     took_ms: int | None
-    outcome: Literal["succeeded", "failed", "unknown", "not started", "running", "by hand"]
+    outcome: Literal[
+        "succeeded", "failed", "unknown", "not started", "running", "shown", "by hand"
+    ] = Field(description="shown: for an operator; it is not known to be done.")
     how: str = Field(description="As text, such as: ended with exit code 1.")
     exit_code: int | None
     output: str = Field(description="Its last part, without secrets.")

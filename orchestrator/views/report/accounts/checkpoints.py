@@ -131,7 +131,8 @@ class CheckpointRecord:
                     how="it runs, or its end is unknown",
                 )
             case entries.StepShown():
-                self._begin(began_at=at_ms, text=body.text, outcome="by hand", how="done by hand")
+                how = "shown; it is not known to be done"
+                self._begin(began_at=at_ms, text=body.text, outcome="shown", how=how)
             case entries.StepEnded():
                 self._change(
                     ended_at=at_ms,
@@ -148,8 +149,9 @@ class CheckpointRecord:
                 self._change(ended_at=at_ms, outcome="not started", how="it was not started")
             case entries.StepDecided():
                 self._change(decided=f"{body.decision}, by {body.by.who}: {body.reason}")
-                if body.decision == "execute":
-                    self._end_by_hand(at_ms)
+                self._end_shown(at_ms, is_done=body.decision == "done")
+            case entries.CheckpointPassed():
+                self._end_shown(at_ms, is_done=True)
 
     def update(self, at_ms: int, execution: ExecutionState) -> None:
         """Record what the execution's state means for this checkpoint from this time on."""
@@ -164,7 +166,7 @@ class CheckpointRecord:
             held.begin(at_ms, reason)
         if is_over:
             self.ended_ms = at_ms
-            self._end_by_hand(at_ms)
+            self._end_shown(at_ms, is_done=False)
 
     def account(self, execution: ExecutionState, as_of_ms: int) -> CheckpointAccount:
         until_ms = as_of_ms if self.ended_ms is None else self.ended_ms
@@ -233,10 +235,12 @@ class CheckpointRecord:
         if self.steps:
             self.steps[-1] = self.steps[-1].model_copy(update=known)
 
-    def _end_by_hand(self, at_ms: int) -> None:
+    def _end_shown(self, at_ms: int, *, is_done: bool) -> None:
         last = self.steps[-1] if self.steps else None
-        if last is not None and last.outcome == "by hand" and last.ended_at is None:
+        if last is not None and last.outcome == "shown" and last.ended_at is None:
             self._change(ended_at=at_ms, took_ms=max(0, at_ms - last.began_at))
+            if is_done:
+                self._change(outcome="by hand", how="done by hand")
 
 
 def _result(execution: ExecutionState, now: CheckpointState) -> Result:

@@ -103,7 +103,8 @@ def _of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
 def _execution(execution: ExecutionAccount, of: int) -> str:
     which = "The execution" if of == 1 else f"Execution {execution.number} of {of}"
     through = f"{which} of {execution.runbook}"
-    steps = [step for each in execution.checkpoints for step in each.steps]
+    found = (step for each in execution.checkpoints for step in each.steps)
+    steps = [step for step in found if step.outcome not in ("shown", "not started")]
     failed = sum(step.outcome in ("failed", "unknown") for step in steps)
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
     took += f", {failed} of which failed or ended with an unknown outcome" if failed else ""

@@ -8,6 +8,7 @@ import pytest
 from migration.image.summary import Phase
 from orchestrator.api.report.execution import ExecutionAccount
 from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run import execution_status
 from tests.orchestrator.views.report.making import ANNA, BORIS, Made, T, finalized
@@ -15,6 +16,12 @@ from tests.orchestrator.views.report.night import SHA256, began, follow, keep_ru
 from tests.orchestrator.views.report.reporting import report_of
 from tests.orchestrator.views.report.said import ended, entered, judged, passed, shown, started
 from tests.scenes.night import cluster, held, kraft, migrating
+
+ID = "brokers-kraft[1]"
+
+
+def decided(decision: entries.Decision) -> entries.StepDecided:
+    return entries.StepDecided(checkpoint=ID, decision=decision, by=ANNA, reason="x")
 
 
 @pytest.fixture
@@ -161,6 +168,28 @@ def test_a_step_by_hand_has_its_text_and_no_command(made: Made) -> None:
     (step,) = executions(made)[0].checkpoints[0].steps
     assert (step.outcome, step.text, step.argv) == ("by hand", "On b1: restart.", ())
     assert step.took_ms == 60_000
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome", "taken"),
+    [
+        ([], "shown", "no steps were taken"),
+        ([decided("done")], "by hand", "one step was taken"),
+        ([decided("execute"), started(ID), ended(ID)], "shown", "one step was taken"),
+    ],
+    ids=["shown", "done", "executed"],
+)
+def test_a_step_that_was_only_shown_was_not_taken(
+    made: Made, later: list[Body], outcome: str, taken: str
+) -> None:
+    made.say(1_000, entered(ID), shown(ID))
+    made.say(2_000, *later)
+    made.say(3_000, entries.RollbackBegan(path="back", at=ID, by=ANNA, reason="out of time"))
+    made.store()
+    (execution,) = executions(made)
+    first = execution.checkpoints[0].steps[0]
+    assert (first.outcome, first.took_ms) == (outcome, 1_000 if later else 2_000)
+    assert taken in report_of(made).clusters[0].summary[1]
 
 
 def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
