@@ -34,6 +34,10 @@ _FIXES = {
     KafkaError.TOPIC_EXCEPTION: "Choose a name that Kafka allows.",
     KafkaError.UNKNOWN_TOPIC_OR_PART: "Check the topic's name.",
     KafkaError.INVALID_CONFIG: "Correct the setting in --config.",
+    KafkaError.INVALID_REPLICA_ASSIGNMENT: (
+        "Give every partition in --assign the same number of different brokers, all of which run:"
+        " kraftgate lab status."
+    ),
     KafkaError.INVALID_REPLICATION_FACTOR: (
         "Pass a lower --replication-factor; kraftgate lab status shows which brokers run."
     ),

@@ -77,6 +77,11 @@ def test_a_refusal_and_a_lasting_loss_are_errors(answers: tuple[int, ...]) -> No
             "Broker: Invalid replication factor",
             "--replication-factor",
         ),
+        (
+            KafkaError.INVALID_REPLICA_ASSIGNMENT,
+            "Broker: Invalid replica assignment",
+            "the same number of different brokers",
+        ),
         (KafkaError.REQUEST_TIMED_OUT, "Broker: Request timed out", "none is frozen"),
     ],
 )
