@@ -28,7 +28,10 @@ _FIRST_S: Final = 3.0
 """The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 2.0
 """The minimum of both: a new answer is in the store after a second or two."""
-_NOT_POLLED: Final = "the log directories could not be polled now: is `kraftgate run` running?"
+_NOT_POLLED: Final = (
+    "the log directories could not be polled now: is `kraftgate run` running, and the time-out"
+    " long enough?"
+)
 _NO_ANSWER: Final = "it was polled again and did not answer in time"
 
 Findings = Mapping[str, tuple[Finding, ...]]

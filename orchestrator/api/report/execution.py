@@ -50,9 +50,7 @@ class StepRun(Shape):
     """A step: performed by a command, or shown for a person to perform."""
 
     attempt: int | None = Field(description="null: by hand.")
-    argv: tuple[str, ...] = Field(
-        description="The command, without secrets; empty: by hand."
-    )
+    argv: tuple[str, ...] = Field(description="The command, without secrets; empty: by hand.")
     text: str | None = Field(description="The instructions for a step by hand.")
     began_at: Moment
     ended_at: Moment | None

@@ -209,7 +209,10 @@ def test_disks_that_cannot_be_looked_at_are_not_known_to_be_well() -> None:
     assert outcome.verdict is Verdict.UNKNOWN
     assert reasons(outcome) == [
         "the phase is finalized",
-        "the log directories could not be polled now: is `kraftgate run` running?",
+        (
+            "the log directories could not be polled now: is `kraftgate run` running, and the"
+            " time-out long enough?"
+        ),
     ]
 
 
