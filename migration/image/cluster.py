@@ -260,10 +260,12 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
 def _failed(broker: Broker, hosted: Mapping[DirectoryId, int]) -> Mapping[DirectoryId, int | None]:
     """Return the unregistered directories that failed, and since when, if that was observed.
 
-    A directory that was drained, and then removed while the broker was down, did not fail.
+    A directory that was drained, and then removed while the broker was down, did not fail. Nor has
+    one that an earlier start lost, if no replica is assigned to it: its disk may be replaced.
     """
     since, began = broker.unregistered, broker.registered.offset
-    missing = {each for one in (broker.gone, broker.failed) if one for each in one.directories}
+    lost = (each for each in (broker.gone, broker.failed) if each and each.at.offset >= began)
+    missing = {each for one in lost for each in one.directories}
     missing |= {each for each, at in since.items() if at.offset > began}
     if broker.log_dirs:
         missing |= {each for each in hosted if not is_reserved(each)}

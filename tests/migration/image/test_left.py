@@ -132,6 +132,12 @@ def test_a_later_start_does_not_undo_what_the_first_one_may_have_recreated(
     for snapshot in (False, True):
         again = after(image, registration(1, 12, log_dirs=(ONE,)), snapshot=snapshot)
         assert again.brokers[1].gone == (lost if is_kept else None)
+        # Its disk may be replaced by now: no gate waits for the old directory.
+        assert not failed_directories(summarize("c", again))
+    for at in (AT, Moment(offset=10, timestamp_ms=7000)):
+        since = replace(image.brokers[1], gone=replace(lost, at=at))
+        found = failed_directories(summarize("c", replace(image, brokers={1: since})))
+        assert [each.directory for each in found] == [to_text(TWO)] * (at != AT)
 
 
 @pytest.mark.parametrize("snapshot", [False, True])
