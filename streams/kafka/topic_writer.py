@@ -6,6 +6,7 @@ next writer goes on from there, and the producer of the previous one is fenced b
 id.
 """
 
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
 _ANSWER_S_MAX: Final = 15.0
+_HANGS_S: Final = 2 * _ANSWER_S_MAX
 _TRANSACTION_MS: Final = 60_000
 _DENIED: Final = {
     # Committing the position needs READ (KafkaApis.handleTxnOffsetCommitRequest).
@@ -61,6 +63,7 @@ class TopicWriter:
         self._bootstrap, self._security = bootstrap, security
         self._topic, self._name = topic, name
         self._failed: str | None = None
+        self._hangs = False
         self._rejections = Rejections(security)
         self._producer = made(
             Producer,
@@ -135,9 +138,7 @@ class TopicWriter:
         self._asked(lambda: self._producer.flush(_ANSWER_S_MAX))
         place = TopicPartition(self._topic, 0, number, metadata=position)
         group = self._consumer.consumer_group_metadata()
-        self._asked(
-            lambda: self._producer.send_offsets_to_transaction([place], group, _ANSWER_S_MAX)
-        )
+        self._asked(lambda: self._send_offset(place, group))
         if refused is not None:  # the transaction had not failed: this record cannot be written
             raise self._as_ours(refused) from refused
         self._asked(lambda: self._producer.commit_transaction(_ANSWER_S_MAX))
@@ -146,14 +147,40 @@ class TopicWriter:
 
     def close(self) -> None:
         """Abort an open transaction, and close the connections."""
+        with suppress(KafkaException):
+            self._consumer.close()
+        if self._hangs:  # whatever it is asked would wait, too; the next writer fences it
+            return
         with suppress(KafkaException), calling():  # there may be no transaction, or no connection
             self._producer.abort_transaction(_ANSWER_S_MAX)
         with suppress(KafkaException), calling(), warnings.catch_warnings():
             # After a fatal error it raises that error; it warns if it cannot abort a transaction.
             warnings.simplefilter("ignore")
             self._producer.close()
-        with suppress(KafkaException):
-            self._consumer.close()
+
+    def _send_offset(self, place: TopicPartition, group: object) -> None:
+        """Add the position to the transaction, in a thread that is abandoned if it hangs.
+
+        librdkafka ignores the time-out of this call if the group's coordinator is down (its issue
+        5456), and then may wait for ever.
+        """
+        ended: list[KafkaException | None] = []
+
+        def send() -> None:
+            try:
+                with calling():
+                    self._producer.send_offsets_to_transaction([place], group, _ANSWER_S_MAX)
+                ended.append(None)
+            except KafkaException as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=send, name="publish-position", daemon=True)
+        thread.start()
+        thread.join(_HANGS_S)
+        self._hangs = not ended
+        error = ended[0] if ended else KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001  # public
+        if error is not None:
+            raise error
 
     def _produce(self, key: bytes, value: bytes) -> None:
         while True:

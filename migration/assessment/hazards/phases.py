@@ -63,7 +63,10 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         kind=HazardKind.FINALIZE_TOO_EARLY,
         text="the migration must not be finalized yet, but Kafka would accept it",
         evidence=tuple(lines),
-        way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
+        way_out=(
+            "Do not finalize before every broker is in KRaft mode and every replica has a directory"
+            " that is online. Restart the others in KRaft mode, and replace or restore what failed."
+        ),
         is_due=summary.phase is Phase.DUAL_WRITE if is_near is None else is_near,
     )
 

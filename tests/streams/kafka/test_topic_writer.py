@@ -1,5 +1,6 @@
 """What librdkafka answers between two records of a transaction; a real topic: test_published."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -7,10 +8,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streams.kafka import topic_writer
-from streams.kafka.errors import NotAuthorized, RequestRefused
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.topic_writer import TopicWriter, WriterFenced
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
+from tests.support.polling import PATIENCE_S
 
 RECORDS = [(b"prod", b"%d" % number) for number in range(5)]
 
@@ -24,6 +26,12 @@ class _Consumer:
     def consumer_group_metadata(self) -> None:
         """Return nothing: `_Producer` ignores it."""
 
+    def poll(self, _: float) -> None:
+        """Return nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
 
 class _Producer:
     """Refuses the third record, then the position; None: it takes the position."""
@@ -32,6 +40,8 @@ class _Producer:
         self._record, self._offsets = record, offsets
         self.produced: list[bytes] = []
         self.committed = False
+        self.hangs = threading.Event()
+        self.hangs.set()
 
     def begin_transaction(self) -> None:
         """Accept it."""
@@ -48,6 +58,7 @@ class _Producer:
         return 0
 
     def send_offsets_to_transaction(self, _: list[TopicPartition], *__: object) -> None:
+        self.hangs.wait(PATIENCE_S)
         if self._offsets is not None:
             raise KafkaException(KafkaError(self._offsets, txn_requires_abort=True))
 
@@ -113,3 +124,20 @@ def test_what_ends_a_producer_does_not_keep_the_writer_open(
     monkeypatch.setattr(topic_writer, "Consumer", Fatal)
     TopicWriter([Endpoint("kafka.example", 9092)], Security(), "events", "name").close()
     assert len(closed) == 2
+
+
+def test_a_position_that_librdkafka_never_sends_ends_the_writer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its issue 5456: the call ignores its time-out. A real broker hangs it only now and then."""
+    producer = _Producer(KafkaError._STATE, None)
+    producer.hangs.clear()
+    monkeypatch.setattr(topic_writer, "Producer", lambda _: producer)
+    monkeypatch.setattr(topic_writer, "Consumer", _Consumer)
+    monkeypatch.setattr(topic_writer, "_HANGS_S", 0.01)
+    writer = TopicWriter([Endpoint("k1", 9092)], Security(), "kraftgate", "name")
+    with pytest.raises(ConnectionFailed, match="kraftgate at k1:9092: "):
+        writer.write(RECORDS[:1], "position", 5)
+    writer.close()  # asks the producer for nothing: it has no such method
+    assert not producer.committed
+    producer.hangs.set()

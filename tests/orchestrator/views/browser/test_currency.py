@@ -148,6 +148,19 @@ def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
     _is_present(page)
 
 
+def test_a_server_that_has_not_polled_since_its_start_has_no_time(desk: Desk) -> None:
+    page = desk.open()
+    page.evaluate(
+        """async () => {
+             const { currencyOf } = await import('/static/js/currency.js');
+             const { model, link } = window.kraftgate.known();
+             window.got = currencyOf(link, { ...model, looked_ms: 0 }, model.clusters[0]);
+           }"""
+    )
+    assert page.evaluate("[got.kind, got.cut, got.as_of_ms]") == ["old", True, None]
+    assert "since it started" in page.evaluate("got.text")
+
+
 def test_a_log_that_is_still_being_read_is_not_the_present(desk: Desk) -> None:
     page = desk.open()
     page.evaluate(

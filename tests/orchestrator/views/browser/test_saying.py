@@ -34,8 +34,9 @@ def test_pause_and_resume_with_the_token(desk: Desk) -> None:
     dialog = _dialog(page, "Pause")
     expect(dialog).to_contain_text("No further step is begun until an operator resumes.")
     _sign(dialog, desk.served.token)
-    dialog.get_by_role("button", name="Pause the execution in prod").click()
+    dialog.get_by_role("button", name="Pause the execution in prod").dblclick()
     expect(page.locator(".toast")).to_contain_text("paused: no further step is begun")
+    assert len([each for each in sent if each.url.endswith("/pause")]) == 1
     desk.refresh()
     expect(page.locator(".execution")).to_contain_text("paused by anna: disk of broker 2")
 

@@ -2,7 +2,7 @@
  * The operator's actions on the execution, as the commands of the same names. The dialog names the
  * effect, the cluster and the checkpoint; the audit trail records the name and the reason.
  */
-import { html, useState } from "./html.js";
+import { html, useRef, useState } from "./html.js";
 import { of, post, setToken, token } from "./api.js";
 import { Icon } from "./icons.js";
 import { ACTIONS, baseOf } from "./now.js";
@@ -56,6 +56,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
   }));
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const sending = useRef(false); // a double click submits before the button is disabled
   const [sent, setSent] = useState(false);
   const [asksToken, setAsksToken] = useState(() => token() === null);
   const { walk, name } = cluster;
@@ -69,6 +70,8 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
 
   const submit = async (event) => {
     event.preventDefault();
+    if (sending.current) return;
+    sending.current = true;
     const given = Object.fromEntries(new FormData(event.target));
     const held = asksToken ? given.token.trim() : token();
     const body = { who: given.who.trim(), reason: given.reason.trim(), at: opened.at, basis: opened.basis };
@@ -93,6 +96,7 @@ export function ActionDialog({ action, cluster, off, onClose, onDone }) {
       setSent((was) => was && ["no_answer", "no_message"].includes(problem.code)); // the others refuse it
       setError(problem);
       setBusy(false);
+      sending.current = false;
     }
   };
   const target = here ? opened.checkpoint : "the execution";

@@ -28,13 +28,14 @@ export function currencyOf(link, model, cluster) {
   if (model === null || cluster === null) return nothing(link);
   if (link.state !== "open" || silence() > SILENT_AFTER_MS) return cutOff(link, model);
   if (now() - model.looked_ms > SILENT_AFTER_MS) {
+    const started = model.looked_ms === 0;
     return {
       kind: "old",
       cut: true,
       label: "stale",
       title: "Kraftgate does not poll",
-      text: "Kraftgate answers this page, but has not polled its clusters recently.",
-      as_of_ms: model.looked_ms,
+      text: `Kraftgate answers this page, but has not polled its clusters ${started ? "since it started: the data below is older" : "recently"}.`,
+      as_of_ms: started ? null : model.looked_ms,
     };
   }
   return beforeControllers(cluster) ?? reported(cluster.head);
