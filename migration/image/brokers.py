@@ -56,9 +56,7 @@ def still_gone(broker: Broker) -> Gone | None:
     In KRaft mode a broker registers before it loads its logs: with two logs of one partition it
     ends, and is never unfenced.
     """
-    gone = broker.gone
-    left = () if gone is None else tuple(e for e in gone.directories if e not in broker.log_dirs)
-    return replace(gone, directories=left) if gone is not None and left else None
+    return None if broker.gone is None else broker.gone.but(broker.log_dirs)
 
 
 def unregistered(

@@ -74,6 +74,10 @@ class Gone:
     at: Moment
     migrating: int = 0
 
+    def but(self, others: Collection[DirectoryId]) -> "Gone | None":
+        left = tuple(each for each in self.directories if each not in others)
+        return replace(self, directories=left) if left else None
+
     def summary(self) -> DirectoriesGone:
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),
@@ -224,6 +228,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
     hosted = image.directories.get(broker.id, {})
     for directory, count in hosted.items():
         replicas[classify(directory, online)] += count
+    broker = replace(broker, gone=_gone_with_replicas(image, broker))
     unfenced, complete = broker.unfenced, broker.complete
     return BrokerSummary(
         id=broker.id,
@@ -255,6 +260,16 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
             to_text(each): count for each, count in hosted.items() if not is_reserved(each)
         },
     )
+
+
+def _gone_with_replicas(image: ClusterImage, broker: Broker) -> Gone | None:
+    """Return the lost directories, without those that are known to have had no replica."""
+    disks = None if image.disks is None else image.disks.brokers.get(broker.id)
+    if broker.gone is None or disks is None:
+        return broker.gone
+    hosted = image.directories.get(broker.id, {})
+    empty = {e for e in broker.gone.directories if e not in hosted and to_text(e) in disks.empty}
+    return broker.gone.but(empty)
 
 
 def _failed(broker: Broker, hosted: Mapping[DirectoryId, int]) -> Mapping[DirectoryId, int | None]:

@@ -122,6 +122,7 @@ class BrokerDisks:
         moves: the named future replicas, by path.
         offline_since_ms: path -> since when the broker reports it offline.
         failure_timeout_ms: `FAILURE_TIMEOUT`; None: unknown.
+        empty: ids of directories that had no replica when the broker last answered with them.
     """
 
     id: int
@@ -133,6 +134,7 @@ class BrokerDisks:
     moves: tuple[DirectoryMove, ...] = ()
     offline_since_ms: Mapping[str, int] = field(default_factory=dict)
     failure_timeout_ms: int | None = None
+    empty: frozenset[str] = frozenset()
 
     @property
     def futures(self) -> int:
@@ -220,7 +222,24 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
             if each.error == STORAGE_ERROR
         },
         failure_timeout_ms=fact.failure_timeout_ms or before.failure_timeout_ms,
+        empty=_empty(before, fact),
     )
+
+
+def _empty(before: BrokerDisks, fact: DisksSeen) -> frozenset[str]:
+    """Return the next `empty`.
+
+    A directory that is no longer described is left out if a replica may have come into it since its
+    last answer: that answer is old, or the broker has more replicas now.
+    """
+    ids = {each.directory_id for each in fact.log_dirs}
+    used = {e.directory_id for e in fact.log_dirs if e.error or e.replicas or e.futures}
+    silent_ms = before.unreachable_since_ms or fact.seen_ms
+    is_old = silent_ms - (before.answered_ms or 0) > _GAP_MS
+    was, now = (sum(e.replicas for e in each.log_dirs) for each in (before, fact))
+    doubted = {each.directory_id for each in before.log_dirs} if is_old or now > was else set()
+    empty = {each for each in ids - used if each is not None}
+    return frozenset(empty | before.empty - ids - doubted)
 
 
 def _moves(before: BrokerDisks, fact: DisksSeen) -> Iterator[DirectoryMove]:

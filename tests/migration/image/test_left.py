@@ -49,6 +49,7 @@ UNREGISTERED = UnregisterBroker(1, 7)
 
 
 ONE, TWO = (DirectoryId(bytes([each]) * 16) for each in (1, 2))
+EMPTY = ONLINE._replace(path="/d1", replicas=0, bytes=0, directory_id=to_text(TWO))
 AT = Moment(offset=8, timestamp_ms=4000)
 
 
@@ -154,6 +155,31 @@ def test_a_lost_directory_is_back_once_the_broker_is_unfenced_with_it(snapshot: 
         assert after(fenced, back, snapshot=True).brokers[1].gone is None
     else:
         assert after(fenced, UnfenceBroker(1, 12)).brokers[1].gone is None
+
+
+@pytest.mark.parametrize(
+    ("last", "hosted", "is_lost"),
+    [
+        (EMPTY, UNASSIGNED, False),
+        (EMPTY, TWO, True),  # by the metadata log
+        (EMPTY._replace(replicas=1), UNASSIGNED, True),
+        (EMPTY._replace(directory_id=None), UNASSIGNED, True),
+        (None, UNASSIGNED, True),
+    ],
+)
+def test_a_directory_that_had_no_replica_is_not_lost(
+    last: LogDirSeen | None, hosted: DirectoryId, is_lost: bool
+) -> None:
+    """H1, H2: nothing of it can be recreated."""
+    image = after(HYBRID, registration(1, log_dirs=(ONE, TWO)))
+    image = replace(image, directories={1: {UNASSIGNED: 5, hosted: 5}})
+    image = observe(image, [DisksSeen(6000, 1, (ONLINE, last))] if last else [])[0]
+    back = after(image, registration(1, 12, log_dirs=(ONE,)))
+    for now in (back, observe(back, [DisksSeen(8000, 1, (ONLINE,))] if last else [])[0]):
+        summary = summarize("c", now)
+        kinds = {each.kind for each in hazards(summary, 9000, CURRENT)}
+        assert (HazardKind.REPLICAS_RECREATED in kinds) is is_lost
+        assert any(each.directory for each in failed_directories(summary)) is is_lost
 
 
 def test_the_record_of_another_registration_does_not_count() -> None:

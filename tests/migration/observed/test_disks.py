@@ -46,6 +46,34 @@ def test_directories_vanish_and_appear() -> None:
     assert kinds == ["log_dir_appeared /d1", "log_dir_vanished /d0"]
 
 
+EMPTY = log_dir("/d1")._replace(directory_id="x", replicas=0, bytes=0)
+REMOVED = DisksSeen(20_000, 1, (log_dir(),))
+UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_empty"),
+    [
+        ([], True),
+        ([REMOVED], True),
+        ([REMOVED, DisksSeen(30_000, 1, (log_dir()._replace(replicas=9),))], True),
+        ([DisksUnreachable(15_000, 1, "refused", ()), REMOVED._replace(seen_ms=999_000)], True),
+        ([DisksSeen(20_000, 1, (log_dir(), EMPTY._replace(error=56)))], False),
+        ([DisksSeen(20_000, 1, (log_dir(), EMPTY._replace(replicas=1)))], False),
+        ([DisksSeen(20_000, 1, (log_dir(), EMPTY._replace(futures=1)))], False),
+        # A replica may have come into it since its last answer, and may have been recreated.
+        ([DisksSeen(20_000, 1, (log_dir()._replace(replicas=4),))], False),
+        ([REMOVED._replace(seen_ms=61_001)], False),
+        ([DisksUnreachable(61_001, 1, "refused", ()), REMOVED._replace(seen_ms=70_000)], False),
+    ],
+)
+def test_a_directory_without_a_replica_at_its_last_answer(
+    facts: list[DiskFact], *, is_empty: bool
+) -> None:
+    image, _ = observed(DisksSeen(1000, 1, (log_dir(), EMPTY)), *facts)
+    assert (image.brokers[1].empty == {"x"}) is is_empty
+
+
 def test_a_broker_that_is_down_keeps_its_directories_as_they_were_told() -> None:
     image, kinds = observed(
         DisksSeen(1, 1, (log_dir(), log_dir("/d1", 56))),
@@ -176,9 +204,6 @@ def moving(at_s: int, *futures: tuple[int, int], error: int = 0) -> DisksSeen:
     seen = tuple(FutureSeen("t", number, size, lag) for number, (lag, size) in enumerate(futures))
     target = log_dir("/d1")._replace(futures=len(seen), moving=seen)
     return DisksSeen(at_s * 1_000, 1, (log_dir(error=error), target))
-
-
-UNREACHABLE = DisksUnreachable(15_000, 1, "refused", ())
 
 
 @pytest.mark.parametrize(
