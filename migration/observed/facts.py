@@ -204,12 +204,14 @@ class ReplicasBack(NamedTuple):
 
     Attributes:
         why: None: an earlier release recorded the fact, without the reason.
+        recreated: those that the broker now has in another directory, with fewer bytes than these.
     """
 
     seen_ms: int
     broker: int
     path: str
     why: CutOffEnd | None = None
+    recreated: tuple[ReplicaSeen, ...] = ()
 
 
 class OffsetsFell(NamedTuple):

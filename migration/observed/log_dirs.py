@@ -123,6 +123,8 @@ class BrokerDisks:
         offline_since_ms: path -> since when the broker reports it offline.
         failure_timeout_ms: `FAILURE_TIMEOUT`; None: unknown.
         empty: ids of directories that had no replica when the broker last answered with them.
+        recreated: path -> its replicas that the broker has, with fewer bytes, in another directory
+            since it no longer describes this one.
     """
 
     id: int
@@ -135,6 +137,7 @@ class BrokerDisks:
     offline_since_ms: Mapping[str, int] = field(default_factory=dict)
     failure_timeout_ms: int | None = None
     empty: frozenset[str] = frozenset()
+    recreated: Mapping[str, CutOff] = field(default_factory=dict)
 
     @property
     def futures(self) -> int:
@@ -223,7 +226,12 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
         },
         failure_timeout_ms=fact.failure_timeout_ms or before.failure_timeout_ms,
         empty=_empty(before, fact),
+        recreated=_without(before.recreated, *(each.path for each in fact.log_dirs)),
     )
+
+
+def _without(each: Mapping[str, CutOff], *paths: str) -> Mapping[str, CutOff]:
+    return {path: cut_off for path, cut_off in each.items() if path not in paths}
 
 
 def _empty(before: BrokerDisks, fact: DisksSeen) -> frozenset[str]:
@@ -317,16 +325,19 @@ def _compare(
         collected.add(EventKind.LOG_DIR_VANISHED, before.id, path=path)
 
 
-def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollector) -> BrokerDisks:
-    ordered = sorted(fact.replicas, key=lambda each: (each.replicas, each.topic, each.partition))
-    sole = sum(each.replicas == 1 for each in ordered)
-    cut_off = CutOff(
-        since_ms=fact.seen_ms,
+def _counted(since_ms: int, replicas: Iterable[ReplicaSeen]) -> CutOff:
+    ordered = sorted(replicas, key=lambda each: (each.replicas, each.topic, each.partition))
+    return CutOff(
+        since_ms=since_ms,
         replicas=len(ordered),
-        sole=sole,
+        sole=sum(each.replicas == 1 for each in ordered),
         bytes=sum(each.bytes for each in ordered),
         named=tuple(ordered[:NAMED_MAX]),
     )
+
+
+def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollector) -> BrokerDisks:
+    cut_off = _counted(fact.seen_ms, fact.replicas)
     if before.cut_off.get(fact.path) == cut_off:  # a kill while the fact was appended repeats it
         return before
     collected.add(
@@ -335,22 +346,24 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollecto
         path=fact.path,
         replicas=cut_off.replicas,
         bytes=cut_off.bytes,
-        sole=sole,
+        sole=cut_off.sole,
         sole_replicas=list(cut_off.sole_names()[:_TOLD_MAX]),
     )
     return replace(before, cut_off={**before.cut_off, fact.path: cut_off})
 
 
 def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) -> BrokerDisks:
-    if fact.path not in before.cut_off:
+    recreated = before.recreated
+    if fact.recreated and fact.path not in {each.path for each in before.log_dirs}:
+        recreated = {**recreated, fact.path: _counted(fact.seen_ms, fact.recreated)}
+    if fact.path not in before.cut_off and recreated == before.recreated:
         return before
     why = fact.why
     if why is None:
         is_offline = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
         why = CutOffEnd.RECREATED if is_offline else CutOffEnd.READABLE
     collected.add(_ENDS[why], fact.broker, path=fact.path)
-    left = {path: each for path, each in before.cut_off.items() if path != fact.path}
-    return replace(before, cut_off=left)
+    return replace(before, cut_off=_without(before.cut_off, fact.path), recreated=recreated)
 
 
 def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> DisksImage:

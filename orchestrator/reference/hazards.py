@@ -16,9 +16,11 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
         " the disks."
     ),
     HazardKind.REPLICAS_RECREATED: (
-        "A broker came back with fewer log directories while replicas had no known directory,"
-        " and is not known to have refused to create them (H3). It ends when the broker runs with"
-        " these directories again."
+        "A broker came back with fewer log directories while replicas had no known directory. Not"
+        " if it is known to have refused to create them (H3), or if the missing directories are"
+        " known to have had no replica. Or a broker no longer describes a directory, and the only"
+        " replica of a partition, which was in it, is in another one, with fewer bytes. It ends"
+        " when the broker runs with these directories again."
     ),
     HazardKind.FINALIZED_TOO_EARLY: (
         "The migration was finalized while a broker was not in KRaft mode, or while a replica"

@@ -105,7 +105,7 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
         change.describe(each)
     good = {each.path for each in answer if change.is_good(each.path)}
     offline = {each.path for each in answer if each.error == STORAGE_ERROR}
-    here = {place for each in answer if each.path in good for place in _current(each.replicas)}
+    here = {of: at for e in answer if e.path in good for of, at in _current(e.replicas).items()}
     seen = []
     for each in answer:
         seen.append(change.shown(each.path, each.replicas))
@@ -146,7 +146,7 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
         elif change.was_unreadable(path):
             change.restore(path, CutOffEnd.READABLE)
         seen.append(change.shown(path, change.replicas(path)))
-    change.settle(())
+    change.settle({})
     return change.result(DisksUnreachable(inputs.now_ms, inputs.broker, why, tuple(seen)))
 
 
@@ -282,7 +282,7 @@ class _Change:
         `here`: the replicas in all such directories. An inferred replica, which has no size, may
         never have been in it.
         """
-        cut, there = self._cut_off.get(answer.path), _current(answer.replicas)
+        cut, there = self._cut_off.get(answer.path), _current(answer.replicas).keys()
         if cut is None or not cut.fact.replicas:
             return CutOffEnd.READABLE
         gone = self._not_hosted(cut.fact)
@@ -299,8 +299,13 @@ class _Change:
             self._log_dirs[path] = self._known(path)._replace(error=0)
             self._facts.append(self._back(path, why))
 
-    def settle(self, elsewhere: Collection[TopicPartition]) -> None:
-        """Drop replicas that are no longer cut off, and add facts for changes of the others."""
+    def settle(self, elsewhere: Mapping[TopicPartition, int]) -> None:
+        """Drop replicas that are no longer cut off, and add facts for changes of the others.
+
+        Args:
+            elsewhere: the sizes of the replicas in the good directories, in bytes. One that was
+                moved there since the last poll is not smaller.
+        """
         for path, cut in sorted(self._cut_off.items()):
             before = self._before.cut_off.get(path)
             gone = {*elsewhere, *self._not_hosted(cut.fact)}
@@ -309,10 +314,11 @@ class _Change:
                 del self._cut_off[path]
                 if path in self._log_dirs:
                     self._log_dirs[path] = self._known(path)._replace(replicas=())
-                if before is not None:
-                    is_here = any(_place(each) in elsewhere for each in cut.fact.replicas)
-                    why = CutOffEnd.RECREATED if is_here else CutOffEnd.NOT_HOSTED
-                    self._facts.append(self._back(path, why))
+                here = [each for each in cut.fact.replicas if _place(each) in elsewhere]
+                smaller = tuple(each for each in here if elsewhere[_place(each)] < each.bytes)
+                if before is not None or smaller:
+                    why = CutOffEnd.RECREATED if here else CutOffEnd.NOT_HOSTED
+                    self._facts.append(self._back(path, why)._replace(recreated=smaller))
             elif before is None or left != cut.fact.replicas:
                 fact = cut.fact._replace(seen_ms=self._inputs.now_ms, replicas=left)
                 self._cut_off[path] = cut._replace(fact=fact)
@@ -354,8 +360,9 @@ class _Change:
         )
 
 
-def _current(replicas: Iterable[ReplicaPlace]) -> set[TopicPartition]:
-    return {(each.topic, each.partition) for each in replicas if not each.future}
+def _current(replicas: Iterable[ReplicaPlace]) -> dict[TopicPartition, int]:
+    """Return the size of each current replica, in bytes."""
+    return {(each.topic, each.partition): each.bytes for each in replicas if not each.future}
 
 
 def _place(replica: ReplicaSeen) -> TopicPartition:

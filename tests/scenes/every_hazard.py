@@ -27,6 +27,7 @@ from migration.observed.log_dirs import BrokerDisks, DirectoryMove, DisksImage, 
 from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from tests.migration.assessment.hazards.test_hazards import (
+    CUT_OFF,
     NOW,
     broker,
     cluster,
@@ -130,6 +131,9 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     ),
     "replicas_recreated": cluster(Phase.HYBRID, _one(gone=_GONE)),
     "replicas_recreated failed": cluster(Phase.HYBRID, _one(gone=_GONE), disks=BAD),
+    "replicas_recreated removed": cluster(
+        Phase.KRAFT, _one(), disks=_disks(_D2, _D3, recreated={LOG_DIR: CUT_OFF["/d1"]})
+    ),
     "finalized_too_early": cluster(Phase.FINALIZED, _one(Mode.MIGRATING)),
     "restart_loses_replicas zookeeper": cluster(Phase.ZOOKEEPER, disks=BAD),
     "restart_loses_replicas migrating": cluster(Phase.HYBRID, _one(Mode.MIGRATING), disks=BAD),

@@ -19,8 +19,9 @@ from migration.assessment.failed_directories import (
 )
 from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults
-from migration.image.summary import BrokerSummary, ClusterSummary, DirectoriesGone, Mode
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
+from migration.observed.facts import ReplicaSeen
 from migration.observed.log_dirs import (
     FAILURE_TIMEOUT,
     FAILURE_TIMEOUT_MS,
@@ -31,7 +32,7 @@ from migration.observed.log_dirs import (
     DisksImage,
     name,
 )
-from migration.values.evidence import capitalized
+from migration.values.evidence import capitalized, count
 from migration.values.timestamps import utc_text
 
 _HEARD_MS: Final = 6_000
@@ -109,11 +110,13 @@ def _evidence(
     if broker is not None and broker.pending:
         pending = [each for each in PENDING_STATES if broker.replicas[each]]
         lines.append(", ".join(f"{broker.replicas[each]} replicas {each}" for each in pending))
-    for each in cut_off.named if cut_off is not None else ():
-        end = "" if each.end_offset is None else f", log end offset {each.end_offset}"
-        copies = "the only replica" if each.replicas == 1 else f"one of {each.replicas} replicas"
-        lines.append(f"{each.topic}-{each.partition}: {copies}, {each.bytes} bytes{end}")
-    return lines
+    return lines if cut_off is None else [*lines, *map(_line, cut_off.named)]
+
+
+def _line(each: ReplicaSeen) -> str:
+    end = "" if each.end_offset is None else f", log end offset {each.end_offset}"
+    copies = "the only replica" if each.replicas == 1 else f"one of {each.replicas} replicas"
+    return f"{name(each)}: {copies}, {each.bytes} bytes{end}"
 
 
 def halted_in_migration(disks: DisksImage, failed: Iterable[DirectoryFailed]) -> Iterator[Hazard]:
@@ -204,44 +207,62 @@ def broker_shuts_down(
 
 
 def replicas_recreated(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the brokers that lost directories while replicas had none (H1, H2, after).
+    """Yield the brokers that recreated replicas, or may have, without a directory (H1, H2, after).
 
     The registration's record alone has the number of pending replicas at that moment, so this and
-    the next hazard read it instead of the failed directories.
+    the next hazard read it instead of the failed directories. In any mode a broker also recreates
+    the replicas of a directory that was taken out of log.dirs. Others than the only ones of their
+    partitions are copied from their leaders.
     """
-    for broker in summary.brokers:
-        gone = broker.gone
-        if gone is None or _creates_none(broker, gone, disks):
+    for id_ in sorted({*(each.id for each in summary.brokers), *disks.brokers}):
+        broker, one = summary.broker(id_), disks.brokers.get(id_, BrokerDisks(id=id_))
+        gone = None if broker is None or _creates_none(broker, disks) else broker.gone
+        recreated = {path: each for path, each in one.recreated.items() if each.sole}
+        sole = sum(each.sole for each in recreated.values())
+        if gone is not None:
+            text = (
+                f"registered without {len(gone.directories)} of its log directories while"
+                f" {gone.pending} of its replicas had no known log directory: these may have been"
+                " recreated, empty"
+            )
+        elif recreated:
+            text = (
+                f"runs without its log directory {', '.join(recreated)}, and recreated"
+                f" {count(sole, 'replica')} from there that no other broker has, with fewer bytes"
+            )
+        else:
             continue
+        missing = () if gone is None else gone.directories
+        named = ((path, e) for path, at in recreated.items() for e in at.named if e.replicas == 1)
         yield Hazard(
             kind=HazardKind.REPLICAS_RECREATED,
-            broker=broker.id,
-            text=(
-                f"broker {broker.id} registered without {len(gone.directories)} of its log"
-                f" directories while {gone.pending} of its replicas had no known log directory:"
-                " these may have been recreated, empty"
+            broker=id_,
+            text=f"broker {id_} {text}",
+            evidence=(
+                *(f"directory id {each} is missing" for each in missing),
+                *(f"{_line(each)}, in {path}" for path, each in named),
             ),
-            evidence=tuple(f"directory id {each} is missing" for each in gone.directories),
             way_out=(
-                f"Stop the producers to the partitions of broker {broker.id}, and then the broker,"
-                " before more is overwritten. Keep the failed directory, copy it, and compare the"
+                f"Stop the producers to the partitions of broker {id_}, and then the broker,"
+                " before more is overwritten. Keep the missing directory, copy it, and compare the"
                 " log end offsets of its partitions with those of the new logs. Do not put it back"
                 " next to the new logs: the broker does not start with two logs of one partition."
             ),
-            since_ms=gone.at_ms,
+            since_ms=gone.at_ms if gone else min(e.since_ms for e in recreated.values()),
+            counted=len(missing) + sole,
         )
 
 
-def _creates_none(broker: BrokerSummary, gone: DirectoriesGone, disks: DisksImage) -> bool:
+def _creates_none(broker: BrokerSummary, disks: DisksImage) -> bool:
     """Return whether the broker is known to have created none of its pending replicas (H3).
 
     It refuses the `migrating` ones while a directory is offline, and recreates them if the missing
     directory was taken out of log.dirs or replaced (Partition.createLogInAssignedDirectoryId). So
     it must report each missing directory offline, and every other one must be registered.
     """
-    one = disks.brokers.get(broker.id)
+    one, gone = disks.brokers.get(broker.id), broker.gone
     since_ms = broker.registered_ms
-    if one is None or since_ms is None or (one.answered_ms or 0) <= since_ms:
+    if one is None or gone is None or since_ms is None or (one.answered_ms or 0) <= since_ms:
         return False
     offline = len(one.offline_since_ms)
     is_offline = len(broker.unregistered) <= offline == len(one.log_dirs) - len(broker.log_dirs)

@@ -155,6 +155,28 @@ def test_why_replicas_are_no_longer_cut_off(why: CutOffEnd, kind: str, error: in
     assert image.brokers[1].cut_off == {}
 
 
+@pytest.mark.parametrize(
+    ("facts", "is_kept"),
+    [
+        ([REMOVED], True),
+        ([REMOVED, REMOVED._replace(seen_ms=30_000)], True),
+        ([REMOVED, UNREACHABLE], True),
+        ([DisksSeen(20_000, 1, (log_dir(), log_dir("/d1", 56)))], False),
+    ],
+)
+def test_what_was_recreated_without_its_directory(facts: list[DiskFact], *, is_kept: bool) -> None:
+    back = ReplicasBack(25_000, 1, "/d1", CutOffEnd.RECREATED, replicas(3))
+    listed = DisksSeen(1000, 1, (log_dir(), log_dir("/d1")))
+    image, kinds = observed(listed, facts[0], back, back, *facts[1:])
+    assert kinds.count("replicas_given_up /d1") == is_kept
+    found = image.brokers[1].recreated
+    assert {path: (e.since_ms, e.replicas, e.sole) for path, e in found.items()} == (
+        {"/d1": (25_000, 3, 2)} if is_kept else {}
+    )
+    image, _ = observed(DisksSeen(40_000, 1, (log_dir(), log_dir("/d1"))), image=image)
+    assert not image.brokers[1].recreated
+
+
 def test_what_an_earlier_release_recorded_without_a_reason() -> None:
     cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
     back = ReplicasBack(7, 1, "/d0")

@@ -19,7 +19,7 @@ from migration.observed.facts import (
 from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Compared, Hosted, answered, unanswered
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition, LocalDir
-from tests.streams.log_dirs.world import BAD_FILE, NOT_OURS, OURS, A, B, inputs, log_dir
+from tests.streams.log_dirs.world import BAD_FILE, NOT_OURS, OURS, A, B, inputs, log_dir, place
 
 HERE = {A: OURS, B: OURS}
 GONE = {A: OURS, B: NOT_OURS}
@@ -169,6 +169,34 @@ def test_replicas_seen_elsewhere_are_cut_off_no_more(well: KnownBroker) -> None:
     both = answered(one.known, [log_dir(A, 0, 1, 2, 3), OFFLINE], inputs(5000))
     assert both.facts == (ReplicasBack(5000, 2, B, CutOffEnd.RECREATED),)
     assert answered(both.known, [log_dir(A, 0, 1), OFFLINE], inputs()).facts == ()
+
+
+SOLE = {("t", 2): KnownPartition(1, "id", 70), ("t", 3): KnownPartition(2, "id", 9)}
+WAS_2, WAS_3 = ReplicaSeen("t", 2, 10, 70, 1), ReplicaSeen("t", 3, 10, 9, 2)
+
+
+def without_b(*sizes: int) -> LogDirAnswer:
+    """A, with partitions 2 and 3, in these sizes, of B, which the broker no longer lists."""
+    moved = (place(number, size=size) for number, size in zip((2, 3), sizes, strict=True))
+    return log_dir(A, 0, 1)._replace(replicas=(place(0), place(1), *moved))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "recreated"),
+    [((0, 9), (WAS_2, WAS_3)), ((0, 10), (WAS_2,)), ((10, 11), ())],
+)
+@pytest.mark.parametrize("failed", [False, True])
+def test_replicas_that_are_smaller_without_their_directory_were_recreated(
+    well: KnownBroker, sizes: tuple[int, int], recreated: tuple[ReplicaSeen, ...], *, failed: bool
+) -> None:
+    """A copy within the broker is complete (KIP-113, "Complete replica data movement")."""
+    known = inputs(2000, partitions=SOLE)
+    before = answered(well, [log_dir(A, 0, 1), OFFLINE], known).known if failed else well
+    found = answered(before, [without_b(*sizes)], known)
+    over = ReplicasBack(2000, 2, B, CutOffEnd.RECREATED, recreated)
+    assert found.facts == ((over,) if failed or recreated else ())
+    assert not found.known.cut_off
+    assert answered(found.known, [without_b(*sizes)], known).facts == ()
 
 
 def test_a_future_replica_is_no_replica_seen_elsewhere(well: KnownBroker) -> None:

@@ -224,6 +224,35 @@ def test_h3_recreates_nothing_while_the_directory_is_offline(
     assert (found is not None) == may_be_recreated
 
 
+RECREATED: dict[str, Any] = {"recreated": CUT_OFF}
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_only_replicas_that_are_recreated_without_their_directory(mode: Mode) -> None:
+    """KIP-858, "Replica management": any log without a directory that may be offline is created."""
+    summary = cluster(Phase.KRAFT, broker(mode), disks=disks(log_dir("/d0"), **RECREATED))
+    found = only(summary, HazardKind.REPLICAS_RECREATED)
+    assert found is not None
+    assert found.text == (
+        "broker 1 runs without its log directory /d1, and recreated 1 replica from there that no"
+        " other broker has, with fewer bytes"
+    )
+    assert found.evidence == ("one-3: the only replica, 10 bytes, log end offset 50, in /d1",)
+    assert found.since_ms == 400
+    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
+    both = replace(summary, brokers=(broker(mode, gone=gone),))
+    found = only(both, HazardKind.REPLICAS_RECREATED)
+    assert found is not None
+    assert (found.since_ms, found.evidence[0]) == (5, "directory id x is missing")
+    assert found.evidence_total == 2
+
+
+def test_replicas_that_are_copied_from_their_leaders_are_not_lost() -> None:
+    copied = {"/d1": replace(CUT_OFF["/d1"], sole=0, named=CUT_OFF["/d1"].named[1:])}
+    seen = disks(log_dir("/d0"), recreated=copied)
+    assert only(cluster(Phase.KRAFT, broker(), disks=seen), HazardKind.REPLICAS_RECREATED) is None
+
+
 def test_a_directory_that_failed_while_replicas_had_none() -> None:
     """KIP-858, "Handling log directory failures": leaders move by directory id only."""
     failed = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
