@@ -3,7 +3,7 @@
 One rule for all screens, in the order of importance: what Kraftgate needs to see anything, a step
 that failed, a hazard that announces something, recreated replicas and other failed log
 directories, a hazard that blocks an action, the checkpoint of the runbook, the migration itself,
-unless a hazard forbids its step.
+unless a hazard forbids its step, and partitions without a leader.
 """
 
 import enum
@@ -23,7 +23,7 @@ from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import ADD_KEY, DOWN, Wait, WaitKind, source_error
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.values.durations import duration_text
-from migration.values.evidence import capitalized
+from migration.values.evidence import capitalized, count
 from migration.values.severity import Severity
 
 
@@ -177,9 +177,23 @@ def _found(
         return _of_hazard(damage)
     if first is not None:
         return _forbidden(first, view.due_hazards) or _of_wait(first, view.summary, eta)
+    return _without_wait(view)
+
+
+def _without_wait(view: View) -> NextAction:
+    """Return what is left to do while nothing is waited for."""
     left = next((each for each in view.due_hazards if each.kind not in _LATER), None)
     if left is not None:
         return _of_hazard(left)
+    if view.summary.leaderless:
+        leaderless = count(view.summary.leaderless, "partition")
+        return NextAction(
+            need=Need.WRONG,
+            text=f"Find the cause of {leaderless} without a leader",
+            why="no client can read or write there",
+            commands=(_until("isr_full", view.cluster),),
+            topic=_NIGHT,
+        )
     text = "Nothing to do: the migration is finalized"
     if view.summary.phase is Phase.KRAFT:
         text = "Nothing to do: this cluster is in KRaft mode and does not migrate"

@@ -238,6 +238,20 @@ def test_a_broker_that_is_down_precedes_harm_that_was_done(execution: Execution 
         assert found.next.text.startswith(text)
 
 
+@pytest.mark.parametrize("phase", [Phase.FINALIZED, Phase.KRAFT])
+def test_partitions_without_a_leader_are_something_to_do(phase: Phase) -> None:
+    leaderless = replace(cluster(phase, kraft(1)), leaderless=2)
+    found = assessed(leaderless).next
+    assert (found.need, found.text) == (
+        Need.WRONG,
+        "Find the cause of 2 partitions without a leader",
+    )
+    assert found.commands == ("kraftgate wait --condition isr_full --cluster prod",)
+    fenced = replace(leaderless, brokers=(kraft(1), kraft(2, fenced=True)))
+    assert assessed(fenced).next.broker == 2
+    assert assessed(replace(leaderless, leaderless=0)).next.need is Need.NOTHING
+
+
 def test_a_step_names_the_harm_that_was_done() -> None:
     loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
     harmed = replace(cluster(Phase.HYBRID, kraft(1)), disks=DisksImage(losses=(loss,)))
