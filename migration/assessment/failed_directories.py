@@ -23,6 +23,7 @@ from migration.observed.log_dirs import (
     is_undescribed,
 )
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.values.evidence import count
 
 
 class Channel(enum.StrEnum):
@@ -305,10 +306,14 @@ def advice(
     if harms is not None:
         return f"Restore {disk}", restart_advice(failed.broker, harms)
     losses = () if summary.disks is None else summary.disks.losses
+    copy = "make it read-only, and copy it before it is replaced"
     if (broker and broker.gone) or any(each.broker == failed.broker for each in losses):
+        return f"Keep {disk}", f"it may have the only copy of records that are lost: {copy}"
+    if summary.leaderless:
+        without = count(summary.leaderless, "partition")
         return f"Keep {disk}", (
-            "it may have the only copy of records that are lost: make it read-only, and copy it"
-            " before it is replaced"
+            f"{without} without a leader may have the last in-sync replica on it, and an empty disk"
+            f" in its place erases the other replicas, too: {copy}"
         )
     return f"Replace {disk}", restart_advice(failed.broker, harms)
 

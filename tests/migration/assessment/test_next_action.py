@@ -260,6 +260,15 @@ def test_a_step_names_the_harm_that_was_done() -> None:
     assert found.why == "by hand; acknowledged records of one partition are lost"
 
 
+def test_no_disk_is_replaced_that_may_have_the_last_in_sync_replica() -> None:
+    """The leader election of an empty replica truncates the other ones."""
+    well = failed(cluster(Phase.FINALIZED, kraft(1), kraft(2)), 1)
+    assert assessed(well).next.text.startswith("Replace the disk of broker 1: ")
+    found = assessed(replace(well, leaderless=13)).next
+    assert found.text.startswith("Keep the disk of broker 1: ")
+    assert found.why.startswith("13 partitions without a leader may have the last in-sync replica")
+
+
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
     found = assessed(failed(HYBRID, 1), status=silent).next
