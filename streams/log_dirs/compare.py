@@ -151,13 +151,16 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
 
 
 def _is_whole(known: KnownBroker, path: str, local: LocalDir) -> bool:
-    """Return whether no directory was cut off, or the path is that directory with its replicas."""
-    cut = known.cut_off.get(path)
+    """Return whether the path is the known directory, with its replicas if it was cut off.
+
+    Without them, another id shows another disk, whose broker was stopped first. The same id does
+    not: a replica may have been moved since the last answer.
+    """
+    cut, last = known.cut_off.get(path), known.log_dirs.get(path, _NEVER)
+    is_known = last.directory_id in (None, local.directory_id)
     if cut is None:
-        return True
-    id_ = known.log_dirs[path].directory_id if path in known.log_dirs else None
-    has_logs = _has_logs(local, map(_place, cut.fact.replicas))
-    return has_logs and id_ in (None, local.directory_id)
+        return not local.is_own or is_known or _has_logs(local, _current(last.replicas))
+    return is_known and _has_logs(local, map(_place, cut.fact.replicas))
 
 
 def _has_logs(local: LocalDir, replicas: Iterable[TopicPartition]) -> bool:

@@ -291,6 +291,19 @@ def test_a_disk_without_its_replicas_is_not_back(well: KnownBroker, instead: Loc
     assert back.facts == (ReplicasBack(7000, 2, B, CutOffEnd.READABLE),)
 
 
+@pytest.mark.parametrize(("folders", "is_cut_off"), [((), True), (("t-2", "t-3"), False)])
+def test_another_disk_in_place_of_a_healthy_one_cuts_off_its_replicas(
+    well: KnownBroker, folders: tuple[str, ...], *, is_cut_off: bool
+) -> None:
+    """KIP-858, "Storage format command": an empty disk gets an id of its own."""
+    other = OURS._replace(directory_id="AgICAgICAgICAgICAgICAg", folders=frozenset(folders))
+    found = unanswered(well, "refused", inputs(local_dirs={A: OURS, B: other}))
+    assert partitions_of(found.facts) == ([[2, 3]] if is_cut_off else [])
+    assert [each.readable for each in found.disks.log_dirs] == [True, not is_cut_off]
+    moved = OURS._replace(folders=frozenset({"t-2"}))
+    assert not unanswered(well, "refused", inputs(local_dirs={A: OURS, B: moved})).facts
+
+
 def test_an_offline_disk_that_lost_its_replicas_is_not_readable(well: KnownBroker) -> None:
     cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=HERE)).known
     empty = {A: OURS, B: OURS._replace(folders=frozenset())}
