@@ -197,7 +197,7 @@ class Evaluated(OfCheckpoint, kind=EntryKind.JUDGED):
 
 
 _RESULTS: Final = {
-    "already": ("the step of {} is not needed", "the step of {} is needed"),
+    "already": ("the step of {} has nothing left to do", "the step of {} is needed"),
     "needs": ("the guards of {} hold", "the guards of {} do not hold"),
     "opens_when": ("the gate of {} is open", "the gate of {} is closed"),
 }
@@ -337,7 +337,7 @@ class CheckpointPassed(OfCheckpoint, kind=EntryKind.CHECKPOINT_PASSED):
     facts: JsonFacts
 
     def words(self) -> Mapping[str, object]:
-        return {"already": "" if self.how == "opened" else ", whose step was not needed"}
+        return {"already": "" if self.how == "opened" else ", whose step had nothing left to do"}
 
 
 class CheckpointSkipped(OfCheckpoint, Decided, kind=EntryKind.CHECKPOINT_SKIPPED):

@@ -26,7 +26,7 @@ GONE = found(Verdict.VIOLATED, "/d1 is offline")
 @pytest.mark.parametrize(
     ("part", "verdict", "findings", "expected"),
     [
-        ("already", Verdict.SATISFIED, (), "the step of x[1] is not needed"),
+        ("already", Verdict.SATISFIED, (), "the step of x[1] has nothing left to do"),
         ("already", Verdict.WAITING, (BEHIND,), "the step of x[1] is needed"),
         ("needs", Verdict.SATISFIED, (), "the guards of x[1] hold"),
         ("needs", Verdict.WAITING, (BEHIND,), "the guards of x[1] do not hold: broker 3 is held"),

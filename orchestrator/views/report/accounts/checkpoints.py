@@ -245,7 +245,8 @@ class CheckpointRecord:
 
 def _result(execution: ExecutionState, now: CheckpointState) -> Result:
     if now.stage is Stage.PASSED:
-        return "passed" if now.how == "opened" else "not needed"
+        was_done = now.how == "opened" or now.attempts > now.not_started
+        return "passed" if was_done else "not needed"
     if now.stage is Stage.SKIPPED:
         return "turned back" if now.how == TURNED_BACK else "skipped"
     return "stands" if execution.outcome is None else "aborted"

@@ -115,6 +115,16 @@ def test_the_end_of_a_hook_of_an_earlier_execution_ends_no_reason(made: Made) ->
     assert (hold.duration_ms, second.checkpoints[0].steps) == (6_000, ())
 
 
+def test_a_step_that_took_effect_before_its_hook_failed_was_needed(made: Made) -> None:
+    id_ = "brokers-kraft[1]"
+    made.say(1_000, entered(id_), started(id_))
+    made.say(5_000, ended(id_))
+    made.say(9_000, passed(id_, "already"))
+    made.store()
+    (walk,) = executions(made)
+    assert walk.checkpoints[0].result == "passed"
+
+
 def test_a_second_execution_is_one_of_its_own(made: Made) -> None:
     turned_back(made)
     made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))

@@ -75,7 +75,7 @@ function Name({ one }) {
 
 function StageText({ one }) {
   const { stage, how, entered_ms: entered, ended_ms: ended } = one;
-  const label = stage === "passed" && how === "already" ? "held already" : how === "turned back" ? how : STAGES[stage][2];
+  const label = stage === "passed" && how === "already" ? "nothing left to do" : how === "turned back" ? how : STAGES[stage][2];
   const took = entered !== null && ended !== null ? `, after ${duration(ended - entered)}` : "";
   return `${label}${ended !== null ? `, ${time(ended, { now: now() })}` : ""}${took}`;
 }
