@@ -176,8 +176,10 @@ _TASKS: Final[Mapping[str, Callable[[Lab, re.Match[str]], None]]] = {
     r"^Restart controller (\d+) on .+ without the migration": (
         lambda lab, at: lab.finalize_controller(int(at[1]))
     ),
-    r"^(?:Replace|Restore) the disk of broker (\d+): (\S+) is ": _replace_disk,
-    r"^Replace the disk of broker (\d+): directory \S+ is no longer registered": _is_replaced,
+    r"^(?:Keep|Replace|Restore) the disk of broker (\d+): (\S+) is ": _replace_disk,
+    r"^(?:Keep|Replace) the disk of broker (\d+): directory \S+ is no longer registered": (
+        _is_replaced
+    ),
     r"^Start broker \d+\b": lambda *_: None,  # its command says when
     r"^Switch ZooKeeper off": _stop_zookeeper,
     r"^Start or check controller ([\d, ]+): ": _check_controllers,
