@@ -276,7 +276,7 @@ def _blocking(found: Sequence[Hazard]) -> NextAction | None:
 def _starts_first(found: Sequence[Hazard], waits: Sequence[Wait]) -> bool:
     """Return whether a broker must be started: harm that was done does not end, and can wait.
 
-    One with recreated replicas must not: its new logs would be written.
+    A broker with recreated replicas must not be started: clients would write to its new logs.
     """
     stopped = {each.broker for each in found if each.kind is HazardKind.REPLICAS_RECREATED}
     return any(e.kind in DOWN and e.action and e.broker not in stopped for e in waits)

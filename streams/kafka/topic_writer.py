@@ -6,7 +6,6 @@ next writer goes on from there, and the producer of the previous one is fenced b
 id.
 """
 
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.librdkafka import UNREACHABLE, Rejections, calling, made, words
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
+from streams.process.background import begin
 
 _ANSWER_S_MAX: Final = 15.0
 _HANGS_S: Final = 2 * _ANSWER_S_MAX
@@ -164,18 +164,16 @@ class TopicWriter:
         librdkafka ignores the time-out of this call if the group's coordinator is down (its issue
         5456), and then may wait for ever.
         """
-        ended: list[KafkaException | None] = []
 
-        def send() -> None:
+        def send() -> KafkaException | None:
             try:
                 with calling():
                     self._producer.send_offsets_to_transaction([place], group, _ANSWER_S_MAX)
-                ended.append(None)
             except KafkaException as error:
-                ended.append(error)
+                return error
+            return None
 
-        thread = threading.Thread(target=send, name="publish-position", daemon=True)
-        thread.start()
+        thread, ended = begin("publish-position", send)
         thread.join(_HANGS_S)
         self._hangs = not ended
         error = ended[0] if ended else KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001  # public

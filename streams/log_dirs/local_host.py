@@ -9,22 +9,20 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import psutil
 
 from migration.assessment.meta_properties import META, METADATA_LOG, faults, parse
 from migration.observed.probed import MetaProperties
 from streams.log_dirs.remembered import LocalDir
+from streams.process.background import begin
 
 _LOOK_S_MAX: Final = 2.0
 _PARTITION: Final = re.compile(r".+-[0-9]+")
-
-T = TypeVar("T")
 
 
 def is_own_host(host: str) -> bool:
@@ -95,17 +93,6 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
     )
 
 
-def begin(read: Callable[[], T]) -> tuple[threading.Thread, list[T]]:
-    """Start a read of this host, which a dead disk or DNS may block for ever.
-
-    Return its thread, which may be abandoned, and the list that gets the result.
-    """
-    found: list[T] = []
-    thread = threading.Thread(target=lambda: found.append(read()), name="local", daemon=True)
-    thread.start()
-    return thread, found
-
-
 class LocalReader:
     """Reads paths, each with a time-out: a dead disk may block its reader for ever."""
 
@@ -121,7 +108,7 @@ class LocalReader:
             held = self._held.get(key)
             if held is not None and held.is_alive():
                 return self._hangs(path)
-            thread, found = begin(lambda: read_local(Path(path), broker, cluster_id))
+            thread, found = begin("local", lambda: read_local(Path(path), broker, cluster_id))
             self._held[key] = thread
         thread.join(self._timeout_s)
         return found[0] if found else self._hangs(path)

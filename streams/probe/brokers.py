@@ -19,11 +19,12 @@ from migration.observed.probed import (
 )
 from streams.kafka.broker_values import ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.node import Node
-from streams.log_dirs.local_host import begin, is_own_host, read_meta
+from streams.log_dirs.local_host import is_own_host, read_meta
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe, query_node
+from streams.process.background import begin
 
 ABSENT: Final = Unknown("no broker lists it as alive: it is down, or has no listener of this name")
 _READ_S_MAX: Final = 3.0
@@ -219,7 +220,7 @@ def _read_meta(path: str) -> Maybe[MetaProperties]:
 
 def _in_time(read: Callable[[], Maybe[T]]) -> Maybe[T]:
     """Return the result of a read of this host, or that it takes too long."""
-    thread, found = begin(read)
+    thread, found = begin("local", read)
     thread.join(_READ_S_MAX)
     return found[0] if found else Unknown(f"reading takes over {_READ_S_MAX:g} s")
 

@@ -1,10 +1,13 @@
-"""The base class of objects that run a thread of their own from `start` to `stop`."""
+"""Threads in the background: of an object, from `start` to `stop`, and of one call."""
 
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
+
+T = TypeVar("T")
 
 REPORT_S: Final = 30
 """The interval of reports that are not urgent: each batch of the job has a cost."""
@@ -29,6 +32,17 @@ def until_next(interval_s: float) -> float:
 def interval_of(moment_ms: int, interval_s: float) -> int:
     """Return the number of the interval that a moment is in."""
     return int((moment_ms / 1000 - _shift_s) // interval_s)
+
+
+def begin(name: str, work: Callable[[], T]) -> tuple[threading.Thread, list[T]]:
+    """Start work that may block for ever, such as on a dead disk.
+
+    Return its thread, which may be abandoned, and the list that gets the result.
+    """
+    found: list[T] = []
+    thread = threading.Thread(target=lambda: found.append(work()), name=name, daemon=True)
+    thread.start()
+    return thread, found
 
 
 class BackgroundThread(ABC):

@@ -45,7 +45,7 @@ class Shape(NamedTuple):
     Attributes:
         fixed: position and value of the bytes that all values of the shape share, without those
             by which the shape was found.
-        fields: by name in `migration.metadata.records`.
+        fields: by name in Kafka's schema, as in `migration.metadata.records`.
     """
 
     fixed: tuple[tuple[int, int], ...]

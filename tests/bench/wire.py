@@ -84,7 +84,7 @@ def slices(path: Path) -> list[Slice]:
     return planner.slices(START, planner.latest(START, 2**40))
 
 
-def told(batches: Iterator[Typed]) -> tuple[int, int, int, int]:
+def counted(batches: Iterator[Typed]) -> tuple[int, int, int, int]:
     """Totals of what a side read: records; those of partitions, their offsets and partitions."""
     count = of_partitions = offsets = ids = 0
     for batch in batches:
@@ -128,8 +128,8 @@ def _figures(log: bytes, parts: Sequence[Slice], runs: int) -> list[Figure]:
         "best kept": lambda: best_kept(log),
         "kio alone": lambda: kio_alone(log),
     }
-    count, *totals = told(best_kept(log))
-    if (count, *totals) != told(kio_alone(log)):
+    count, *totals = counted(best_kept(log))
+    if (count, *totals) != counted(kio_alone(log)):
         raise MeasuringFailed("the sides do not read the same")
     found = [
         (len(each.offsets), int(each.offsets.sum()), int(each.partitions.sum()))

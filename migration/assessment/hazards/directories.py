@@ -211,8 +211,8 @@ def replicas_recreated(summary: ClusterSummary, disks: DisksImage) -> Iterator[H
 
     The registration's record alone has the number of pending replicas at that moment, so this and
     the next hazard read it instead of the failed directories. In any mode a broker also recreates
-    the replicas of a directory that was taken out of log.dirs. Others than the only ones of their
-    partitions are copied from their leaders.
+    the replicas of a directory that was taken out of log.dirs. Only those without another copy
+    count: the others are copied from their leaders.
     """
     for id_ in sorted({*(each.id for each in summary.brokers), *disks.brokers}):
         broker, one = summary.broker(id_), disks.brokers.get(id_, BrokerDisks(id=id_))
