@@ -7,7 +7,7 @@
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from threading import Lock
 from types import FrameType, TracebackType
 from typing import IO, Final, Protocol
 
@@ -43,8 +43,10 @@ class Stop:
     def __init__(
         self, *, hang_up: bool = False, overdue: Callable[[], object] | None = None
     ) -> None:
-        # Not an Event: its lock may be held by the thread that a signal interrupts, for ever then.
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        # Released by `set`. Not an Event, whose lock may be held by the thread that a signal
+        # interrupts, and no SimpleQueue: a wait that is over before it begins lasts for ever.
+        self._bell = Lock()
+        self._bell.acquire()
         self._is_set = False
         self._before: dict[int, object] = {}
         self._arrived: set[int] = set()
@@ -76,7 +78,8 @@ class Stop:
     def set(self) -> None:
         """End the view at the next tick."""
         self._is_set = True
-        self._bell.put(None)
+        with suppress(RuntimeError):  # it was released before
+            self._bell.release()
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if it is set: there is no view yet that could end."""
@@ -86,8 +89,7 @@ class Stop:
     def wait(self, seconds: float) -> bool:
         """Sleep until the time is over or the view must end; return whether it must."""
         if not self._is_set:
-            with suppress(Empty):
-                self._bell.get(timeout=seconds)
+            self._bell.acquire(timeout=seconds)
         return self._is_set
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002

@@ -991,6 +991,17 @@ for _ in range(3000):
     assert done.returncode == 0
 
 
+def test_a_wait_that_is_over_at_once_returns() -> None:
+    """CPython's SimpleQueue waits for ever if its time is over before the thread sleeps."""
+    waits = """
+from orchestrator.views.terminal.live import Stop
+for _ in range(30_000):
+    assert not Stop().wait(0.000001)
+"""
+    done = subprocess.run([sys.executable, "-c", waits], timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0
+
+
 def test_several_signals_at_once_interrupt_nothing() -> None:
     """A host that goes down sends SIGTERM and SIGHUP; the throttles must be restored."""
     with Stop(hang_up=True) as stop:
