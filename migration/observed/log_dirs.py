@@ -226,12 +226,20 @@ def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -
         },
         failure_timeout_ms=fact.failure_timeout_ms or before.failure_timeout_ms,
         empty=_empty(before, fact),
-        recreated=_without(before.recreated, *(each.path for each in fact.log_dirs)),
+        recreated=_without(before.recreated, *_filled_again(before.recreated, fact.log_dirs)),
     )
 
 
 def _without(each: Mapping[str, CutOff], *paths: str) -> Mapping[str, CutOff]:
     return {path: cut_off for path, cut_off in each.items() if path not in paths}
+
+
+def _filled_again(recreated: Mapping[str, CutOff], log_dirs: Iterable[LogDirSeen]) -> Iterator[str]:
+    """Yield the missing directories that are back: an empty one at the path is another disk."""
+    for each in log_dirs:
+        missing = recreated.get(each.path)
+        if missing is not None and each.error == 0 and each.replicas >= missing.sole:
+            yield each.path
 
 
 def _empty(before: BrokerDisks, fact: DisksSeen) -> frozenset[str]:
@@ -295,7 +303,7 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
 
     An offline directory that is readable again has been repaired: a running broker does not use it
     again, but a restarted broker does. One that is not read now may have failed since: it is no
-    longer known to be readable.
+    longer known to be readable. The fault of its file stands until the file is read again.
     """
     if now is None:
         return known._replace(readable=None) if known.readable else known
@@ -303,6 +311,7 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
         readable=now.readable,
         directory_id=now.directory_id if now.readable else known.directory_id,
         error=0 if now.readable else known.error,
+        trouble=now.trouble,
     )
 
 

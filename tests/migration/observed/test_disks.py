@@ -124,6 +124,14 @@ def test_what_a_look_on_the_host_shows_of_an_id_is_what_counts() -> None:
     assert id_then(log_dir(readable=None)) == "a"
 
 
+def test_the_fault_of_a_file_begins_and_ends_while_the_broker_is_down() -> None:
+    good, bad = (log_dir(readable=True)._replace(trouble=each) for each in (None, "/d0: bad"))
+    for was, now in ((good, bad), (bad, good)):
+        down = DisksUnreachable(2, 1, "refused", (now,))
+        image, _ = observed(DisksSeen(1, 1, (was,)), down, DisksUnreachable(3, 1, "refused", ()))
+        assert image.brokers[1].log_dirs[0].trouble == now.trouble
+
+
 def replicas(count: int) -> tuple[ReplicaSeen, ...]:
     return tuple(ReplicaSeen("t", number, 10, None, 1 + number % 2) for number in range(count))
 
@@ -161,6 +169,10 @@ def test_why_replicas_are_no_longer_cut_off(why: CutOffEnd, kind: str, error: in
         ([REMOVED], True),
         ([REMOVED, REMOVED._replace(seen_ms=30_000)], True),
         ([REMOVED, UNREACHABLE], True),
+        # Another disk at its path.
+        ([REMOVED, DisksSeen(30_000, 1, (log_dir(), EMPTY))], True),
+        ([REMOVED, DisksSeen(30_000, 1, (log_dir(), EMPTY._replace(replicas=1)))], True),
+        ([REMOVED, DisksSeen(30_000, 1, (log_dir(), log_dir("/d1", 56)))], True),
         ([DisksSeen(20_000, 1, (log_dir(), log_dir("/d1", 56)))], False),
     ],
 )
