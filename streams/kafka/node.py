@@ -11,6 +11,7 @@ every version: they must also read a cluster that is too old for a migration.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -35,7 +36,7 @@ from streams.kafka.broker_values import (
 )
 from streams.kafka.connection import Connection
 from streams.kafka.error_codes import name
-from streams.kafka.errors import NotAuthorized, ReplyDamaged, RequestRefused
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID
 from streams.kafka.messages import entity
 from streams.net.endpoint import Endpoint
@@ -93,6 +94,7 @@ class Node(Connection):
         endpoint: Endpoint,
         security: Security,
         *,
+        broker: int | None = None,
         connect_timeout_ms: int = 3000,
         reply_timeout_ms: int = 5000,
     ) -> None:
@@ -101,16 +103,28 @@ class Node(Connection):
         Args:
             endpoint: The listener of the node.
             security: The security settings of that listener.
+            broker: Whose address it must be; a wrong route may lead to another one.
             connect_timeout_ms: The limit for connecting, TLS and SASL together.
             reply_timeout_ms: The limit for each reply; 3 s of grace are added.
 
         Raises:
-            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            ConnectionFailed: refused, timed out, TLS failed, no version in common, or another
+                broker answered.
             ReplyDamaged: the endpoint does not speak the Kafka protocol.
             AuthenticationFailed: the SASL exchange was rejected, or a secret cannot be read.
         """
         super().__init__(endpoint, security, connect_timeout_ms=connect_timeout_ms)
         self._reply_timeout_ms = reply_timeout_ms
+        if broker is not None:
+            try:
+                self._require(broker)
+            except BaseException:
+                self.close()
+                raise
+
+    def _require(self, broker: int) -> None:
+        with suppress(NotAuthorized, RequestRefused):  # these do not show which broker answered
+            self.settings(broker, ("broker.id",))
 
     def metadata(self, *, topics: bool = True) -> ClusterView:
         """Return this broker's view of the cluster, with all topics or without topics.
@@ -252,10 +266,13 @@ class Node(Connection):
         """Return the server properties with these names; of a secret, only whether it is set.
 
         Raises:
+            ConnectionFailed: the endpoint leads to another node (ConfigHelper.describeConfigs).
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
             RequestRefused: the node returns another error.
         """
         (result,) = self._configs([(_NODE, str(node_id))], names)
+        if result.error_code == ErrorCode.invalid_request:
+            raise ConnectionFailed(f"{self.endpoint} leads to another node than {node_id}")
         self._refuse(result.error_code, "its settings", "DESCRIBE_CONFIGS on CLUSTER")
         found = {}
         for each in result.configs:

@@ -162,7 +162,7 @@ class BrokerPolls:
         raise failure or ConnectionFailed("no broker is named")
 
     def _ask(self, task: PollTask, reply: PollResult) -> None:
-        with self._connect(task.address) as broker:
+        with self._connect(task.address, task.broker) as broker:
             view = task.view
             if view is None:
                 view = broker.metadata()
@@ -188,8 +188,9 @@ class BrokerPolls:
         sure = ends.confirmed(suspects, broker.metadata(), starts, latest, id_)
         return (*(e for e in found if (e.topic, e.partition) not in keys), *sure)
 
-    def _connect(self, endpoint: Endpoint) -> Node:
-        return Node(endpoint, self._listener.security, reply_timeout_ms=_REPLY_TIMEOUT_MS)
+    def _connect(self, endpoint: Endpoint, broker: int | None = None) -> Node:
+        security = self._listener.security
+        return Node(endpoint, security, broker=broker, reply_timeout_ms=_REPLY_TIMEOUT_MS)
 
     def _look(self, task: PollTask, reply: PollResult) -> dict[str, LocalDir]:
         """Read the paths, once the cluster id that they must have is known."""

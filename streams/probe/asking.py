@@ -30,9 +30,15 @@ def maybe(query: Callable[[], T]) -> Maybe[T]:
         return Unknown(str(error), denied=isinstance(error, NotAuthorized))
 
 
-def query_node(endpoint: Endpoint, security: Security, query: Callable[[Node], T]) -> Maybe[T]:
+def query_node(
+    endpoint: Endpoint,
+    security: Security,
+    query: Callable[[Node], T],
+    *,
+    broker: int | None = None,
+) -> Maybe[T]:
     def connected() -> T:
-        with Node(endpoint, security) as node:
+        with Node(endpoint, security, broker=broker) as node:
             return query(node)
 
     return maybe(connected)

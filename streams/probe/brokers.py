@@ -70,7 +70,10 @@ def broker_log_dirs(broker: Broker, security: Security) -> Maybe[tuple[LogDir, .
     if not broker.endpoint:
         return ABSENT
     return query_node(
-        _listener(broker), security, lambda node: tuple(map(_log_dir, node.log_dirs()))
+        _listener(broker),
+        security,
+        lambda node: tuple(map(_log_dir, node.log_dirs())),
+        broker=broker.id,
     )
 
 
@@ -78,7 +81,9 @@ def alter_log_dirs(
     broker: Broker, security: Security, targets: Mapping[TopicPartition, str]
 ) -> Maybe[Mapping[TopicPartition, str]]:
     """Move replicas of a broker; return why it refuses some, or why that is not known."""
-    return query_node(_listener(broker), security, lambda node: node.alter_log_dirs(targets))
+    return query_node(
+        _listener(broker), security, lambda node: node.alter_log_dirs(targets), broker=broker.id
+    )
 
 
 def _listener(broker: Broker) -> Endpoint:
@@ -162,7 +167,7 @@ def _ask(
 ) -> tuple[Broker, Maybe[tuple[str, ...] | None]]:
     """Return the data of one broker, and its answer about ongoing reassignments."""
     try:
-        node = Node(endpoint, security)
+        node = Node(endpoint, security, broker=id_)
     except LiveError as error:
         why = Unknown(str(error))
         silent = Broker(id=id_, endpoint=str(endpoint), release=why, settings=why, log_dirs=why)

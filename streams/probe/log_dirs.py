@@ -42,7 +42,7 @@ def ask_log_dirs(
 def _ask(
     id_: int, endpoint: Endpoint, cluster_id: str | None, security: Security, reader: LocalReader
 ) -> BrokerLogDirs:
-    log_dirs = query_node(endpoint, security, lambda node: node.log_dirs())
+    log_dirs = query_node(endpoint, security, lambda node: node.log_dirs(), broker=id_)
     local = {}
     if cluster_id and not isinstance(log_dirs, Unknown) and is_own_host(endpoint.host):
         paths = [each.path for each in log_dirs if each.error == 0]

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,18 +20,22 @@ from migration.observed.facts import (
     ReplicasCutOff,
 )
 from migration.observed.log_dirs import FAILURE_TIMEOUT_MS
+from migration.observed.probed import TopicPartition, Unknown
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
+from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import ConnectionFailed, RequestRefused
 from streams.kafka.node import EARLIEST, LATEST, Node
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
-from streams.log_dirs.poll import LogDirsConfig
+from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.listener import Listener
 from streams.net.security import Security
+from streams.probe.brokers import alter_log_dirs, ask_brokers, broker_log_dirs
+from streams.probe.log_dirs import ask_log_dirs
 from tests.streams.log_dirs.journal import Facts, now_ms
 from tests.support.lab_steps import wait_directory_noticed, watermarks
 from tests.support.polling import PATIENCE_S, until
@@ -238,6 +243,23 @@ def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
         assert other.error == NOT_LEADER
         assert (own.error, own.offset, own.leader_epoch) == (0, 7, 0)
         assert broker.offsets(asked, EARLIEST)[1].offset == 0
+
+
+def test_an_address_that_leads_to_another_broker(lab: Lab) -> None:
+    """Every broker lists the same addresses: only the settings show which one answers."""
+    wrong = Endpoint("localhost", at(lab, 1).port)
+    polls = BrokerPolls(Listener((wrong,)), lambda _: None)
+    of_one, of_two = (polls.ask(PollTask(id_, wrong, None, None, ())) for id_ in (1, 2))
+    assert (of_one.failure, of_two.log_dirs) == (None, None)
+    says = f"localhost:{wrong.port} leads to another node than 2"
+    assert str(of_two.failure) == says
+    unknown = Unknown(says)
+    (listed,) = ask_log_dirs(ClusterView(None, {2: wrong}, {}, {}), Security(), [2])
+    assert listed.log_dirs == unknown
+    (two,) = ask_brokers([wrong], Security()).brokers[1:]
+    two = replace(two, endpoint=str(wrong))
+    assert broker_log_dirs(two, Security()) == unknown
+    assert alter_log_dirs(two, Security(), {TopicPartition("spread", 0): "/d"}) == unknown
 
 
 def test_what_is_no_broker_is_a_typed_error(lab: Lab) -> None:
