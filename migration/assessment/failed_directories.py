@@ -287,7 +287,7 @@ def advice(
 
     Headline, hazards, alerts and `what-if` give this advice. It agrees with `danger`: while a
     restart harms, the directory must come back as it was, so an empty disk is no remedy. It may
-    have the only copy of what an earlier restart has lost.
+    have the only copy of what an earlier restart, or a later unclean election, has lost.
     """
     if failed.broker is None:
         named = ", ".join(map(str, failed.among))
@@ -307,7 +307,9 @@ def advice(
         return f"Restore {disk}", restart_advice(failed.broker, harms)
     losses = () if summary.disks is None else summary.disks.losses
     copy = "make it read-only, and copy it before it is replaced"
-    if (broker and broker.gone) or any(each.broker == failed.broker for each in losses):
+    since_ms = failed.since_ms or 0
+    may_have_lost = any(e.broker == failed.broker or e.seen_ms >= since_ms for e in losses)
+    if (broker and broker.gone) or may_have_lost:
         return f"Keep {disk}", f"it may have the only copy of records that are lost: {copy}"
     if summary.leaderless:
         without = count(summary.leaderless, "partition")

@@ -213,6 +213,9 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
     loss = Loss(topic="t", partition=0, was_end=107, now_end=0, seen_ms=5, broker=1)
     found = assessed(replace(restarted, disks=replace(restarted.disks, losses=(loss,))))
     assert (found.next.text, found.next.why) == (action, why)
+    elsewhere = replace(loss, broker=2)  # by an unclean election, after the directory failed
+    found = assessed(replace(restarted, disks=replace(restarted.disks, losses=(elsewhere,))))
+    assert advice(found.view.failed[0], found.summary) == (action, why)
 
 
 @pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])

@@ -68,7 +68,7 @@ class Brokers:
         addresses = {id_: Endpoint(self.host, 9000 + id_) for id_ in self.answers}
         return ClusterView(CLUSTER, addresses, {("t", 0): part}, {})
 
-    def connect(self, endpoint: Endpoint, *_: object) -> "Connected":
+    def connect(self, endpoint: Endpoint, *_: object, **__: object) -> "Connected":
         return Connected(self, endpoint.port - 9000)
 
 
