@@ -330,12 +330,14 @@ def _currency_of(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
 def _reported(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
     status, now_ms = snapshot.status(source), snapshot.now_ms
     configured = source in snapshot.configured
-    unread = snapshot.not_followed
-    if source in snapshot.resuming and not status.finished:
-        unread = unread or _RESUMING
+    ended = snapshot.not_followed
+    is_resuming = source in snapshot.resuming and not status.finished
+    unread = _RESUMING if is_resuming else None
     if source is DataSource.METADATA_LOG:
-        return log_currency(snapshot.summary, status, now_ms, unread, configured=configured)
-    state, why = reported(status, now_ms, _KEYS[source], configured=configured)
+        return log_currency(
+            snapshot.summary, status, now_ms, unread, configured=configured, ended=ended
+        )
+    state, why = reported(status, now_ms, _KEYS[source], configured=configured, ended=ended)
     unread = unread or unread_facts(snapshot.journals.get(source), now_ms)
     if state is SourceState.CURRENT and unread:
         state, why = SourceState.BEHIND, unread

@@ -88,12 +88,14 @@ def log_currency(
     unread: str | None = None,
     *,
     configured: bool = True,
+    ended: str | None = None,
 ) -> SourceCurrency:
     """Return the currency of the metadata log.
 
     `unread`: why the store does not include all of its data, apart from unread records.
+    `ended`: as for `reported`.
     """
-    state, why = reported(status, now_ms, "controllers", configured=configured)
+    state, why = reported(status, now_ms, "controllers", configured=configured, ended=ended)
     if state is SourceState.UNANSWERED and is_log_over(summary):
         state = SourceState.OVER
     if state is SourceState.CURRENT:
@@ -147,17 +149,20 @@ def with_reports(
 
 
 def reported(
-    status: SourceStatus, now_ms: int, key: str, *, configured: bool
+    status: SourceStatus, now_ms: int, key: str, *, configured: bool, ended: str | None = None
 ) -> tuple[SourceState, str | None]:
-    """Return the state from the source's own report, and why it is not current."""
+    """Return the state from the source's own report, and why it is not current.
+
+    `ended`: why no `kraftgate run` reports, although its last report is recent.
+    """
     if not configured:
         return SourceState.NOT_CONFIGURED, f"`{key}` is not configured"
     if status.error is not None:
         return SourceState.ERROR, status.error
     if status == NO_STATUS:
         return SourceState.NOT_STARTED, "nothing was observed yet: is `kraftgate run` running?"
-    if is_silent(status, now_ms):
-        return SourceState.SILENT, "`kraftgate run` no longer reports: is it running?"
+    if is_silent(status, now_ms) or (ended is not None and not status.finished):
+        return SourceState.SILENT, ended or "`kraftgate run` no longer reports: is it running?"
     if not is_current(status, now_ms):
         return SourceState.UNANSWERED, status.waiting or "it no longer answers"
     return SourceState.CURRENT, None

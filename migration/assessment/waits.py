@@ -24,6 +24,7 @@ from migration.observed.source_status import (
     SourceStatus,
     behind,
     controllers_now_ms,
+    is_silent,
     stale_ms,
 )
 from migration.observed.znodes import MIGRATION
@@ -374,16 +375,7 @@ def _log_wait(
             action = "Start kraftgate run: nothing has been observed yet"
             return Wait(kind=WaitKind.NOT_RUNNING, text=text, action=action)
         case SourceState.SILENT:
-            age = duration_text(now_ms - status.observed_ms)
-            last = f"it last reported {age} ago"
-            if status.observed_ms > now_ms:
-                last = "its last report is from before the clock was set back"
-            return Wait(
-                kind=WaitKind.NOT_RUNNING,
-                text=f"kraftgate run: {last}",
-                action=f"Start kraftgate run: {last}",
-                since_ms=status.observed_ms,
-            )
+            return _silent(status, now_ms)
         case SourceState.BEHIND:
             return _catching_up(summary, log)
     needed = not controllers_stop and summary.phase in (*_COPIES, *WITHOUT_ZOOKEEPER)
@@ -395,6 +387,20 @@ def _log_wait(
     elif before and not has_zookeeper:  # nothing is to be migrated
         action, missing = _CORRECT_ADDRESS, False
     return _unanswered(status, now_ms, action=action, missing=missing)
+
+
+def _silent(status: SourceStatus, now_ms: int) -> Wait:
+    last = f"it last reported {duration_text(now_ms - status.observed_ms)} ago"
+    if not is_silent(status, now_ms):
+        last = "it has ended"
+    elif status.observed_ms > now_ms:
+        last = "its last report is from before the clock was set back"
+    return Wait(
+        kind=WaitKind.NOT_RUNNING,
+        text=f"kraftgate run: {last}",
+        action=f"Start kraftgate run: {last}",
+        since_ms=status.observed_ms,
+    )
 
 
 def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:

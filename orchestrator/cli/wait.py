@@ -22,7 +22,6 @@ from orchestrator.cli.framework import (
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.state_dir import not_followed
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
 from orchestrator.execution.passed_checkpoint import checkpoint_condition, checkpoint_named, passed
 from orchestrator.output.formatting import local_times
@@ -113,7 +112,6 @@ def _sources(
     from streams.log_dirs.poll_requests import poll_disks
 
     assessor = Assessor(config, Reader(config, newest=1))
-    assessor.not_followed = partial(not_followed, config.state_dir)
     with ExitStack() as stack:
         pollers = {}
         for each in entries:

@@ -22,6 +22,7 @@ from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, behin
 from orchestrator.audit import AuditLog
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
+from orchestrator.config.state_dir import not_followed
 from orchestrator.run import alert_file
 from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.reader import ClusterRead, Reader
@@ -127,8 +128,8 @@ class Assessor:
 
     Attributes:
         polled: returns the latest answers of the polled sources of a cluster.
-        not_followed: returns why no source is current although its status reports that it is (no
-            `kraftgate run` is running); None: one is running, or that is unknown.
+        not_followed: returns why no source is current although its report is recent: no
+            `kraftgate run` is running. None: one is, or that is unknown.
         starting_since_ms: returns since when a `kraftgate run` starts; None: none does now.
     """
 
@@ -145,7 +146,7 @@ class Assessor:
             for each in config.clusters
         }
         self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED
-        self.not_followed: Callable[[], str | None] = lambda: None
+        self.not_followed = partial(not_followed, config.state_dir)
         self.starting_since_ms: Callable[[int], int | None] = lambda _: None
 
     def tick(self, now_ms: int) -> Tick:

@@ -1,7 +1,8 @@
 """`kraftgate alerts list`: active, pending, and unknown alerts."""
 
 import json
-from dataclasses import replace
+import socket
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Assessor
 from orchestrator.run.reader import Reader
+from streams.state.claim import LOCK_FILE, Holder
 from tests.scenes.night import FRESH, NOW_MS, cluster
 from tests.support.fake_store import FakeStore, write_status
 
@@ -51,6 +53,23 @@ def test_no_alert_is_active_if_current_data_shows_that(config_file: Path, store:
         "pending_alerts": [],
         "unknown": [],
     }
+
+
+def test_the_reports_of_a_process_that_was_killed_are_not_current(
+    config_file: Path, store: FakeStore, tmp_path: Path
+) -> None:
+    """Its last reports are recent; the process is known to have ended."""
+    store.summaries["prod"] = cluster(Phase.HYBRID)
+    run_tick(config_file)
+    killed = Holder(
+        host=socket.gethostname(), pid=1, after_boot_s=-1.0, command="kraftgate run", since=""
+    )
+    (tmp_path / "state" / LOCK_FILE).write_text(json.dumps(asdict(killed)))
+    status = CliRunner().invoke(main, ["status", "--config", str(config_file)])
+    assert "Start kraftgate run: it has ended" in status.stdout
+    for said in (status, list_(config_file)):
+        assert said.exit_code == ExitCode.NO_DATA
+        assert "prod: stale data, waiting for kraftgate run: it has ended" in said.stderr
 
 
 def test_without_any_answer_alerts_are_unknown(
