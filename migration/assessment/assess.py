@@ -274,7 +274,7 @@ def in_zookeeper_mode(view: View) -> Mapping[int, int]:
     return {
         id_: found[id_]
         for id_, each in zookeeper.brokers.items()
-        if id_ in found and each.since_ms <= found[id_]
+        if id_ in found and each.started_ms <= found[id_]
     }
 
 

@@ -226,7 +226,7 @@ def _missed(
     if missed_ms is None:
         return None
     answered = {each.id for each in disks.values() if (each.answered_ms or 0) > missed_ms}
-    restarted = {each.id for each in zookeeper.brokers.values() if each.since_ms > missed_ms}
+    restarted = {each.id for each in zookeeper.brokers.values() if each.started_ms > missed_ms}
     in_kraft = {each.id for each in summary.brokers if each.mode is Mode.KRAFT}
     restarted |= in_kraft - zookeeper.brokers.keys()
     among = tuple(sorted(member_brokers(summary) - answered - restarted))

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from migration.metadata.directory_ids import InvalidDirectoryId, from_text
 from migration.values.foreign import INT32_MAX, INT64_MAX, TEXT_MAX, Unreadable, load_object, whole
-from migration.values.timestamps import within
+from migration.values.timestamps import LATEST_MS, within
 
 MIGRATION_OFFSET: Final = "kraft_metadata_offset"
 """The field of `/migration` that becomes positive when the copy is complete."""
@@ -78,12 +78,20 @@ class ZkBroker:
 
     Attributes:
         since_ms: when it was created: the broker started, or its session had expired.
+        read_ms: when it was first read, by Kraftgate's clock; `LATEST_MS`: an earlier version of
+            Kraftgate read it.
     """
 
     id: int
     host: str | None
     rack: str | None
     since_ms: int
+    read_ms: int = LATEST_MS
+
+    @property
+    def started_ms(self) -> int:
+        """`since_ms`, at most the time of its read, to compare with times of Kraftgate."""
+        return min(self.since_ms, self.read_ms)
 
 
 class TopicPayload(NamedTuple):
@@ -221,7 +229,7 @@ def reassigning_of(data: bytes) -> int:
     return len(partitions)
 
 
-def broker_of(name: str, data: bytes, written_ms: int) -> ZkBroker:
+def broker_of(name: str, data: bytes, written_ms: int, read_ms: int) -> ZkBroker:
     """Return the content of a znode of `/brokers/ids` (BrokerIdZNode).
 
     Raises:
@@ -230,7 +238,11 @@ def broker_of(name: str, data: bytes, written_ms: int) -> ZkBroker:
     id_ = whole(name, "name", 0, INT32_MAX)
     content = fields_of(data)
     return ZkBroker(
-        id=id_, host=_name(content, "host"), rack=_name(content, "rack"), since_ms=written_ms
+        id=id_,
+        host=_name(content, "host"),
+        rack=_name(content, "rack"),
+        since_ms=written_ms,
+        read_ms=read_ms,
     )
 
 

@@ -285,13 +285,14 @@ def with_heartbeat(image: ZooKeeperImage, status: SourceStatus) -> ZooKeeperImag
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
-    now = znode_codec.broker_of(fact.path.rpartition("/")[2], fact.data, fact.mtime_ms)
+    name = fact.path.rpartition("/")[2]
+    now = znode_codec.broker_of(name, fact.data, fact.mtime_ms, fact.seen_ms)
     id_ = now.id
     known = image.brokers.get(id_)
     if known is None:
         collected.add(EventKind.ZK_BROKER_APPEARED, id_)
     elif fact.version > 0:  # a running broker wrote it again: its listeners changed
-        now = replace(now, since_ms=known.since_ms)
+        now = replace(now, since_ms=known.since_ms, read_ms=known.read_ms)
     return replace(
         image,
         brokers={**image.brokers, id_: now},

@@ -93,7 +93,7 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
     if unpolled:
         lines = [f"broker {each}: {silent.get(each, 'not polled yet')}" for each in unpolled]
         return unknown(f"the settings of {ids(unpolled)} are unknown", *lines)
-    restarted = [each for each in brokers if settings and there[each].since_ms > settings.at_ms]
+    restarted = [each for each in brokers if settings and there[each].started_ms > settings.at_ms]
     if restarted:
         return unknown(f"started after its settings were polled: {ids(restarted)}")
     others = [each for each in brokers if modes[each] is not Mode.ZOOKEEPER]

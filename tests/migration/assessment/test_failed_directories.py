@@ -166,6 +166,11 @@ CASES = [
     ),
     Case("nor of one that has restarted since", in_zookeeper(missed_ms=NOW - 1), ()),
     Case(
+        "one that was read before has not restarted since, whatever ZooKeeper's clock says",
+        in_zookeeper(missed_ms=NOW - 1, brokers=zk_brokers(1, 2, read_ms=NOW - 2)),
+        (fact(ZNODE, broker=None, since_ms=NOW - 1, among=(1, 2)),),
+    ),
+    Case(
         "nor of one in KRaft mode",
         replace(
             in_zookeeper(missed_ms=NOW, brokers=zk_brokers(1)),

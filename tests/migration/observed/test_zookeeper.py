@@ -148,6 +148,16 @@ def test_a_broker_that_writes_its_znode_again_has_not_restarted() -> None:
     assert again.zookeeper.notified == {3: 5000}
 
 
+@pytest.mark.parametrize(("written_ms", "read_ms"), [(3_601_000, 1000), (1000, 1005)])
+def test_a_broker_started_before_its_znode_was_read(written_ms: int, read_ms: int) -> None:
+    """ZooKeeper's clock may be ahead of Kraftgate's; a later write is no start."""
+    up = znode("/brokers/ids/3", {"host": "h3"}, at_ms=written_ms)._replace(seen_ms=read_ms)
+    wrote = up._replace(version=1, mtime_ms=written_ms + 9000, seen_ms=read_ms + 9000)
+    image, _ = observed(up, wrote)
+    assert image.zookeeper is not None
+    assert image.zookeeper.brokers[3].started_ms == 1000
+
+
 def test_a_notification_counts_until_its_broker_restarts() -> None:
     """KIP-589, "Proposed Changes": it may have restarted before its znode is read.
 

@@ -4,6 +4,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from migration.assessment.conditions import SettingsSeen
 from migration.assessment.polled import NOT_POLLED
 from migration.image.summary import Mode, Phase
@@ -18,10 +20,14 @@ from tests.scenes.night import FRESH, NOW_MS, cluster, migrating
 from tests.support.assessing import assessed
 
 
-def test_the_modes_that_brokers_reported_are_stored_with_the_execution(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [{}, {"since_ms": NOW_MS + 3_600_000, "read_ms": NOW_MS}])
+def test_the_modes_that_brokers_reported_are_stored_with_the_execution(
+    times: dict[str, int], tmp_path: Path
+) -> None:
+    """Also if ZooKeeper's clock is ahead of Kraftgate's."""
     text = "cluster: {name: prod}\nrunbook: {file: zk-to-kraft-jbod}\nstate_dir: state\n"
     config = parse_config(text, tmp_path / "kraftgate.yaml")
-    seen = zookeeper(kraft=False, brokers=zk_brokers(1))
+    seen = zookeeper(kraft=False, brokers=zk_brokers(1, **times))
     summary = replace(cluster(Phase.ROLLED_BACK, migrating(1)), zookeeper=seen)
     modes = SettingsSeen(at_ms=NOW_MS, modes={1: Mode.ZOOKEEPER, 2: Mode.ZOOKEEPER})
     polled = replace(NOT_POLLED, settings=modes)

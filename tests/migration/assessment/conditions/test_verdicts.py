@@ -137,6 +137,11 @@ MOVING = replace(REPORTED, reassigning=1)
 KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
 ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
+ZK_CLOCK_AHEAD = in_zookeeper_time(
+    zookeeper=zookeeper(
+        kraft=False, brokers=zk_brokers(1, 2, 3, since_ms=NOW + 3_600_000, read_ms=NOW)
+    )
+)
 
 WITH_4_DOWN = in_zookeeper_time(
     zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)),
@@ -236,6 +241,12 @@ CASES = (
         "broker_mode(3, zookeeper)",
         UNKNOWN,
         replace(ZK_TIME, settings=replace(ZK_MODES, at_ms=NOW - 1)),
+    ),
+    Case("broker_mode(3, zookeeper)", SATISFIED, replace(ZK_CLOCK_AHEAD, settings=ZK_MODES)),
+    Case(
+        "broker_mode(3, zookeeper)",
+        UNKNOWN,
+        replace(ZK_CLOCK_AHEAD, settings=replace(ZK_MODES, at_ms=NOW - 1)),
     ),
     Case("all_brokers(kraft)", SATISFIED, view()),
     Case("all_brokers(kraft)", WAITING, seen(broker(1), broker(2, Mode.MIGRATING))),

@@ -33,6 +33,7 @@ from migration.observed.log_dirs import BrokerDisks, CutOff, DirectoryMove, Disk
 from migration.observed.probed import Voter
 from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.values.timestamps import LATEST_MS
 
 NOW = 1_790_000_000_000
 STALL_MS = 300_000
@@ -109,8 +110,9 @@ def migration(offset: int = 1439, written_ms: int = NOW - 500) -> MigrationZnode
     )
 
 
-def zk_brokers(*ids: int) -> dict[int, ZkBroker]:
-    return {each: ZkBroker(id=each, host="h", rack=None, since_ms=NOW) for each in ids}
+def zk_brokers(*ids: int, since_ms: int = NOW, read_ms: int = LATEST_MS) -> dict[int, ZkBroker]:
+    there = (ZkBroker(id=e, host="h", rack=None, since_ms=since_ms, read_ms=read_ms) for e in ids)
+    return {each.id: each for each in there}
 
 
 def controller(id_: int, *, ready: bool = True) -> ControllerSummary:
