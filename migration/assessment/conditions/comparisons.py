@@ -56,7 +56,8 @@ def disks_agree(view: View) -> Finding:
     ]
     if unseen:
         return unknown(unseen[0], *unseen)
-    since_ms = (places.at_ms or 0) - _ANSWER_MS
+    # By the controllers' clock, as the times of the registrations.
+    since_ms = (places.at_ms or 0) + view.log_now_ms - view.now_ms - _ANSWER_MS
     registered = {each.id: each.registered_ms or 0 for each in view.summary.brokers}
     left_out = [
         each for each in members if each not in places.brokers or registered.get(each, 0) > since_ms

@@ -178,6 +178,13 @@ def rolling_back(**changes: object) -> View:
     return replace(now, rolls_back=True, hazards=found)
 
 
+def registered(ago_ms: int, ahead_ms: int) -> View:
+    """Broker 3 registered; the controllers' clock is ahead of Kraftgate's."""
+    log = SourceStatus(observed_ms=NOW, record_ms=NOW + ahead_ms - 400, record_seen_ms=NOW - 400)
+    now = seen(*BROKERS[:2], broker(3, registered_ms=NOW + ahead_ms - ago_ms))
+    return replace(now, sources={LOG: log})
+
+
 def limited(*limits: str) -> SourceStatus:
     return SourceStatus(observed_ms=NOW, limits=limits)
 
@@ -544,6 +551,11 @@ CASES = (
     Case("disks_agree", WAITING, seen(*BROKERS[:2], broker(3, registered_ms=NOW - 39_000))),
     Case("disks_agree", SATISFIED, seen(*BROKERS[:2], broker(3, registered_ms=NOW - 40_000))),
     Case("disks_agree", SATISFIED, seen(*BROKERS[:2], disks=all_disks(disks(1), disks(2)))),
+    *(
+        Case("disks_agree", verdict, registered(ago_ms, ahead_ms=ahead_ms))
+        for verdict, ago_ms in ((WAITING, 39_000), (SATISFIED, 40_000))
+        for ahead_ms in (3_600_000, -3_600_000)
+    ),
     Case("no_hazard(restart, 3)", SATISFIED, view()),
     Case("no_hazard(restart, 3)", SATISFIED, in_zookeeper_time()),
     Case("no_hazard(restart, 3)", WAITING, seen(SERVES_EARLY)),
