@@ -52,7 +52,7 @@ def followed(config: Config, check_start: Callable[[], None]) -> Iterator[Follow
 
 
 def _start(config: Config, check_start: Callable[[], None]) -> Following:
-    from streams.spark.query import JobFailed, follow
+    from streams.spark.query import LOG_FILE, JobFailed, follow
     from streams.spark.settings import Deployment
 
     spark = config.spark
@@ -64,7 +64,9 @@ def _start(config: Config, check_start: Callable[[], None]) -> Following:
     except JobFailed as error:
         raise FollowingError(str(error)) from error
     except OSError as error:
-        raise FollowingError(of_system(error)) from error
+        log = config.state_dir / LOG_FILE
+        why = f"Spark cannot be started: {of_system(error)}: see {log}"
+        raise FollowingError(why) from error
 
 
 def job_sources(config: Config) -> "list[ClusterSources]":

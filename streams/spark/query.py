@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from streams.spark.sink import RequestPoll
     from streams.state.store import Store
 
+LOG_FILE: Final = "spark.log"
 _LOG: Final = logging.getLogger(__name__)
-_LOG_FILE: Final = "spark.log"
 _TASKS: Final = "spark.sql.shuffle.partitions"
 _OF_QUERY: Final = re.compile(
     r"\[STREAM_FAILED\] .* terminated with exception: *(.*?)\.? *SQLSTATE: \w+"
@@ -199,7 +199,7 @@ def _temporary() -> Iterator[Path]:
         try:
             yield Path(name)
         except JobFailed as error:
-            for log in Path(name).glob(f"*/{_LOG_FILE}"):
+            for log in Path(name).glob(f"*/{LOG_FILE}"):
                 if str(log) in str(error):
                     kept = Path(f"{name}.log")
                     log.replace(kept)
@@ -253,7 +253,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
 
 
 def _session(state_dir: Path, deployment: Deployment = LOCAL) -> SparkSession:
-    log = state_dir / _LOG_FILE
+    log = state_dir / LOG_FILE
     try:
         return session(log, deployment=deployment)
     except (CannotDeploy, SecretFileRefused) as error:
@@ -358,7 +358,7 @@ def _start(
     query = (writer.trigger(availableNow=True) if available_now else writer).start()
     with _one_error():
         store.claim(str(query.id))
-    return Job(query, held, state_dir / _LOG_FILE)
+    return Job(query, held, state_dir / LOG_FILE)
 
 
 @contextmanager

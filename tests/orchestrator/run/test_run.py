@@ -1,5 +1,6 @@
 """Following: views are driven, gates open only on what is observed, all ends in good order."""
 
+import errno
 import io
 import logging
 import os
@@ -426,6 +427,20 @@ def test_a_cluster_without_controllers_is_a_phase(tmp_path: Path) -> None:
     (one,) = Reader(config, newest=10, opener=lambda _: None).read(NOW_MS)
     assert one.status.waiting == "kraftgate.yaml names no `controllers` for prod"
     assert one.summary.phase is Phase.ZOOKEEPER
+
+
+def test_an_error_of_the_system_at_the_start_says_what_failed(
+    config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr("streams.spark.query.follow", fail)
+    config = load_config(config_file)
+    log = config.state_dir / "spark.log"
+    why = f"^Spark cannot be started: Invalid argument: see {log}$"
+    with pytest.raises(FollowingError, match=why), job.followed(config, lambda: None):
+        pass
 
 
 def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
