@@ -244,7 +244,9 @@ def _first_to_answer(addresses: Sequence[tuple[Any, ...]], deadline: float) -> s
 
 
 def _connected(address: tuple[Any, ...], timeout_s: float) -> socket.socket:
-    return socket.create_connection(address[:2], timeout=max(0.001, timeout_s))
+    # As text, an IPv6 link-local address has its interface.
+    named = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)
+    return socket.create_connection(named, timeout=max(0.001, timeout_s))
 
 
 class _BoundedReads:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from kafka.protocol.api_header import RequestHeader, ResponseClassRegistry
 from kafka.protocol.metadata import ApiVersionsResponse
@@ -61,12 +62,15 @@ def password_file(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoint]:
+def listening(
+    answer: Answer | None, last: int | None = None, host: str = "127.0.0.1"
+) -> Iterator[Endpoint]:
     """A server for one connection; with None it accepts and says nothing.
 
     `last`: the key after whose reply it closes the connection.
     """
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    bound, family = ("::", socket.AF_INET6) if ":" in host else (host, socket.AF_INET)
+    with socket.create_server((bound, 0), family=family) as server:
         server.settimeout(60)
         done = threading.Event()
 
@@ -91,7 +95,7 @@ def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoi
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield Endpoint("127.0.0.1", server.getsockname()[1])
+        yield Endpoint(host, server.getsockname()[1])
         done.set()
         thread.join(10)
 
@@ -149,6 +153,15 @@ def test_a_name_with_an_address_that_drops_packets_is_reached_by_the_other_one(
     monkeypatch.setattr(socket, "getaddrinfo", both)
     with listening(controller(lambda *_: None)) as server, dropping("127.0.0.2", server.port):
         Connection(Endpoint("kafka.example", server.port), Security()).close()
+
+
+def test_a_link_local_address_is_reached_through_its_interface() -> None:
+    addresses = [e.address for found in psutil.net_if_addrs().values() for e in found]
+    host = next((each for each in addresses if each.startswith("fe80:")), None)
+    if host is None:
+        pytest.skip("no interface has a link-local address")
+    with listening(controller(lambda *_: None), host=host) as endpoint:
+        Connection(endpoint, Security()).close()
 
 
 def test_the_name_is_unknown() -> None:
