@@ -32,7 +32,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from streams.net.tls import client_context
-from streams.net.tls_errors import is_spoken, tls_reason
+from streams.net.tls_errors import is_client_rejected, is_spoken, tls_reason
 
 REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
 """A DESCRIBE_LOG_DIRS reply of this size holds about a million replicas."""
@@ -56,7 +56,7 @@ class Connection:
         Raises:
             ConnectionFailed: refused, timed out, TLS failed, or no version in common.
             ReplyDamaged: the endpoint does not speak the Kafka protocol.
-            AuthenticationFailed: the SASL exchange was rejected, or a secret cannot be read.
+            AuthenticationFailed: the credentials were rejected, or a secret cannot be read.
         """
         _quiet_library_logs()
         self.endpoint = endpoint
@@ -333,8 +333,7 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
     if isinstance(error, _AUTHENTICATION):
         return _not_authenticated(endpoint, opening, error)
     if isinstance(error, ssl.SSLError):
-        why = error if opening is None else tls_reason(error, opening)
-        return ConnectionFailed(f"{endpoint} failed TLS: {why}")
+        return _failed_tls(endpoint, error, opening)
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
@@ -351,6 +350,13 @@ def _tls_alert(error: kafka_errors.KafkaConnectionError) -> ssl.SSLError | None:
     cause = error.args[0] if error.args else None
     closed = isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError)
     return cause if isinstance(cause, ssl.SSLError) and not closed else None
+
+
+def _failed_tls(endpoint: Endpoint, error: ssl.SSLError, opening: Security | None) -> LiveError:
+    if opening is None:
+        return ConnectionFailed(f"{endpoint} failed TLS: {error}")
+    kind = AuthenticationFailed if is_client_rejected(error) else ConnectionFailed
+    return kind(f"{endpoint} failed TLS: {tls_reason(error, opening)}")
 
 
 def _not_authenticated(

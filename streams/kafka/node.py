@@ -111,7 +111,7 @@ class Node(Connection):
             ConnectionFailed: refused, timed out, TLS failed, no version in common, or another
                 broker answered.
             ReplyDamaged: the endpoint does not speak the Kafka protocol.
-            AuthenticationFailed: the SASL exchange was rejected, or a secret cannot be read.
+            AuthenticationFailed: the credentials were rejected, or a secret cannot be read.
         """
         super().__init__(endpoint, security, connect_timeout_ms=connect_timeout_ms)
         self._reply_timeout_ms = reply_timeout_ms

@@ -10,4 +10,4 @@ class LiveError(Exception):
 
 
 class AuthenticationFailed(LiveError):
-    """The node rejected the credentials (SASL), or a secret cannot be read."""
+    """The node rejected the password or the certificate, or a secret cannot be read."""

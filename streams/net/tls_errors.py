@@ -22,7 +22,9 @@ _CLIENT: Final = (
 _CERTIFICATE_ALERTS: Final = (
     "SSLV3_ALERT_BAD_CERTIFICATE",
     "SSLV3_ALERT_CERTIFICATE_EXPIRED",
+    "SSLV3_ALERT_CERTIFICATE_REVOKED",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN",
+    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED",
     "TLSV1_ALERT_UNKNOWN_CA",
 )
@@ -46,6 +48,11 @@ _HTTPS_FIXES: Final[_Fixes] = {
     ),
 }
 """Those of an https address, which has neither `check_hostname` nor `cert_file`."""
+
+
+def is_client_rejected(error: ssl.SSLError) -> bool:
+    """Return whether the server rejects the client's certificate."""
+    return error.reason in _CERTIFICATE_ALERTS
 
 
 def tls_reason(error: ssl.SSLError, security: Security) -> str:

@@ -228,12 +228,27 @@ def test_a_client_certificate_that_the_server_rejects_names_the_fix(
         signer = known if of == "known" else Authority(tmp_path, of)
         own = signer.issue("client", days=days)
         security = replace(security, cert_file=own.cert, key_file=own.key)
-    with speaking_tls(known) as endpoint, pytest.raises(ConnectionFailed) as caught:
+    with speaking_tls(known) as endpoint, pytest.raises(AuthenticationFailed) as caught:
         Connection(endpoint, security)
     assert str(caught.value) == (
         f"{endpoint} failed TLS: the server rejects the client: {why}: check"
         " `brokers.security.cert_file` and `brokers.security.key_file`"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "why"), [(43, "unsupported certificate"), (44, "certificate revoked")]
+)
+def test_a_client_certificate_that_java_rejects_fails_the_authentication(
+    code: int, why: str
+) -> None:
+    """TLS 1.2: the alert ends the handshake."""
+    alert = b"\x15\x03\x03\x00\x02\x02" + bytes([code])
+    with (
+        talking(lambda taken: taken.sendall(alert)) as endpoint,
+        pytest.raises(AuthenticationFailed, match=f"{why}: check `brokers.security.cert_file`"),
+    ):
+        Connection(endpoint, Security(protocol="SSL", key="brokers.security"))
 
 
 def test_a_certificate_of_an_unknown_authority_names_the_key_of_the_known_ones(
