@@ -32,6 +32,7 @@ from orchestrator.execution.route import (
     UnknownInstance,
     approvals_needed,
     approved_at,
+    behind_cluster,
     checkpoints,
     finalize_is_in_progress,
     finalize_is_near,
@@ -151,7 +152,20 @@ class Executor:
             self._evaluator.forget()
             self._evaluating = (instance.id, at.state.stage)
             self._evaluating_since_ms = view.now_ms
-        return self._continue(at)
+        return self._or_skip(at, self._continue(at))
+
+    def _or_skip(self, at: _Tick, found: ExecutionStatus) -> ExecutionStatus:
+        """Return the status, with the turn of an operator to skip what the cluster has passed."""
+        why = behind_cluster(at.execution, at.instance, self._loaded.runbook, at.view)
+        if why is None or found.checkpoint != at.instance.id or "skip" not in found.can:
+            return found
+        update = {
+            "turn": f"Skip {at.instance.id}: the cluster has passed its step",
+            "why": why,
+            "commands": (self._commands.make("skip", at.instance.id), *self._ways_out(at)),
+            "shown": None,
+        }
+        return found.model_copy(update=update)
 
     def _leftover(self, execution: ExecutionState) -> tuple[str, ...]:
         """Wait for the hook that an aborted execution left running."""

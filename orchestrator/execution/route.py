@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from migration.assessment.conditions import (
+    Condition,
     DataSource,
     Finding,
     Verdict,
@@ -170,13 +171,41 @@ def done_without_step(checkpoint: Checkpoint, runbook: Runbook, view: View) -> s
     binds: list[dict[str, str]] = [{}]
     if kind is not None:
         binds = [{kind: str(id_)} for id_ in _ever_registered(view, kind)]
-    own = {each.name for each in runbook.conditions}
-    for bind in binds if checkpoint.already else ():
-        conditions = [parse(text, bind=bind, own=own) for text in checkpoint.already]
-        found = judge_all(conditions, view)
+    for bind in binds:
+        found = judge_all(_already(checkpoint, bind, runbook), view)
         if verdict_of(found) is Verdict.SATISFIED:
             return found[0].reason
     return None
+
+
+def behind_cluster(
+    execution: ExecutionState, instance: CheckpointInstance, runbook: Runbook, view: View
+) -> str | None:
+    """Return why the cluster has passed the step of an instance; None: it is not known to have.
+
+    The state directory may be restored from a backup. A later step that gives the same conditions
+    other arguments, as another mode of the broker, has then replaced the effect of this one.
+    """
+    here = instance.checkpoint
+    wanted = _already(here, instance.bind, runbook)
+    if verdict_of(judge_all(wanted, view)) is not Verdict.WAITING:
+        return None
+    ahead = checkpoints(runbook, execution.path)
+    at = next(number for number, each in enumerate(ahead) if each.id == here.id)
+    for later in ahead[at + 1 :]:
+        if later.for_each != here.for_each:
+            continue
+        reached = _already(later, instance.bind, runbook)
+        found = judge_all(reached, view)
+        same = {each.name for each in reached} == {each.name for each in wanted}
+        if same and verdict_of(found) is Verdict.SATISFIED:
+            return found[0].reason
+    return None
+
+
+def _already(checkpoint: Checkpoint, bind: Mapping[str, str], runbook: Runbook) -> list[Condition]:
+    own = {each.name for each in runbook.conditions}
+    return [parse(text, bind=bind, own=own) for text in checkpoint.already]
 
 
 def _ever_registered(view: View, kind: str) -> list[int]:

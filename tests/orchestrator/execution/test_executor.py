@@ -409,6 +409,57 @@ def test_a_repeated_step_is_a_new_run(night: Night) -> None:
     assert len(runs) == len(set(runs)) == 2
 
 
+BOTH_WAYS = """
+runbook: 1
+name: small
+title: A small one
+explain: For tests.
+checkpoints:
+  - id: brokers-migration
+    title: Brokers into migration mode
+    explain: One at a time.
+    for_each: broker
+    already: ["broker_mode(broker, migrating)"]
+    needs: ["phase_is(hybrid)"]
+    step: {name: enter-migration, manual: "On {host}: restart broker {broker} of {cluster}."}
+    opens_when: ["broker_mode(broker, migrating)", "broker_unfenced(broker)"]
+    rollback: none
+    rollback_reason: It is a test.
+""" + RUNBOOK[RUNBOOK.index("  - id: brokers-kraft") :]
+
+
+@pytest.mark.parametrize(("by_hand", "exit_code"), [(False, 0), (False, 1), (True, 0)])
+def test_a_step_that_the_migration_has_passed_is_skipped_not_repeated(
+    tmp_path: Path, *, by_hand: bool, exit_code: int
+) -> None:
+    """After a backup was restored: its restart would take a KRaft broker back."""
+    with closing((night := Night(tmp_path, by_hand=by_hand, runbook=BOTH_WAYS)).log):
+        night.outside.by_hook |= {"enter-migration"}
+        before = replace(migrating(1), mode=Mode.ZOOKEEPER, epoch=None)
+        night.brokers = (before, migrating(2))
+        assert night.settle().checkpoint == "brokers-migration[1]"
+        night.brokers, night.phase = (kraft(1), migrating(2)), Phase.DUAL_WRITE
+        night.outside.ends(exit_code)
+        night.settle()
+        night.now_ms += 300_000
+        assert_skipped(night.look())
+        if by_hand:
+            return
+        night.say(
+            entries.StepDecided(
+                checkpoint="brokers-migration[1]", decision="repeat", by=ANNA, reason="x"
+            )
+        )
+        assert_skipped(night.settle())
+
+
+def assert_skipped(found: ExecutionStatus) -> None:
+    assert found.turn == "Skip brokers-migration[1]: the cluster has passed its step"
+    assert found.why == "broker 1 is in kraft mode"
+    assert found.commands[0] == "kraftgate skip 'brokers-migration[1]' --reason WHY"
+    assert not any("--repeat" in each for each in found.commands)
+
+
 def test_a_step_without_effect_is_an_operators_turn_and_is_repeated(night: Night) -> None:
     night.settle()
     night.outside.ends(0)
