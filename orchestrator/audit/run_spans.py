@@ -95,14 +95,14 @@ class Periods:
     """The periods of one cluster, each list in the order of beginning.
 
     Attributes:
-        sources: the sources that were ever current.
+        sources: when each source was first current; the others never were.
     """
 
     runs: list[RunSpan] = field(default_factory=list)
     hazards: list[HazardSpan] = field(default_factory=list)
     alerts: list[AlertSpan] = field(default_factory=list)
     gaps: list[SourceGap] = field(default_factory=list)
-    sources: set[str] = field(default_factory=set)
+    sources: dict[str, int] = field(default_factory=dict)
 
     def active_hazards(self) -> dict[HazardKey, HazardSpan]:
         return {each.key: each for each in self.hazards if each.ended_ms is None}
@@ -132,7 +132,7 @@ def _add(found: Periods, entry: Entry, body: Body) -> None:  # noqa: C901  # a c
             lost = SourceGap(source=body.source, why=body.why, began_ms=body.last_seen_ms)
             found.gaps.append(lost)
         case SourceSeen():
-            found.sources.add(body.source)
+            found.sources.setdefault(body.source, at_ms)
             for gap in found.gaps:
                 if gap.source == body.source and gap.ended_ms is None:
                     gap.ended_ms = at_ms
@@ -177,7 +177,7 @@ def _begin_run(found: Periods, at_ms: int, body: FollowBegan) -> None:
             before.last_seen_ms = since_ms
     found.runs.append(RunSpan(version=body.version, owner=body.owner, began_ms=at_ms))
     lost = {each.source for each in found.gaps if each.ended_ms is None}
-    for source in sorted(found.sources - lost):
+    for source in sorted(found.sources.keys() - lost):
         found.gaps.append(SourceGap(source=source, why=NOT_RUNNING, began_ms=since_ms))
 
 

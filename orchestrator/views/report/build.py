@@ -126,7 +126,8 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         happened=tuple(timeline.happened(one, found.entries, recorded)),
         attempts=attempts_of(phases, accounts, until_ms),
     )
-    sentences = tuple(summary.sentences(report, audit, found.unread))
+    never = summary.never_current(kept, sources)
+    sentences = tuple(summary.sentences(report, audit, found.unread, never))
     attention = (*summary.attention(report, audit), *found.unreadable)
     return report.model_copy(update={"summary": sentences, "attention": attention})
 

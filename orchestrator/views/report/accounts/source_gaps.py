@@ -65,15 +65,15 @@ def gaps(
 
 
 def _not_followed(found: Periods, window: Window, as_of_ms: int) -> Iterator[UnseenAccount]:
-    """Yield the parts of the window before the first process and after the last one."""
+    """Yield the parts of the window before a source was current and after the last process."""
     if not found.runs or window.began_at is None:
         return
     first_ms, last_ms = found.runs[0].began_ms, found.runs[-1].ended_ms
     until_ms = as_of_ms if window.ended_at is None else window.ended_at
     lasting = {each.source for each in found.gaps if each.ended_ms is None}
-    for source in sorted(found.sources):
+    for source, seen_ms in sorted(found.sources.items()):
         if first_ms - window.began_at > _ENTRIES_MS and source != DataSource.METADATA_LOG:
-            yield _gap(source, None, NOT_RUNNING, window.began_at, first_ms, as_of_ms)
+            yield _gap(source, None, NOT_RUNNING, window.began_at, seen_ms, as_of_ms)
         if last_ms is not None and until_ms - last_ms > _ENTRIES_MS and source not in lasting:
             yield _gap(source, None, NOT_RUNNING, last_ms, None, as_of_ms)
 

@@ -36,9 +36,12 @@ _END_UNKNOWN: Final = "It is unknown which were active at the end."
 
 
 def sentences(
-    report: ClusterReport, audit: AuditAccount | None, unread: str | None
+    report: ClusterReport, audit: AuditAccount | None, unread: str | None, never: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the summary of a report; `unread`: why the store lacks data about the cluster."""
+    """Yield the summary of a report.
+
+    `unread`: why the store lacks data about the cluster; `never`: the sources never current.
+    """
     is_cut = audit is not None and not audit.intact
     yield _outcome(report, unread)
     yield from _of_attempts(report.attempts)
@@ -49,6 +52,8 @@ def sentences(
     yield from _of_alerts(report.alerts, is_cut=is_cut)
     yield from _of_decisions(report.decisions, audit)
     yield from _of_sources(report.unseen)
+    if never and not is_cut:
+        yield f"No current data of {' and '.join(never)} at all."
 
 
 def _outcome(report: ClusterReport, unread: str | None) -> str:
@@ -266,8 +271,15 @@ def unrecorded(
         return unread
     if not found.runs:
         return "an older kraftgate run followed, or none"
-    never = [SOURCE_WORDS[each] for each in sorted(sources) if str(each) not in found.sources]
+    never = never_current(found, sources)
     return f"never current: {', '.join(never)}" if never else None
+
+
+def never_current(found: Periods, sources: Iterable[DataSource]) -> list[str]:
+    """Return the configured sources that no recorded run found current."""
+    if not found.runs:
+        return []
+    return [SOURCE_WORDS[each] for each in sorted(sources) if str(each) not in found.sources]
 
 
 def _of_alerts(alerts: Sequence[AlertAccount], *, is_cut: bool) -> Iterator[str]:

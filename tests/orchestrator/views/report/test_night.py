@@ -23,7 +23,8 @@ It is unknown whether records were lost: the log directories were not followed.
 2 hazards occurred, 1 critical, none active at the end: dual_write_stuck, unfenced_early.
 1 alert occurred, none active at the end: KraftgateDualWriteStuck.
 The audit trail has 7 decisions by anna, boris, 3 approvals among them.
-No current data of ZooKeeper for 1 min 1 s in total; see Gaps."""
+No current data of ZooKeeper for 1 min 1 s in total; see Gaps.
+No current data of the brokers' log directories at all."""
 
 
 @pytest.fixture(scope="module")

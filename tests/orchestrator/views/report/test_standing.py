@@ -292,6 +292,34 @@ def test_while_nobody_followed_nothing_is_known_to_be_absent(
     assert {round((each.duration_ms or 0) / 3_600_000) for each in report.unseen} == {hours}
 
 
+def test_the_first_gap_ends_when_the_source_became_current(made: Made) -> None:
+    """As every later one does: a process that follows has to catch up first."""
+    made.say(0, entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="tonight"))
+    made.say(24_000, follow(1))
+    for seen_ms, source in ((31_000, "log_dirs"), (39_000, "zookeeper"), (40_000, "metadata_log")):
+        made.say(seen_ms, chronicle.SourceSeen(source=source))
+    made.say(60_000, chronicle.FollowEnded(owner="A on ops1"))
+    made.summary = with_disks(kraft(1))
+    report = cluster_report(made)
+    assert [(each.source, each.ended_at) for each in report.unseen if each.began_at == T] == [
+        ("log_dirs", T + 31_000),
+        ("zookeeper", T + 39_000),
+    ]
+    assert "No current data of ZooKeeper for 39.0 s in total; see Gaps." in report.summary
+
+
+def test_a_source_that_was_never_current_has_a_sentence(made: Made) -> None:
+    """Next to a hazard, or a gap of another source, no list is empty."""
+    made.say(0, follow(1))
+    for source in ("metadata_log", "zookeeper"):
+        made.say(1_000, chronicle.SourceSeen(source=source))
+    made.say(10_000, hazard())
+    lost = chronicle.SourceLost(source="zookeeper", why="x", last_seen_ms=made_ms(20_000))
+    made.say(22_000, lost)
+    made.summary = cluster(Phase.DUAL_WRITE, kraft(1))
+    assert "No current data of the brokers' log directories at all." in cluster_report(made).summary
+
+
 def test_beside_a_gap_a_hazard_was_only_not_observed(made: Made) -> None:
     watched(made)
     lost = chronicle.SourceLost(source="log_dirs", why="x", last_seen_ms=made_ms(2_000))
