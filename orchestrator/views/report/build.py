@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from migration.assessment.assess import assess
+from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Hazard
+from migration.metadata.events import Event
 from migration.metadata.versions import name_of
 from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
@@ -86,7 +88,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
     alerts, runs = tuple(spans.alerts(kept, until_ms)), tuple(spans.runs(kept, until_ms))
-    losses = tuple(spans.losses(events))
+    losses, store_ms = tuple(spans.losses(events)), _store_began(events, kept)
     unseen = source_gaps.gaps(events, kept, phases, window, until_ms)
     if is_cut:  # the end may be among the other entries
         hazards = [e.with_unknown_end() if e.known_by == "looks" else e for e in hazards]
@@ -118,7 +120,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
             replicas=None if replicas else summary.no_replicas(is_read=assigned is not None),
             hazards=None if hazards else summary.no_hazard(unrecorded, gaps=bool(unseen)),
             decisions=None if decisions else summary.no_decision(audit),
-            losses=None if losses else summary.no_loss(_unfollowed(found)),
+            losses=None if losses else summary.no_loss(hazards, _unfollowed(found), store_ms),
             unseen=None if unseen else summary.no_gap(unrecorded),
         ),
         runs=runs,
@@ -128,7 +130,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     )
     never = summary.never_current(kept, sources)
     sentences = tuple(summary.sentences(report, audit, found.unread, never))
-    attention = (*summary.attention(report, audit), *found.unreadable)
+    attention = (*summary.attention(report, audit, store_ms), *found.unreadable)
     return report.model_copy(update={"summary": sentences, "attention": attention})
 
 
@@ -160,6 +162,20 @@ def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:
         facts.entry, facts.snapshot, as_of_ms, stall_after_ms=facts.stall_after_ms
     )
     return assess(snapshot).hazards
+
+
+def _store_began(events: Sequence[Event], kept: Periods) -> int | None:
+    """Return when the store got its first event, if an earlier store had read the metadata log.
+
+    Then that event was read in a gap: the metadata log was current before and after it.
+    """
+    first_ms = min((each.seen_ms for each in events if each.seen_ms is not None), default=0)
+    is_again = any(
+        each.source == DataSource.METADATA_LOG
+        and each.began_ms < first_ms <= (each.ended_ms or first_ms)
+        for each in kept.gaps
+    )
+    return first_ms if is_again else None
 
 
 def _unfollowed(facts: ClusterFacts) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
+from migration.assessment.hazards import HazardKind
 from migration.image.summary import Phase
 from migration.values.evidence import count, named
 from migration.values.timestamps import utc_text as at
@@ -217,14 +218,25 @@ def no_replicas(*, is_read: bool) -> str:
     return "The transitions of the replicas cannot be read."
 
 
-def no_loss(why_unknown: str | None) -> str:
-    """Return the text if no loss is known."""
+def no_loss(hazards: Iterable[HazardAccount], why_unknown: str | None, store_ms: int | None) -> str:
+    """Return the text if the store has no loss; `store_ms`: since when it has data."""
+    if _has_loss(hazards):
+        return (
+            "Acknowledged records were lost, as the audit trail records; see Hazards. The store"
+            " does not have the partitions and offsets."
+        )
+    if why_unknown is None and store_ms is not None:
+        why_unknown = f"the store has data only since {at(store_ms)}"
     if why_unknown is not None:
         return f"It is unknown whether records were lost: {why_unknown}."
     return (
         "No loss of acknowledged records was detected. A loss of records that were written"
         " after the last poll of the disks is not detected."
     )
+
+
+def _has_loss(hazards: Iterable[HazardAccount]) -> bool:
+    return any(each.hazard == HazardKind.RECORDS_LOST for each in hazards)
 
 
 def no_hazard(why_unknown: str | None, *, gaps: bool) -> str:
@@ -323,8 +335,19 @@ def _of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
             yield f"No current data of {words} for {least}{lasting(known_ms)} in total; see Gaps."
 
 
-def attention(report: ClusterReport, audit: AuditAccount | None) -> Iterator[str]:
-    """Yield the warnings that a reader needs first."""
+def attention(
+    report: ClusterReport, audit: AuditAccount | None, store_ms: int | None
+) -> Iterator[str]:
+    """Yield the warnings that a reader needs first.
+
+    `store_ms`: since when the store has data, if an earlier store had data before.
+    """
+    if store_ms is not None:
+        yield (
+            f"The store has data only since {at(store_ms)}. What happened before is known from the"
+            " audit trail and the controllers' current metadata log only: earlier attempts,"
+            " losses and gaps may be missing."
+        )
     if audit is not None and not audit.intact:
         used = "None of its entries is used here: what they record is unknown."
         if audit.entries:
@@ -341,7 +364,7 @@ def attention(report: ClusterReport, audit: AuditAccount | None) -> Iterator[str
         yield "It is unknown whether the window has ended: this report may be incomplete."
     elif not report.window.ended and report.window.of != "followed":
         yield "The window has not ended: this report is incomplete."
-    if report.losses:
+    if report.losses or _has_loss(report.hazards):
         yield "Acknowledged records were lost."
     if any(not each.exact for each in report.phases):
         yield "The time of some phase changes is not exact."

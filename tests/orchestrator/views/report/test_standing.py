@@ -125,6 +125,49 @@ def test_losses_are_counted_and_come_first(made: Made) -> None:
     assert "Acknowledged records were lost: 21 of 2 partitions; see Losses." in report.summary
 
 
+def store_again(made: Made, *recorded: chronicle.Body) -> None:
+    """A run with these entries, and another one that began with a new store."""
+    watched(made)
+    made.say(5_000, *recorded)
+    made.say(60_000, chronicle.FollowEnded(owner="A on ops1"))
+    made.say(90_000, follow(2))
+    made.tell("broker_registered", 10_000, 1, offset=645, seen=92_000, epoch=645, mode="kraft",
+              fenced=True, pending=0, log_dirs=["a", "b"])  # fmt: skip
+    made.summary = with_disks(now(1, 645))
+
+
+ONLY_SINCE = "only since 2026-11-22 01:31:32 UTC"
+
+
+def test_a_new_store_does_not_hide_the_losses_in_the_trail(made: Made) -> None:
+    store_again(made, hazard("records_lost", broker=2))
+    report = cluster_report(made)
+    lost = (
+        "Acknowledged records were lost, as the audit trail records; see Hazards. The store does"
+        " not have the partitions and offsets."
+    )
+    assert report.absences.losses == lost
+    assert lost in report.summary
+    assert "Acknowledged records were lost." in report.attention
+    assert f"The store has data {ONLY_SINCE}" in report.attention[0]
+
+
+def test_without_a_loss_in_the_trail_of_a_new_store_losses_are_unknown(made: Made) -> None:
+    store_again(made)
+    report = cluster_report(made)
+    unknown = f"It is unknown whether records were lost: the store has data {ONLY_SINCE}."
+    assert report.absences.losses == unknown
+    assert "Acknowledged records were lost." not in report.attention
+
+
+def test_a_restart_is_no_new_store(made: Made) -> None:
+    store_again(made)
+    registered(made, 3_000, 2, 600, pending=0)
+    report = cluster_report(made)
+    assert report.absences.losses == NO_LOSS
+    assert not [each for each in report.attention if "The store" in each]
+
+
 def test_a_source_that_is_away_still_is_unseen_still(made: Made) -> None:
     made.tell("zookeeper_blind", 10_000, reason="the connection was lost")
     made.tell("jmx_unreachable", 20_000, node=3000, reason="timed out")
