@@ -231,8 +231,8 @@ class EventKind(WeightedKind):
         auto(),
         "bad",
         (
-            "acknowledged records of {topic}-{partition} are gone: offsets {first_lost_offset} to"
-            " {last_lost_offset}"
+            "acknowledged records of {topic}-{partition} are gone: at least offsets"
+            " {first_lost_offset} to {last_lost_offset}"
         ),
     )
     REPLICA_NOT_ON_DISK = auto(), "bad", "{topic}-{partition} is in no directory of broker {broker}"

@@ -79,7 +79,10 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Acknowledged records that are lost (`OffsetsFell`)."""
+    """Acknowledged records that are lost (`OffsetsFell`); `now_end` to `was_end`, at least.
+
+    If the log was recreated, new records may have replaced those before `now_end`.
+    """
 
     topic: str
     partition: int

@@ -72,7 +72,7 @@ def _records_lost(every: tuple[Loss, ...]) -> Iterator[Hazard]:
 
 def _lost_on(broker: int | None, losses: tuple[Loss, ...]) -> Iterator[Hazard]:
     lines = [
-        f"{each.topic}-{each.partition}: offsets {each.now_end} to {each.was_end - 1}"
+        f"{each.topic}-{each.partition}: at least offsets {each.now_end} to {each.was_end - 1}"
         for each in reversed(losses)
     ]
     yield Hazard(
@@ -82,7 +82,8 @@ def _lost_on(broker: int | None, losses: tuple[Loss, ...]) -> Iterator[Hazard]:
         evidence=tuple(lines),
         way_out=(
             "Stop producers to these partitions and keep the failed directory: the records may"
-            " still be in it. Restore them from there or from a backup."
+            " still be in it. Restore them from there or from a backup. If the log was recreated,"
+            " offsets before these may have other records now: compare them with the directory."
         ),
         since_ms=losses[0].seen_ms,
     )

@@ -114,9 +114,11 @@ class LossAccount(Shape):
     topic: str
     partition: int
     broker: int | None = Field(description="The leader that reported it.")
-    first_offset: int
+    first_offset: int = Field(
+        description="Earlier records are lost, too, if the log was recreated."
+    )
     last_offset: int
-    records: int
+    records: int = Field(description="At least.")
     last_seen_at: Moment | None = Field(description="When they were last seen.")
 
 

@@ -192,10 +192,8 @@ def _exposed(exposed: Sequence[tuple[int, Exposure]]) -> str:
 def _losses(losses: Sequence[LossAccount]) -> str:
     partitions = len({(each.topic, each.partition) for each in losses})
     records = sum(each.records for each in losses)
-    return (
-        f"Acknowledged records were lost: {records} of {count(partitions, 'partition')};"
-        " see Losses."
-    )
+    of = count(partitions, "partition")
+    return f"Acknowledged records were lost: at least {records} of {of}; see Losses."
 
 
 def _hazards(hazards: Sequence[HazardAccount], *, is_cut: bool) -> str:
