@@ -226,6 +226,19 @@ def _unreadable(one: MetaProperties) -> Iterator[tuple[FaultKind, str]]:
         yield FaultKind.MISSING, f"has no {META}, and {inside}"
 
 
+def version_refusal(path: str, version: int | None) -> str | None:
+    """Return why a broker in ZooKeeper mode does not start with a file of this version.
+
+    In migration and KRaft mode it accepts both versions. An unknown version (None) is no reason.
+    """
+    if not version:
+        return None
+    return (
+        f"Found unexpected version in {path}/{META}. ZK-based brokers that are not migrating only"
+        " support version 0 (which is implicit when the `version` field is missing)."
+    )
+
+
 def duplicate_logs(files: Sequence[MetaProperties]) -> Mapping[str, Sequence[str]]:
     """Return the partitions with a log in several directories, by name, and these directories.
 

@@ -18,6 +18,7 @@ from migration.assessment.meta_properties import (
     expected_node,
     has_reserved,
     in_path_order,
+    version_refusal,
 )
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
@@ -166,11 +167,9 @@ def _verify(
     seen: dict[str, str] = {}
     for one in read:
         file = f"{one.path}/{META}"
-        if mode is Mode.ZOOKEEPER and one.version != 0:
-            return (
-                f"Found unexpected version in {file}. ZK-based brokers that are not migrating only"
-                " support version 0 (which is implicit when the `version` field is missing)."
-            )
+        refusal = version_refusal(one.path, one.version) if mode is Mode.ZOOKEEPER else None
+        if refusal is not None:
+            return refusal
         if one.cluster_id is not None and one.cluster_id != cluster:
             return f"Invalid cluster.id in: {file}. Expected {cluster}, but read {one.cluster_id}"
         if one.node_id is not None and one.node_id != node:

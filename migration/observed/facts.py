@@ -114,6 +114,7 @@ class LogDirSeen(NamedTuple):
         moving: the first 200 of the future replicas, by name.
         trouble: the fault of its `meta.properties`, which is missing, malformed or another
             broker's, although the directory is `readable`; a sentence.
+        version: of its `meta.properties`; None: not read, or an earlier release recorded the fact.
     """
 
     path: str
@@ -128,6 +129,7 @@ class LogDirSeen(NamedTuple):
     readable: bool | None
     moving: tuple[FutureSeen, ...] = ()
     trouble: str | None = None
+    version: int | None = None
 
 
 class DisksSeen(NamedTuple):

@@ -315,6 +315,7 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
         directory_id=now.directory_id if now.readable else known.directory_id,
         error=0 if now.readable else known.error,
         trouble=now.trouble,
+        version=now.version,
     )
 
 

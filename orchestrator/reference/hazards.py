@@ -57,8 +57,9 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     ),
     HazardKind.DIRECTORY_IDS: (
         "In log directories that are in use, a `meta.properties` is missing, malformed or another"
-        " broker's, or a `directory.id` exists twice, is reserved or is missing. `kraftgate"
-        " meta-properties` also checks a new disk before the broker starts."
+        " broker's, or has `version=1` in ZooKeeper mode, or a `directory.id` exists twice, is"
+        " reserved or is missing. `kraftgate meta-properties` also checks a new disk before the"
+        " broker starts."
     ),
     HazardKind.METADATA_VERSION: (
         "metadata.version is below 3.7-IV2, and brokers have several log directories."

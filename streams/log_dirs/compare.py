@@ -243,6 +243,7 @@ class _Change:
             readable=readable,
             moving=tuple(futures[:NAMED_MAX]),
             trouble=trouble,
+            version=local.version if local else None,
         )
 
     def cut(self, path: str, replicas: Sequence[ReplicaPlace]) -> None:

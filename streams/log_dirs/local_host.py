@@ -90,6 +90,7 @@ def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
         trouble="; ".join(f"{path}: {each}" for each in wrong) or None,
         folders=folders,
         has_bad_file=not is_own,
+        version=found.version if is_own else None,
     )
 
 

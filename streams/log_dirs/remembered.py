@@ -17,6 +17,7 @@ class LocalDir(NamedTuple):
         folders: the names of all folders in it; empty if it cannot be listed.
         has_bad_file: whether it can be listed, but its `meta.properties` is missing, malformed or
             another broker's.
+        version: of its `meta.properties`; None unless `is_own`.
     """
 
     is_own: bool
@@ -24,6 +25,7 @@ class LocalDir(NamedTuple):
     trouble: str | None = None
     folders: frozenset[str] = frozenset()
     has_bad_file: bool = False
+    version: int | None = None
 
 
 class KnownDir(NamedTuple):

@@ -117,6 +117,7 @@ _SAME_ID: Final = _disks(*(each._replace(readable=True, directory_id="a") for ea
 _BAD_FILE: Final = _D2._replace(
     readable=True, directory_id=None, trouble="/data/d2: has no meta.properties"
 )
+_NEWER: Final = _D2._replace(readable=True, version=1)
 _LOSS: Final = Loss(topic="t", partition=1, was_end=9, now_end=3, seen_ms=5)
 _WIPED: Final = Wiped(controller=3000, gone=Vanished(since_ms=5, last_ms=6, topics=1, named=("t",)))
 _LEFT: Final = ControllerSummary(
@@ -163,6 +164,9 @@ HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "assignment_queue_flat": replace(cluster(Phase.KRAFT, _one(replicas=_PENDING)), jmx=_queue()),
     "directory_ids": cluster(Phase.HYBRID, _one(), disks=_SAME_ID),
     "directory_ids bad file": cluster(Phase.HYBRID, _one(), disks=_disks(_D1, _BAD_FILE)),
+    "directory_ids version": cluster(
+        Phase.ZOOKEEPER, _one(Mode.ZOOKEEPER), disks=_disks(_D1, _NEWER)
+    ),
     "metadata_version": cluster(Phase.PRE_MIGRATION, disks=_disks(_D1, _D2), metadata_version=14),
     "metadata_version kraft": cluster(Phase.KRAFT, _one(), metadata_version=14),
     "log_dirs_not_registered": cluster(Phase.DUAL_WRITE, _one(log_dirs=())),

@@ -15,8 +15,10 @@ from migration.assessment.checks.check import (
     unknowns,
     worse_first,
 )
+from migration.assessment.checks.phase import mode_of
 from migration.assessment.finding import Finding, Verdict, satisfied, skipped, violated
-from migration.assessment.meta_properties import file_faults, id_faults, ids_of
+from migration.assessment.meta_properties import file_faults, id_faults, ids_of, version_refusal
+from migration.image.summary import Mode
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
 
@@ -27,6 +29,7 @@ def directory_ids(facts: Facts) -> Finding:
 
     Also that no partition has a log in two directories of a broker.
     A broker that was never in migration mode has no directory ids; it writes them in that mode.
+    Until then its files have version 0.
     """
     read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
     if not read:
@@ -42,12 +45,20 @@ def directory_ids(facts: Facts) -> Finding:
         for broker, meta in read
         for each in (*of_ids.get(broker.id, ()), *file_faults(meta, node_id=broker.id))
     ]
+    bad += [
+        f"broker {broker.id}: {refusal}"
+        for broker, meta in read
+        if not isinstance(broker.settings, Unknown) and mode_of(broker.settings) is Mode.ZOOKEEPER
+        for one in meta
+        if (refusal := version_refusal(one.path, one.version))
+    ]
     if bad:
         fix = (
             "do not start the migration before this is fixed: check meta.properties in every"
             " directory named here. A copied volume has the directory.id of its source; mount"
             " the right volume, or stop the broker, remove the line and let the broker write a"
-            " new id. Of a partition's two logs, move the one without its records away"
+            " new id. Replace version=1 by version=0, and node.id by broker.id. Of a partition's"
+            " two logs, move the one without its records away"
         )
         return violated("log directories contradict each other", *bad, fix=fix)
     unread = [f"broker {one.id}: {each}" for one, _ in read for each in one.unread_meta]

@@ -18,7 +18,7 @@ from migration.assessment.failed_directories import (
     restart_advice,
 )
 from migration.assessment.hazards.hazard import Hazard, HazardKind
-from migration.assessment.meta_properties import id_faults
+from migration.assessment.meta_properties import id_faults, version_refusal
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.facts import ReplicaSeen
@@ -48,7 +48,8 @@ _WAY_BACK: Final = (
 )
 _WRITE_BACK: Final = (
     "Do not stop, start or restart broker {broker} before its meta.properties is written back, with"
-    " the version, node id and cluster id of its other ones: a running broker does not read it."
+    " the version, node id and cluster id of its other ones (in ZooKeeper mode version=0, with"
+    " broker.id): a running broker does not read it."
     " Write"
 )
 
@@ -373,7 +374,7 @@ def _stuck(move: DirectoryMove) -> str:
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Yield the brokers with a bad `meta.properties`, or a duplicate, reserved or missing id.
+    """Yield the brokers with a bad or newer `meta.properties`, or a bad, duplicate or missing id.
 
     KIP-858, "Broker lifecycle management" and "Reserved UUIDs".
     """
@@ -383,9 +384,13 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
         for one in disks.brokers.values()
     }
     faults = id_faults(ids, _with_ids(summary, disks))
+    in_zookeeper = {each.id for each in summary.brokers if each.mode is Mode.ZOOKEEPER}
     for broker, one in disks.brokers.items():
         bad = [each.trouble for each in one.log_dirs if each.trouble]
-        lines = [*bad, *(f"{each.path}: {each.text}" for each in faults.get(broker, ()))]
+        files = one.log_dirs if broker in in_zookeeper else ()
+        newer = [e for each in files if (e := version_refusal(each.path, each.version))]
+        own = (f"{each.path}: {each.text}" for each in faults.get(broker, ()))
+        lines = [*bad, *newer, *own]
         if not lines:
             continue
         if len(ids[broker]) + len(bad) == len(one.log_dirs):
@@ -394,6 +399,8 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
         wrong = (
             f"a meta.properties of broker {broker} is missing, malformed or not its own"
             if bad
+            else f"a meta.properties of broker {broker} has version=1"
+            if newer
             else f"a directory.id of broker {broker} is duplicate, reserved or missing"
         )
         yield Hazard(
@@ -405,7 +412,11 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
                 " assigned to the old id lose their leader"
             ),
             evidence=tuple(lines),
-            way_out=(_WRITE_BACK.format(broker=broker) if bad else "With the broker stopped, write")
+            way_out=(
+                _WRITE_BACK.format(broker=broker)
+                if bad or newer
+                else "With the broker stopped, write"
+            )
             + (
                 " into each meta.properties the directory.id that the directory had (the evidence"
                 " names registered ids without a directory). Remove the line, so that the broker"

@@ -125,11 +125,13 @@ def test_what_a_look_on_the_host_shows_of_an_id_is_what_counts() -> None:
 
 
 def test_the_fault_of_a_file_begins_and_ends_while_the_broker_is_down() -> None:
-    good, bad = (log_dir(readable=True)._replace(trouble=each) for each in (None, "/d0: bad"))
+    good = log_dir(readable=True)._replace(version=0)
+    bad = good._replace(trouble="/d0: bad", version=1)
     for was, now in ((good, bad), (bad, good)):
         down = DisksUnreachable(2, 1, "refused", (now,))
         image, _ = observed(DisksSeen(1, 1, (was,)), down, DisksUnreachable(3, 1, "refused", ()))
-        assert image.brokers[1].log_dirs[0].trouble == now.trouble
+        found = image.brokers[1].log_dirs[0]
+        assert (found.trouble, found.version) == (now.trouble, now.version)
 
 
 def replicas(count: int) -> tuple[ReplicaSeen, ...]:

@@ -117,6 +117,15 @@ def test_a_directory_whose_file_is_bad_is_not_cut_off(well: KnownBroker) -> None
     assert (unverified.readable, unverified.trouble) == (None, None)
 
 
+def test_the_version_of_a_file_is_that_on_the_host(well: KnownBroker) -> None:
+    """Also when the file changed after the broker had stopped."""
+    newer = {A: OURS._replace(version=0), B: OURS._replace(version=1)}
+    down = unanswered(well, "refused", inputs(local_dirs=newer))
+    assert [each.version for each in down.disks.log_dirs] == [0, 1]
+    serves = answered(well, [log_dir(A, 0, 1), log_dir(B, 2, 3)], inputs())
+    assert [each.version for each in serves.disks.log_dirs] == [None, None]
+
+
 def test_a_mount_point_without_the_replicas_is_cut_off(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), log_dir(B, 2, 3)]
     serves = answered(well, answer, inputs(local_dirs=EMPTIED))

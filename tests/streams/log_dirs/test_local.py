@@ -32,13 +32,13 @@ def with_meta(path: Path, text: str) -> Path:
 
 def test_a_zookeeper_brokers_directory(tmp_path: Path) -> None:
     """KIP-858, "Storage formatting": earlier releases ignore directory.id."""
-    assert read_local(with_meta(tmp_path, VERSION_0), 2, "c") == LocalDir(is_own=True)
+    assert read_local(with_meta(tmp_path, VERSION_0), 2, "c") == LocalDir(is_own=True, version=0)
 
 
 def test_a_kraft_brokers_directory(tmp_path: Path) -> None:
     """KIP-858, "meta.properties": version 1 with directory.id."""
     assert read_local(with_meta(tmp_path, VERSION_1), 2, "c") == LocalDir(
-        is_own=True, directory_id=ID
+        is_own=True, directory_id=ID, version=1
     )
 
 
@@ -78,6 +78,7 @@ def test_a_bad_file_is_not_an_unreadable_directory(
     assert (found.is_own, found.has_bad_file, found.directory_id) == (False, True, None)
     assert found.folders == {"t-0"}
     assert trouble in str(found.trouble)
+    assert found.version is None
     assert not read_local(tmp_path / "gone", 2, "c").has_bad_file
 
 

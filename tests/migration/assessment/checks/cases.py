@@ -11,6 +11,7 @@ from tests.migration.assessment.checks.clusters import (
     GIB,
     ORDERS,
     PARTITIONS,
+    SETTINGS,
     SINGLE,
     WELL,
     WHY,
@@ -52,6 +53,7 @@ OFFLINE = (log_dir("/d0", ORDERS), log_dir("/d1", error=56))
 ONE_DIR = (log_dir("/d0", ORDERS, SINGLE),)
 NO_RIGHT = Unknown("no right", denied=True)
 IDS = (meta("/d0", 1, directory_id="a"), meta("/d1", 1, directory_id="b"))
+VERSION_1 = (IDS[0], replace(IDS[1], version=1))
 RESERVED = "AAAAAAAAAAAAAAAAAAAAYw"
 ONE_ID_TWICE = replace(
     WELL,
@@ -220,6 +222,11 @@ CASES = (
     Case("directory-ids", broker1(meta=(IDS[0], meta("/d1", 1, directory_id="b", cluster_id="x"))),
          FAIL, "belongs to cluster"),
     Case("directory-ids", broker1(meta=(replace(IDS[0], old_ids=True),)), FAIL, "directory.ids"),
+    Case("directory-ids", broker1(meta=VERSION_1), FAIL,
+         "broker 1: Found unexpected version in /d1/meta.properties. ZK-based"),
+    *(Case("directory-ids", broker1(meta=VERSION_1, settings=each), PASS) for each in (
+        {**SETTINGS, "zookeeper.metadata.migration.enable": "true"},
+        {**SETTINGS, "process.roles": "broker"}, WHY)),
     Case("topics-visible", WELL, PASS),
     Case("topics-visible", zookeeper(assignments={"secret": frozenset({1})}), FAIL, "secret"),
     Case("topics-visible",

@@ -452,6 +452,34 @@ def test_a_meta_properties_that_is_missing_or_anothers(mode: Mode, unreachable: 
     assert found.way_out.startswith("Do not stop, start or restart broker 1 before its")
 
 
+@pytest.mark.parametrize(
+    ("mode", "version", "active"),
+    [
+        (Mode.ZOOKEEPER, 1, True),
+        (Mode.ZOOKEEPER, 0, False),
+        (Mode.ZOOKEEPER, None, False),
+        (Mode.MIGRATING, 1, False),
+        (Mode.KRAFT, 1, False),
+    ],
+)
+def test_a_file_of_version_1_in_zookeeper_mode(
+    mode: Mode, version: int | None, *, active: bool
+) -> None:
+    """VerificationFlag.REQUIRE_V0; None: an earlier release stored the directory."""
+    newer = disks(
+        log_dir("/d0", directory_id="a", readable=True, version=0),
+        log_dir("/d1", directory_id="b", readable=True, version=version),
+    )
+    found = only(cluster(Phase.HYBRID, broker(mode), disks=newer), IDS)
+    assert (found is not None) is active
+    if found is not None:
+        assert found.blocks is Action.RESTART
+        (line,) = found.evidence
+        assert line.startswith("Found unexpected version in /d1/meta.properties. ZK-based")
+        assert found.text.startswith("a meta.properties of broker 1 has version=1: the broker")
+        assert "version=0, with broker.id" in found.way_out
+
+
 def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None:
     missing = disks(
         log_dir("/d0", directory_id=None, readable=True), log_dir("/d1", 56, readable=False)
