@@ -207,6 +207,7 @@ class ReplicasBack(NamedTuple):
     Attributes:
         why: None: an earlier release recorded the fact, without the reason.
         recreated: those that the broker now has in another directory, with fewer bytes than these.
+        directory_id: of the directory, as it was last read; None: unknown.
     """
 
     seen_ms: int
@@ -214,6 +215,7 @@ class ReplicasBack(NamedTuple):
     path: str
     why: CutOffEnd | None = None
     recreated: tuple[ReplicaSeen, ...] = ()
+    directory_id: str | None = None
 
 
 class OffsetsFell(NamedTuple):

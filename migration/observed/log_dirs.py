@@ -4,7 +4,7 @@ Interprets the facts of `migration.observed.facts`.
 """
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -64,6 +64,7 @@ class CutOff:
     Attributes:
         replicas: number of replicas; `sole` of them are the only replica of their partition.
         named: the sole ones first, then the others, up to `NAMED_MAX`.
+        directory_id: of a directory whose replicas were recreated; None: unknown.
     """
 
     since_ms: int
@@ -71,6 +72,7 @@ class CutOff:
     sole: int
     bytes: int
     named: tuple[ReplicaSeen, ...]
+    directory_id: str | None = None
 
     def sole_names(self) -> tuple[str, ...]:
         """Return the partitions whose only replica this is, among the named ones."""
@@ -237,12 +239,16 @@ def _without(each: Mapping[str, CutOff], *paths: str) -> Mapping[str, CutOff]:
     return {path: cut_off for path, cut_off in each.items() if path not in paths}
 
 
-def _filled_again(recreated: Mapping[str, CutOff], log_dirs: Iterable[LogDirSeen]) -> Iterator[str]:
-    """Yield the missing directories that are back: an empty one at the path is another disk."""
-    for each in log_dirs:
-        missing = recreated.get(each.path)
-        if missing is not None and each.error == 0 and each.replicas >= missing.sole:
-            yield each.path
+def _filled_again(recreated: Mapping[str, CutOff], log_dirs: Sequence[LogDirSeen]) -> Iterator[str]:
+    """Yield the missing directories that are back: at their path, or at another with their id.
+
+    An empty one is another disk.
+    """
+    for path, missing in recreated.items():
+        for each in log_dirs:
+            is_it = each.path == path or (each.directory_id or "") == missing.directory_id
+            if is_it and each.error == 0 and each.replicas >= missing.sole:
+                yield path
 
 
 def _empty(before: BrokerDisks, fact: DisksSeen) -> frozenset[str]:
@@ -368,7 +374,8 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollecto
 def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) -> BrokerDisks:
     recreated = before.recreated
     if fact.recreated and fact.path not in {each.path for each in before.log_dirs}:
-        recreated = {**recreated, fact.path: _counted(fact.seen_ms, fact.recreated)}
+        missing = replace(_counted(fact.seen_ms, fact.recreated), directory_id=fact.directory_id)
+        recreated = {**recreated, fact.path: missing}
     if fact.path not in before.cut_off and recreated == before.recreated:
         return before
     why = fact.why

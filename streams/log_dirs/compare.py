@@ -316,13 +316,15 @@ class _Change:
             left = tuple(each for each in cut.fact.replicas if _place(each) not in gone)
             if not left:
                 del self._cut_off[path]
+                last = self._known(path)
                 if path in self._log_dirs:
-                    self._log_dirs[path] = self._known(path)._replace(replicas=())
+                    self._log_dirs[path] = last._replace(replicas=())
                 here = [each for each in cut.fact.replicas if _place(each) in elsewhere]
                 smaller = tuple(each for each in here if elsewhere[_place(each)] < each.bytes)
                 if before is not None or smaller:
                     why = CutOffEnd.RECREATED if here else CutOffEnd.NOT_HOSTED
-                    self._facts.append(self._back(path, why)._replace(recreated=smaller))
+                    back = self._back(path, why)._replace(directory_id=last.directory_id)
+                    self._facts.append(back._replace(recreated=smaller))
             elif before is None or left != cut.fact.replicas:
                 fact = cut.fact._replace(seen_ms=self._inputs.now_ms, replicas=left)
                 self._cut_off[path] = cut._replace(fact=fact)

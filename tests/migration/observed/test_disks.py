@@ -191,6 +191,27 @@ def test_what_was_recreated_without_its_directory(facts: list[DiskFact], *, is_k
     assert not image.brokers[1].recreated
 
 
+@pytest.mark.parametrize(
+    ("back_as", "is_kept"),
+    [
+        (log_dir("/d1b")._replace(directory_id="x"), False),
+        (log_dir("/d1b")._replace(directory_id="x", replicas=1), True),
+        (log_dir("/d1b", 56)._replace(directory_id="x"), True),
+        (log_dir("/d1b")._replace(directory_id="y"), True),
+        (log_dir("/d1b"), True),
+    ],
+)
+@pytest.mark.parametrize("id_", ["x", None])
+def test_a_missing_directory_is_known_by_its_id_at_another_path(
+    back_as: LogDirSeen, id_: str | None, *, is_kept: bool
+) -> None:
+    """KIP-858, "Broker lifecycle management": the id stays when the path changes."""
+    back = ReplicasBack(25_000, 1, "/d1", CutOffEnd.RECREATED, replicas(3), id_)
+    found = DisksSeen(30_000, 1, (log_dir(), back_as))
+    image, _ = observed(DisksSeen(1000, 1, (log_dir(), log_dir("/d1"))), REMOVED, back, found)
+    assert bool(image.brokers[1].recreated) is (is_kept or id_ is None)
+
+
 def test_what_an_earlier_release_recorded_without_a_reason() -> None:
     cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
     back = ReplicasBack(7, 1, "/d0")

@@ -202,10 +202,18 @@ def test_replicas_that_are_smaller_without_their_directory_were_recreated(
     known = inputs(2000, partitions=SOLE)
     before = answered(well, [log_dir(A, 0, 1), OFFLINE], known).known if failed else well
     found = answered(before, [without_b(*sizes)], known)
-    over = ReplicasBack(2000, 2, B, CutOffEnd.RECREATED, recreated)
+    why = CutOffEnd.RECREATED
+    over = ReplicasBack(2000, 2, B, why, recreated, before.log_dirs[B].directory_id)
     assert found.facts == ((over,) if failed or recreated else ())
     assert not found.known.cut_off
     assert answered(found.known, [without_b(*sizes)], known).facts == ()
+
+
+def test_the_id_of_the_directory_without_which_replicas_were_recreated(well: KnownBroker) -> None:
+    found = answered(well, [without_b(0, 9)], inputs(2000, partitions=SOLE, local_dirs=GONE))
+    (over,) = found.facts
+    assert isinstance(over, ReplicasBack)
+    assert (over.why, over.directory_id) == (CutOffEnd.RECREATED, OURS.directory_id)
 
 
 def test_a_future_replica_is_no_replica_seen_elsewhere(well: KnownBroker) -> None:
