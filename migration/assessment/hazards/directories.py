@@ -19,7 +19,7 @@ from migration.assessment.failed_directories import (
 )
 from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.assessment.meta_properties import id_faults, version_refusal
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES
 from migration.observed.facts import ReplicaSeen
 from migration.observed.log_dirs import (
@@ -49,8 +49,8 @@ _WAY_BACK: Final = (
 _WRITE_BACK: Final = (
     "Do not stop, start or restart broker {broker} before its meta.properties is written back, with"
     " the version, node id and cluster id of its other ones (in ZooKeeper mode version=0, with"
-    " broker.id): a running broker does not read it."
-    " Write"
+    " broker.id): a running broker does not read it. If the file belongs to another broker, mount"
+    " the right disk instead, and write nothing into that file. Write"
 )
 
 
@@ -383,19 +383,26 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
         one.id: {e.path: e.directory_id for e in one.log_dirs if e.readable and not e.trouble}
         for one in disks.brokers.values()
     }
-    faults = id_faults(ids, _with_ids(summary, disks))
-    in_zookeeper = {each.id for each in summary.brokers if each.mode is Mode.ZOOKEEPER}
+    gone = {
+        broker: [each for each in registered.get(broker, ()) if each not in found.values()]
+        for broker, found in ids.items()
+    }
+    # A directory without an id is new, or as it was before the migration, if none is missing.
+    whole = {broker for broker in ids if registered.get(broker) and not gone[broker]}
+    faults = id_faults(ids, _with_ids(summary, disks) - whole)
+    registered_modes = {each.id: each.mode for each in summary.brokers}
+    unregistered = Mode.KRAFT if summary.phase in WITHOUT_ZOOKEEPER else Mode.ZOOKEEPER
     for broker, one in disks.brokers.items():
         bad = [each.trouble for each in one.log_dirs if each.trouble]
-        files = one.log_dirs if broker in in_zookeeper else ()
+        is_in_zookeeper = registered_modes.get(broker, unregistered) is Mode.ZOOKEEPER
+        files = one.log_dirs if is_in_zookeeper else ()
         newer = [e for each in files if (e := version_refusal(each.path, each.version))]
         own = (f"{each.path}: {each.text}" for each in faults.get(broker, ()))
         lines = [*bad, *newer, *own]
         if not lines:
             continue
         if len(ids[broker]) + len(bad) == len(one.log_dirs):
-            gone = [each for each in registered.get(broker, ()) if each not in ids[broker].values()]
-            lines += [f"registered, but in no directory now: {each}" for each in gone]
+            lines += [f"registered, but in no directory now: {each}" for each in gone[broker]]
         wrong = (
             f"a meta.properties of broker {broker} is missing, malformed or not its own"
             if bad

@@ -450,27 +450,31 @@ def test_a_meta_properties_that_is_missing_or_anothers(mode: Mode, unreachable: 
     )
     assert "missing, malformed or not its own" in found.text
     assert found.way_out.startswith("Do not stop, start or restart broker 1 before its")
+    assert "If the file belongs to another broker, mount the right disk instead" in found.way_out
 
 
 @pytest.mark.parametrize(
-    ("mode", "version", "active"),
+    ("phase", "mode", "version", "active"),
     [
-        (Mode.ZOOKEEPER, 1, True),
-        (Mode.ZOOKEEPER, 0, False),
-        (Mode.ZOOKEEPER, None, False),
-        (Mode.MIGRATING, 1, False),
-        (Mode.KRAFT, 1, False),
+        (Phase.HYBRID, Mode.ZOOKEEPER, 1, True),
+        (Phase.HYBRID, Mode.ZOOKEEPER, 0, False),
+        (Phase.HYBRID, Mode.ZOOKEEPER, None, False),
+        (Phase.HYBRID, Mode.MIGRATING, 1, False),
+        (Phase.HYBRID, Mode.KRAFT, 1, False),
+        (Phase.ZOOKEEPER, None, 1, True),
+        (Phase.KRAFT, None, 1, False),
     ],
 )
 def test_a_file_of_version_1_in_zookeeper_mode(
-    mode: Mode, version: int | None, *, active: bool
+    phase: Phase, mode: Mode | None, version: int | None, *, active: bool
 ) -> None:
     """VerificationFlag.REQUIRE_V0; None: an earlier release stored the directory."""
     newer = disks(
         log_dir("/d0", directory_id="a", readable=True, version=0),
         log_dir("/d1", directory_id="b", readable=True, version=version),
     )
-    found = only(cluster(Phase.HYBRID, broker(mode), disks=newer), IDS)
+    registered = () if mode is None else (broker(mode),)
+    found = only(cluster(phase, *registered, disks=newer), IDS)
     assert (found is not None) is active
     if found is not None:
         assert found.blocks is Action.RESTART
@@ -478,6 +482,17 @@ def test_a_file_of_version_1_in_zookeeper_mode(
         assert line.startswith("Found unexpected version in /d1/meta.properties. ZK-based")
         assert found.text.startswith("a meta.properties of broker 1 has version=1: the broker")
         assert "version=0, with broker.id" in found.way_out
+
+
+def test_a_directory_without_an_id_is_no_hazard_if_no_registered_id_is_missing() -> None:
+    """Restored as it was before the migration (H1), or new: no replica is assigned to it."""
+    restored = disks(
+        log_dir("/d0", directory_id="a", readable=True),
+        log_dir("/d1", directory_id=None, readable=True),
+    )
+    for registered, active in (("a",), False), (("a", "b"), True):
+        summary = cluster(Phase.HYBRID, broker(Mode.MIGRATING, log_dirs=registered), disks=restored)
+        assert (only(summary, IDS) is not None) is active
 
 
 def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None:
