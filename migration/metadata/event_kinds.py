@@ -217,6 +217,11 @@ class EventKind(WeightedKind):
         "bad",
         "broker {broker} uses {path} again, without some of the replicas that were in it",
     )
+    REPLICAS_ELSEWHERE = (
+        auto(),
+        "notable",
+        "broker {broker} has the replicas that were in {path} in other directories, complete",
+    )
     REPLICAS_NOT_HOSTED = (
         auto(),
         "notable",

@@ -197,6 +197,8 @@ class CutOffEnd(enum.StrEnum):
     """The directory is in use without some of them, and the broker has these nowhere else."""
     RECREATED = "recreated"
     """The broker created some of them again, in its other directories."""
+    ELSEWHERE = "elsewhere"
+    """The broker has them in other directories, and none has fewer bytes: moved, or a new path."""
     NOT_HOSTED = "not_hosted"
     """They moved to other brokers, or were deleted."""
 

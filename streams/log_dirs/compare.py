@@ -105,6 +105,7 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
         change.describe(each)
     good = {each.path for each in answer if change.is_good(each.path)}
     offline = {each.path for each in answer if each.error == STORAGE_ERROR}
+    paths = {each.path for each in answer}
     here = {of: at for e in answer if e.path in good for of, at in _current(e.replicas).items()}
     seen = []
     for each in answer:
@@ -114,13 +115,13 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs)
         elif each.error == 0 or (each.path in offline and not change.is_unseen(each.path)):
             replicas = each.replicas if each.error == 0 else change.replicas(each.path)
             change.cut(each.path, replicas)
-    for path in known.log_dirs.keys() - {each.path for each in answer} if answer else ():
+    for path in known.log_dirs.keys() - paths if answer else ():
         change.cut(path, change.replicas(path))
     if all(each.error == 0 or each.path in offline for each in answer):
         change.infer(offline, here)
-    change.settle(here)
+    change.settle(here, paths)
     if answer:
-        change.forget_all_but({each.path for each in answer})
+        change.forget_all_but(paths)
     timeout_ms = inputs.failure_timeout_ms
     disks = DisksSeen(inputs.now_ms, inputs.broker, tuple(sorted(seen)), timeout_ms)
     result = change.result(disks)
@@ -146,7 +147,7 @@ def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
         elif change.was_unreadable(path):
             change.restore(path, CutOffEnd.READABLE)
         seen.append(change.shown(path, change.replicas(path)))
-    change.settle({})
+    change.settle({}, known.log_dirs.keys())
     return change.result(DisksUnreachable(inputs.now_ms, inputs.broker, why, tuple(seen)))
 
 
@@ -303,12 +304,13 @@ class _Change:
             self._log_dirs[path] = self._known(path)._replace(error=0)
             self._facts.append(self._back(path, why))
 
-    def settle(self, elsewhere: Mapping[TopicPartition, int]) -> None:
+    def settle(self, elsewhere: Mapping[TopicPartition, int], described: Collection[str]) -> None:
         """Drop replicas that are no longer cut off, and add facts for changes of the others.
 
         Args:
             elsewhere: the sizes of the replicas in the good directories, in bytes. One that was
                 moved there since the last poll is not smaller.
+            described: the paths of its directories. The content of another one may have a new path.
         """
         for path, cut in sorted(self._cut_off.items()):
             before = self._before.cut_off.get(path)
@@ -322,7 +324,11 @@ class _Change:
                 here = [each for each in cut.fact.replicas if _place(each) in elsewhere]
                 smaller = tuple(each for each in here if elsewhere[_place(each)] < each.bytes)
                 if before is not None or smaller:
+                    was = _current(last.replicas).items()
+                    is_whole = was and all(elsewhere.get(at, size) >= size for at, size in was)
                     why = CutOffEnd.RECREATED if here else CutOffEnd.NOT_HOSTED
+                    if here and is_whole and not smaller and path not in described:
+                        why = CutOffEnd.ELSEWHERE
                     back = self._back(path, why)._replace(directory_id=last.directory_id)
                     self._facts.append(back._replace(recreated=smaller))
             elif before is None or left != cut.fact.replicas:

@@ -153,6 +153,7 @@ def test_what_was_cut_off_is_counted_and_the_sole_replicas_come_first() -> None:
         (CutOffEnd.READABLE, "replicas_reachable_again"),
         (CutOffEnd.EMPTY, "replicas_not_back"),
         (CutOffEnd.RECREATED, "replicas_given_up"),
+        (CutOffEnd.ELSEWHERE, "replicas_elsewhere"),
         (CutOffEnd.NOT_HOSTED, "replicas_not_hosted"),
     ],
 )

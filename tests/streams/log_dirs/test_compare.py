@@ -202,11 +202,20 @@ def test_replicas_that_are_smaller_without_their_directory_were_recreated(
     known = inputs(2000, partitions=SOLE)
     before = answered(well, [log_dir(A, 0, 1), OFFLINE], known).known if failed else well
     found = answered(before, [without_b(*sizes)], known)
-    why = CutOffEnd.RECREATED
+    why = CutOffEnd.RECREATED if recreated else CutOffEnd.ELSEWHERE
     over = ReplicasBack(2000, 2, B, why, recreated, before.log_dirs[B].directory_id)
     assert found.facts == ((over,) if failed or recreated else ())
     assert not found.known.cut_off
     assert answered(found.known, [without_b(*sizes)], known).facts == ()
+
+
+def test_replicas_that_were_recreated_one_after_the_other(well: KnownBroker) -> None:
+    cut = answered(well, [without_b(0, 10)._replace(replicas=(place(2, size=0),))], inputs(2000))
+    assert partitions_of(cut.facts) == [[3]]
+    found = answered(cut.known, [without_b(0, 10)], inputs(3000))
+    (over,) = found.facts
+    assert isinstance(over, ReplicasBack)
+    assert over.why is CutOffEnd.RECREATED
 
 
 def test_the_id_of_the_directory_without_which_replicas_were_recreated(well: KnownBroker) -> None:
