@@ -181,7 +181,9 @@ def rolling_back(**changes: object) -> View:
 def registered(ago_ms: int, ahead_ms: int) -> View:
     """Broker 3 registered; the controllers' clock is ahead of Kraftgate's."""
     log = SourceStatus(observed_ms=NOW, record_ms=NOW + ahead_ms - 400, record_seen_ms=NOW - 400)
-    now = seen(*BROKERS[:2], broker(3, registered_ms=NOW + ahead_ms - ago_ms))
+    their_now = NOW + ahead_ms
+    others = (replace(each, registered_ms=their_now - 900_000) for each in BROKERS[:2])
+    now = seen(*others, broker(3, registered_ms=their_now - ago_ms))
     return replace(now, sources={LOG: log})
 
 
