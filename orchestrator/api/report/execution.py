@@ -73,7 +73,7 @@ class CheckpointAccount(Shape):
     way: str | None = Field(description="The rollback path that it is on; null: the forward path.")
     entered_at: Moment
     ended_at: Moment | None
-    duration_ms: int
+    duration_ms: int | None = Field(description="null: unknown, because the clock was set back.")
     result: Result
     by: tuple[str, ...] = Field(description="Who approved it, or skipped it.")
     holds: tuple[Hold, ...] = Field(description="The longest first.")
@@ -110,7 +110,7 @@ class ExecutionAccount(Shape):
     )
     began_at: Moment
     ended_at: Moment | None
-    duration_ms: int
+    duration_ms: int | None = Field(description="null: unknown, because the clock was set back.")
     outcome: Literal["completed", "rolled-back", "aborted", "unknown"] | None = Field(
         description="null: it has not ended; unknown: the audit trail is verified only to a point"
         " before its end, and `duration_ms` and `stands_at` are those at that point."

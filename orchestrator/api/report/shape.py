@@ -7,6 +7,11 @@ from pydantic import Field
 from orchestrator.api.shape import Moment, Shape
 
 
+def elapsed(began_ms: int, ended_ms: int) -> int | None:
+    """Return the duration; None: the end is before the beginning, by clocks that differ."""
+    return ended_ms - began_ms if ended_ms >= began_ms else None
+
+
 class Span(Shape):
     """A time with a beginning and an end."""
 
@@ -33,12 +38,9 @@ class Span(Shape):
         facts: object = None,
         **others: object,
     ) -> Self:
-        """Return a span with these fields, and those that `facts` has.
-
-        Its duration is never negative, even if the clocks of two nodes differ.
-        """
+        """Return a span with these fields, and those that `facts` has."""
         until_ms = as_of_ms if ended_ms is None else ended_ms
-        duration_ms = None if began_ms is None else max(0, until_ms - began_ms)
+        duration_ms = None if began_ms is None else elapsed(began_ms, until_ms)
         times = {"began_at": began_ms, "ended_at": ended_ms, "duration_ms": duration_ms}
         return cls.from_facts(facts, **times, **others)
 

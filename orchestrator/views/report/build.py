@@ -130,7 +130,11 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     )
     never = summary.never_current(kept, sources)
     sentences = tuple(summary.sentences(report, audit, found.unread, never))
-    attention = (*summary.attention(report, audit, store_ms), *found.unreadable)
+    attention = (
+        *summary.attention(report, audit, store_ms),
+        *summary.set_back(found.entries),
+        *found.unreadable,
+    )
     return report.model_copy(update={"summary": sentences, "attention": attention})
 
 

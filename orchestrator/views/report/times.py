@@ -11,12 +11,14 @@ def clock(moment_ms: int) -> str:
     return f"{date_text(moment_ms)} {time_text(moment_ms)}"
 
 
-def lasting(duration_ms: int) -> str:
+def lasting(duration_ms: int | None) -> str:
     """Return a duration, with a tenth of a second where that may matter.
 
-    >>> [lasting(ms) for ms in (41, 3185, 90_000, 7_500_000)]
-    ['41 ms', '3.2 s', '1 min 30 s', '2 h 5 min']
+    >>> [lasting(ms) for ms in (None, 41, 3185, 90_000, 7_500_000)]
+    ['unknown', '41 ms', '3.2 s', '1 min 30 s', '2 h 5 min']
     """
+    if duration_ms is None:
+        return "unknown"
     if 1000 <= duration_ms < 59_950:
         return f"{duration_ms / 1000:.1f} s"
     return duration_text(duration_ms)

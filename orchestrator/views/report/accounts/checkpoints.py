@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from migration.assessment.finding import WORST_FIRST, Verdict
 from orchestrator.api.report.execution import CheckpointAccount, Hold, HoldKind, Result, StepRun
+from orchestrator.api.report.shape import elapsed
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.state import TURNED_BACK, CheckpointState, ExecutionState, Stage
@@ -176,7 +177,7 @@ class CheckpointRecord:
             way=self.path,
             entered_at=self.entered_ms,
             ended_at=self.ended_ms,
-            duration_ms=max(0, until_ms - self.entered_ms),
+            duration_ms=elapsed(self.entered_ms, until_ms),
             result=_result(execution, execution.checkpoint(self.id)),
             by=tuple(dict.fromkeys(self.by)),
             holds=holds(self.held, until_ms),
@@ -238,7 +239,7 @@ class CheckpointRecord:
     def _end_shown(self, at_ms: int, *, is_done: bool) -> None:
         last = self.steps[-1] if self.steps else None
         if last is not None and last.outcome == "shown" and last.ended_at is None:
-            self._change(ended_at=at_ms, took_ms=max(0, at_ms - last.began_at))
+            self._change(ended_at=at_ms, took_ms=elapsed(last.began_at, at_ms))
             if is_done:
                 self._change(outcome="by hand", how="done by hand")
 

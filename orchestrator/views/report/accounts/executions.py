@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from orchestrator.api.report.execution import ExecutionAccount, Noticed, Orchestrator
+from orchestrator.api.report.shape import elapsed
 from orchestrator.audit import Entry
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
@@ -134,7 +135,7 @@ class _Course:
                 "runbook_kept": self._loaded is not None,
                 "began_at": state.began_ms,
                 "ended_at": state.ended_ms,
-                "duration_ms": max(0, until_ms - state.began_ms),
+                "duration_ms": elapsed(state.began_ms, until_ms),
                 "outcome": state.outcome,
                 "way_back": state.path,
                 "turned_at": state.turned_at,

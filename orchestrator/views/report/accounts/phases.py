@@ -46,7 +46,7 @@ def phases_of(events: Sequence[Event], now: str, as_of_ms: int) -> tuple[PhaseSp
             source=str(event.source),
             metadata_log=log,
         )
-        if event.offset is None and event.source is Source.KRAFT_METADATA and one.duration_ms == 0:
+        if event.offset is None and event.source is Source.KRAFT_METADATA and not one.duration_ms:
             continue  # not a record: another log began, and its first record names the phase
         phases.append(one)
     return _numbered(phases)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
@@ -21,6 +22,7 @@ from orchestrator.api.report.report import (
     UnseenAccount,
     Window,
 )
+from orchestrator.audit import Entry
 from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.run_spans import Periods
 from orchestrator.views.report.accounts.phases import UNKNOWN
@@ -33,6 +35,8 @@ _ENDINGS: Final[Mapping[str, str]] = {
 }
 
 _NAMED_MAX: Final = 12
+_SET_BACK_MS: Final = 30_000
+"""Two processes may append entries in another order than that of their times, by less than this."""
 _END_UNKNOWN: Final = "It is unknown which were active at the end."
 
 
@@ -114,7 +118,8 @@ def _execution(execution: ExecutionAccount, of: int) -> str:
     failed = sum(step.outcome in ("failed", "unknown") for step in steps)
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
     took += f", {failed} of which failed or ended with an unknown outcome" if failed else ""
-    spent = lasting(execution.duration_ms)
+    known_ms = execution.duration_ms
+    spent = "an unknown time" if known_ms is None else lasting(known_ms)
     if execution.outcome == "unknown":
         where = f"at {execution.stands_at}" if execution.stands_at else "at no checkpoint"
         return (
@@ -231,6 +236,18 @@ def no_loss(hazards: Iterable[HazardAccount], why_unknown: str | None, store_ms:
         "No loss of acknowledged records was detected. A loss of records that were written"
         " after the last poll of the disks is not detected."
     )
+
+
+def set_back(entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield the warning if the times of the trail's entries go back."""
+    steps = [before.at_ms - after.at_ms for before, after in pairwise(entries)]
+    back = [step_ms for step_ms in steps if step_ms > _SET_BACK_MS]
+    if back:
+        times, least = count(len(back), "time"), lasting(sum(back))
+        yield (
+            f"The clock of Kraftgate's host was set back {times}, by at least {least} in total:"
+            " times and durations across it are wrong."
+        )
 
 
 def _has_loss(hazards: Iterable[HazardAccount]) -> bool:

@@ -172,6 +172,22 @@ def test_a_restart_is_no_new_store(made: Made) -> None:
     assert not [each for each in report.attention if "The store" in each]
 
 
+def test_a_clock_that_was_set_back_is_named(made: Made) -> None:
+    hour = 3_600_000
+    made.say(0, follow(1), entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason=""))
+    made.say(600_000 - hour, hazard())
+    made.say(590_000 - hour, entries.Aborted(by=ANNA, reason="next week"))
+    report = cluster_report(made)
+    assert (
+        "The clock of Kraftgate's host was set back 1 time, by at least 50 min in total: times and"
+        " durations across it are wrong."
+    ) in report.attention
+    assert report.walks[0].duration_ms is None
+    assert "was aborted in an unknown time" in " ".join(report.summary)
+    assert report.window.duration_ms is None
+    assert html_text(report_of(made))
+
+
 def test_a_source_that_is_away_still_is_unseen_still(made: Made) -> None:
     made.tell("zookeeper_blind", 10_000, reason="the connection was lost")
     made.tell("jmx_unreachable", 20_000, node=3000, reason="timed out")
