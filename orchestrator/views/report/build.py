@@ -129,7 +129,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
         attempts=attempts_of(phases, accounts, until_ms),
     )
     never = summary.never_current(kept, sources)
-    sentences = tuple(summary.sentences(report, audit, found.unread, never))
+    sentences = tuple(summary.sentences(report, audit, found.unread, never, store_ms))
     attention = (
         *summary.attention(report, audit, store_ms),
         *summary.set_back(found.entries),

@@ -41,11 +41,16 @@ _END_UNKNOWN: Final = "It is unknown which were active at the end."
 
 
 def sentences(
-    report: ClusterReport, audit: AuditAccount | None, unread: str | None, never: Sequence[str]
+    report: ClusterReport,
+    audit: AuditAccount | None,
+    unread: str | None,
+    never: Sequence[str],
+    store_ms: int | None,
 ) -> Iterator[str]:
     """Yield the summary of a report.
 
-    `unread`: why the store lacks data about the cluster; `never`: the sources never current.
+    `unread`: why the store lacks data about the cluster; `never`: the sources never current;
+    `store_ms`: as for `attention`.
     """
     is_cut = audit is not None and not audit.intact
     yield _outcome(report, unread)
@@ -56,7 +61,7 @@ def sentences(
     yield report.absences.hazards or _hazards(report.hazards, is_cut=is_cut)
     yield from _of_alerts(report.alerts, is_cut=is_cut)
     yield from _of_decisions(report.decisions, audit)
-    yield from _of_sources(report.unseen)
+    yield from _of_sources(report.unseen, is_partial=store_ms is not None)
     if never and not is_cut:
         yield f"No current data of {' and '.join(never)} at all."
 
@@ -340,13 +345,14 @@ def _of_decisions(decisions: Sequence[Decision], audit: AuditAccount | None) -> 
     yield f"{has} {count(len(asked), 'decision')} by {', '.join(names)}{among}.{later}"
 
 
-def _of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
-    """Yield how long ZooKeeper, or all disks, were not current."""
+def _of_sources(unseen: Sequence[UnseenAccount], *, is_partial: bool) -> Iterator[str]:
+    """Yield how long ZooKeeper, or all disks, were not current, as far as `unseen` has it."""
     for source, words in (("zookeeper", "ZooKeeper"), ("log_dirs", "the brokers' log directories")):
         times = [each for each in unseen if each.source == source and each.node is None]
         if times:
             known_ms = sum(each.duration_ms or 0 for each in times)
-            least = "at least " if any(each.is_end_unknown for each in times) else ""
+            is_least = is_partial or any(each.is_end_unknown for each in times)
+            least = "at least " if is_least else ""
             yield f"No current data of {words} for {least}{lasting(known_ms)} in total; see Gaps."
 
 

@@ -162,6 +162,7 @@ def test_without_a_loss_in_the_trail_of_a_new_store_losses_are_unknown(made: Mad
     unknown = f"It is unknown whether records were lost: the store has data {ONLY_SINCE}."
     assert report.absences.losses == unknown
     assert "Acknowledged records were lost." not in report.attention
+    assert "No current data of the brokers' log directories for at least" in report.summary[-1]
 
 
 def test_a_restart_is_no_new_store(made: Made) -> None:
