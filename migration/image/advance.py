@@ -15,7 +15,7 @@ from migration.image import wipe
 from migration.image.brokers import BrokerSteps
 from migration.image.cluster import ClusterImage, Controller, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of
-from migration.image.summary import Phase
+from migration.image.summary import WITHOUT_ZOOKEEPER, MetadataLost, Phase
 from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Moment, Source
@@ -331,6 +331,7 @@ def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, 
         zookeeper=image.zookeeper,
         vanished=image.vanished,
         wiped=image.wiped,
+        metadata_lost=_lost(image, at_ms),
         disks=image.disks,
         jmx=image.jmx,
     )
@@ -347,3 +348,20 @@ def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, 
     if after.phase is not image.phase:
         collected.add(EventKind.PHASE_CHANGED, was=str(image.phase), now=str(after.phase))
     return after, collected.events
+
+
+def _lost(image: ClusterImage, at_ms: int) -> MetadataLost | None:
+    """Return what is lost once another log, which began at that time, replaces the image's.
+
+    While ZooKeeper has the metadata, none is lost. A loss remains: topics that are created again
+    have other ids, and the spool refuses a log that it had before.
+    """
+    known = image.metadata_lost
+    if image.phase not in WITHOUT_ZOOKEEPER or image.topics <= (known.topics if known else 0):
+        return known
+    return MetadataLost(
+        phase=image.phase,
+        topics=image.topics,
+        partitions=image.partitions,
+        at_ms=at_ms or None,
+    )

@@ -17,6 +17,7 @@ from migration.image.summary import (
     ClusterSummary,
     ControllerSummary,
     DirectoriesGone,
+    MetadataLost,
     Mode,
     Phase,
     Registered,
@@ -174,6 +175,7 @@ class ClusterImage:
         zookeeper: last known state; None: ZooKeeper is not followed.
         vanished: topics last deleted from ZooKeeper before the copy; None: none.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
+        metadata_lost: lost with an earlier metadata log; None: nothing.
         disks: last known state; None: the disks are not followed.
         content: comparisons of ZooKeeper's content with the metadata log.
         places: comparisons of the logs on the disks with the metadata log.
@@ -201,6 +203,7 @@ class ClusterImage:
     zookeeper: ZooKeeperImage | None = None
     vanished: Vanished | None = None
     wiped: Wiped | None = None
+    metadata_lost: MetadataLost | None = None
     disks: DisksImage | None = None
     content: Comparing = field(default_factory=Comparing)
     places: Comparing = field(default_factory=Comparing)
@@ -404,6 +407,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         content=image.content.last,
         places=image.places.last,
         wiped=image.wiped,
+        metadata_lost=image.metadata_lost,
         under_replicated=image.replication.under_replicated if at else None,
         leaderless=image.replication.leaderless if at else None,
         reassigning=image.replication.reassigning if at else None,

@@ -232,6 +232,20 @@ class Wiped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLost:
+    """What the metadata log of a cluster without ZooKeeper had when another log replaced it.
+
+    Attributes:
+        at_ms: the timestamp of the other log's first record; None: unknown.
+    """
+
+    phase: Phase
+    topics: int
+    partitions: int
+    at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSummary:
     """One cluster at one metadata offset.
 
@@ -250,6 +264,7 @@ class ClusterSummary:
             unknown.
         controllers: by id; None: unknown.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
+        metadata_lost: lost with an earlier metadata log; None: nothing.
         jmx: the nodes' last known JMX numbers; None: they are not followed.
         migration_state_ms: the time of the first ZkMigrationStateRecord with the present state.
     """
@@ -275,6 +290,7 @@ class ClusterSummary:
     reassigning: int | None = None
     controllers: tuple[ControllerSummary, ...] | None = None
     wiped: Wiped | None = None
+    metadata_lost: MetadataLost | None = None
     jmx: JmxImage | None = None
     migration_state_ms: int | None = None
 

@@ -15,6 +15,7 @@ from migration.observed.probed import Maybe, Unknown
 
 WORSENED: Final[Mapping[HazardKind, str | None]] = {
     HazardKind.RECORDS_LOST: None,
+    HazardKind.METADATA_LOST: "the controllers do not know the partitions' logs",
     HazardKind.ZOOKEEPER_WIPED: "the brokers' logs are the only copy of what ZooKeeper lost",
     HazardKind.REPLICAS_RECREATED: "a partition may have two logs, and a move deletes one",
     HazardKind.FINALIZED_TOO_EARLY: None,

@@ -11,6 +11,11 @@ HAZARDS: Final[Mapping[HazardKind, str]] = {
     HazardKind.RECORDS_LOST: (
         "A partition's log ends before the offset at which it ended earlier."
     ),
+    HazardKind.METADATA_LOST: (
+        "In phase `finalized` or `kraft`, another metadata log replaced the one with the topics."
+        " It stays until Kraftgate starts with an empty `state_dir`, which it also needs to follow"
+        " the old log again."
+    ),
     HazardKind.ZOOKEEPER_WIPED: (
         "A quorum that skipped the copy deleted topics from ZooKeeper. Their logs are still on"
         " the disks."

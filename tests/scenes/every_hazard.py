@@ -14,6 +14,7 @@ from migration.image.summary import (
     ClusterSummary,
     ControllerSummary,
     DirectoriesGone,
+    MetadataLost,
     Mode,
     Phase,
     UnfencedEarly,
@@ -120,6 +121,7 @@ _BAD_FILE: Final = _D2._replace(
 _NEWER: Final = _D2._replace(readable=True, version=1)
 _LOSS: Final = Loss(topic="t", partition=1, was_end=9, now_end=3, seen_ms=5)
 _WIPED: Final = Wiped(controller=3000, gone=Vanished(since_ms=5, last_ms=6, topics=1, named=("t",)))
+_METADATA_LOST: Final = MetadataLost(phase=Phase.FINALIZED, topics=3, partitions=15, at_ms=5)
 _LEFT: Final = ControllerSummary(
     id=3000, zk_migration_ready=False, registered_offset=9, registered_ms=NOW
 )
@@ -127,6 +129,7 @@ _TAKEN: Final = _znode(283, kraft=True, found_at_takeover=283)
 
 HAZARDS: Final[Mapping[str, ClusterSummary]] = {
     "records_lost": cluster(Phase.HYBRID, _one(), disks=replace(_disks(_D1, _D2), losses=(_LOSS,))),
+    "metadata_lost": replace(cluster(Phase.KRAFT), metadata_lost=_METADATA_LOST),
     "zookeeper_wiped": replace(
         cluster(Phase.PRE_MIGRATION, _one(Mode.MIGRATING), zookeeper=_TAKEN), wiped=_WIPED
     ),

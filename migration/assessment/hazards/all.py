@@ -49,6 +49,7 @@ def hazards(
         *directories.directory_ids(summary, disks),
         *phases.finalize(summary, is_near=finalize_is_near),
         *phases.controller_ends_migration(summary, finalizes=finalize_is_in_progress),
+        *phases.metadata_lost(summary),
         *phases.zookeeper_wiped(summary),
         *phases.stale_migration_znode(summary, zookeeper, currency),
         *phases.metadata_version(summary, disks),

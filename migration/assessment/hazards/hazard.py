@@ -70,6 +70,7 @@ class HazardKind(StrEnum):
         return kind
 
     RECORDS_LOST = auto(), _CRITICAL
+    METADATA_LOST = auto(), _CRITICAL, _RESTART
     ZOOKEEPER_WIPED = auto(), _CRITICAL, _RESTART
     REPLICAS_RECREATED = auto(), _CRITICAL
     FINALIZED_TOO_EARLY = auto(), _CRITICAL

@@ -14,6 +14,7 @@ from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
 from migration.observed.log_dirs import DisksImage
 from migration.observed.znode_codec import MigrationZnode
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.values.evidence import count
 
 
 def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
@@ -213,6 +214,34 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
             " the brokers in ZooKeeper mode. Format the controllers again before the next attempt."
         ),
         since_ms=found.written_ms,
+    )
+
+
+def metadata_lost(summary: ClusterSummary) -> Iterator[Hazard]:
+    """Yield a hazard if another metadata log replaced the only copy of the cluster's metadata."""
+    lost = summary.metadata_lost
+    if lost is None:
+        return
+    topics, partitions = count(lost.topics, "topic"), count(lost.partitions, "partition")
+    found = f"{count(summary.topics, 'topic')} and {count(summary.partitions, 'partition')}"
+    yield Hazard(
+        kind=HazardKind.METADATA_LOST,
+        text=(
+            f"the metadata of {topics} ({partitions}) is gone: the controllers lead an empty or"
+            " other metadata log, and brokers that start now rename their logs to -stray"
+        ),
+        evidence=(
+            f"before: {topics} and {partitions}, in phase {lost.phase}",
+            f"now, in metadata log number {summary.metadata_log}: {found}",
+        ),
+        way_out=(
+            "Do not start or restart any broker, and stop none: stop the controllers, and format"
+            " none of them. Copy __cluster_metadata-0 of every controller and broker: a node that"
+            " follows the new log may truncate the old one. Restore the directory of a controller"
+            " that has the old log on a majority of them, and start the quorum with these only."
+            " Then start `kraftgate run` with an empty `state_dir`: this one refuses the old log."
+        ),
+        since_ms=lost.at_ms,
     )
 
 

@@ -67,6 +67,7 @@ def test_it_is_pending_for_its_rules_time() -> None:
         HazardKind.RESTART_LOSES_REPLICAS,
         HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
         HazardKind.DIRECTORY_IDS,
+        HazardKind.METADATA_LOST,
         HazardKind.ZOOKEEPER_WIPED,
     ],
 )

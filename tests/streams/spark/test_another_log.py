@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from migration.image.advance import Batch, BatchOutOfOrder, advance
 from migration.image.cluster import ClusterImage, Provenance
-from migration.image.summary import Phase
+from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, MetadataLost, Phase
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
@@ -26,6 +26,8 @@ _BEGAN_MS = 77_000
 _quick = examples(100, suppress=[HealthCheck.too_slow])
 _HELD_OPEN: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 5), (14, 0, 0, 1), (0, 1, 0, 0)]
 """The first log ends within its copy, while a broker is held."""
+_KRAFT: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (13, 0, 3, 0)]
+"""A cluster that never had a ZooKeeper, with a topic."""
 
 
 def _follow(run: Run, drawn: Sequence[Action], max_bytes: int) -> Run:
@@ -42,13 +44,15 @@ def _both(first: Sequence[Action], second: Sequence[Action], max_bytes: int) -> 
 @_quick
 @given(actions, actions, st.integers(1, 2000))
 @example(_HELD_OPEN, _HELD_OPEN, 1)
+@example(_KRAFT, _HELD_OPEN, 1)
 def test_the_state_is_the_second_logs_and_the_story_is_both(
     first: list[Action], second: list[Action], max_bytes: int
 ) -> None:
     before, alone = _follow(Run(), first, _WHOLE), _follow(Run(), second, _WHOLE)
     run = _both(first, second, max_bytes)
-    assert run.summary == replace(alone.summary, metadata_log=2)
-    assert unpack_image(run.image) == replace(unpack_image(alone.image), log=2)
+    lost = _lost(before.summary)
+    assert run.summary == replace(alone.summary, metadata_log=2, metadata_lost=lost)
+    assert unpack_image(run.image) == replace(unpack_image(alone.image), log=2, metadata_lost=lost)
     count = len(before.events)
     assert run.events[:count] == before.events
     told = run.events[count]
@@ -69,6 +73,14 @@ def test_the_state_is_the_second_logs_and_the_story_is_both(
     rest = run.events[count + 1 :]
     assert [each.kind for each in rest[: len(changed)]] == changed
     assert rest[len(changed) :] == alone.events
+
+
+def _lost(before: ClusterSummary) -> MetadataLost | None:
+    if before.phase not in WITHOUT_ZOOKEEPER or not before.topics:
+        return None
+    return MetadataLost(
+        phase=before.phase, topics=before.topics, partitions=before.partitions, at_ms=_BEGAN_MS
+    )
 
 
 _OFFLINE_AT_ITS_END: list[Action] = [(0, 0, 0, 0), (3, 0, 0, 1), (9, 1, 0, 0)]
@@ -115,7 +127,7 @@ def test_shards_hold_what_they_would_hold_without_the_first_log(
 
 def test_each_part_of_the_image_is_of_the_log_or_stays() -> None:
     """A new part of the image must be added to one of the two sets."""
-    stays = {"zookeeper", "vanished", "wiped", "disks", "jmx"}
+    stays = {"zookeeper", "vanished", "wiped", "metadata_lost", "disks", "jmx"}
     assert {each.name for each in fields(ClusterImage)} - stays == {
         "log",
         "provenance",

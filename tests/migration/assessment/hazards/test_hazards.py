@@ -627,6 +627,7 @@ def test_a_controller_that_left_before_the_copy_ends_nothing(
 def test_each_hazard_names_the_sources_that_show_it(kind: HazardKind) -> None:
     happened = {
         HazardKind.RECORDS_LOST,
+        HazardKind.METADATA_LOST,
         HazardKind.ZOOKEEPER_WIPED,
         HazardKind.REPLICAS_RECREATED,
         HazardKind.FINALIZED_TOO_EARLY,

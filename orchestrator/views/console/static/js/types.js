@@ -255,7 +255,7 @@
  * @property {string} hash
  */
 
-/** @typedef {"records_lost"|"zookeeper_wiped"|"replicas_recreated"|"finalized_too_early"|"restart_loses_replicas"|"halted_in_migration"|"broker_shuts_down"|"stale_migration_znode"|"controller_ends_migration"|"directory_failed_under_pending"|"replica_not_on_disk"|"content_differs"|"dual_write_stuck"|"assignment_queue_flat"|"directory_ids"|"metadata_version"|"log_dirs_not_registered"|"unfenced_early"|"replica_misplaced"|"replica_not_in_metadata"|"future_replica_stuck"|"one_directory_left"|"jmx_contradicts"|"finalize_too_early"} HazardKind */
+/** @typedef {"records_lost"|"metadata_lost"|"zookeeper_wiped"|"replicas_recreated"|"finalized_too_early"|"restart_loses_replicas"|"halted_in_migration"|"broker_shuts_down"|"stale_migration_znode"|"controller_ends_migration"|"directory_failed_under_pending"|"replica_not_on_disk"|"content_differs"|"dual_write_stuck"|"assignment_queue_flat"|"directory_ids"|"metadata_version"|"log_dirs_not_registered"|"unfenced_early"|"replica_misplaced"|"replica_not_in_metadata"|"future_replica_stuck"|"one_directory_left"|"jmx_contradicts"|"finalize_too_early"} HazardKind */
 
 /**
  * @typedef {object} HazardRow
