@@ -307,9 +307,7 @@ def advice(
         return f"Restore {disk}", restart_advice(failed.broker, harms)
     losses = () if summary.disks is None else summary.disks.losses
     copy = "make it read-only, and copy it before it is replaced"
-    since_ms = failed.since_ms or 0
-    may_have_lost = any(e.broker == failed.broker or e.seen_ms >= since_ms for e in losses)
-    if (broker and broker.gone) or may_have_lost:
+    if losses or (broker and broker.gone):
         return f"Keep {disk}", f"it may have the only copy of records that are lost: {copy}"
     if summary.leaderless:
         without = count(summary.leaderless, "partition")
