@@ -227,6 +227,7 @@ def follow_and_show(
         publishing(config, lambda: followed_ids(config, last)) as publisher,
     ):
         assessor = Assessor(config, reader, log)
+        assessor.not_followed = lambda: None  # this process holds the state directory
         one_cluster = OneCluster(config)
         reader.execution = conductor.execution
         assessor.polled = lambda name: polled(name).merged(conductor.polled(name))

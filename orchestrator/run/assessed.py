@@ -146,7 +146,7 @@ class Assessor:
             for each in config.clusters
         }
         self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED
-        self.not_followed = partial(not_followed, config.state_dir)
+        self.not_followed: Callable[[], str | None] = partial(not_followed, config.state_dir)
         self.starting_since_ms: Callable[[int], int | None] = lambda _: None
 
     def tick(self, now_ms: int) -> Tick:
