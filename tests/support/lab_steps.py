@@ -104,6 +104,10 @@ def _offsets(lab: Lab, partition: TopicPartition) -> tuple[int, int] | None:
         if error.args[0].code() in _LEADER_CHANGES:
             return None
         raise
+    finally:
+        # The error's frames refer to it, so the collector would end it, perhaps in its own thread,
+        # while the other answer arrives: librdkafka aborts the process then.
+        del client
 
 
 def wait_directory_noticed(lab: Lab, broker: int, index: int) -> bool:
