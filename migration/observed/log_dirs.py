@@ -313,7 +313,7 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
 
     An offline directory that is readable again has been repaired: a running broker does not use it
     again, but a restarted broker does. One that is not read now may have failed since: it is no
-    longer known to be readable. The fault of its file stands until the file is read again.
+    longer known to be readable. The fault of its file remains until the file is read again.
     """
     if now is None:
         return known._replace(readable=None) if known.readable else known
