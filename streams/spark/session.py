@@ -245,6 +245,7 @@ def end_session() -> None:
         gateway.proc.stdin.close()
         with _unless_gone():
             _wait_for({psutil.Process(gateway.proc.pid), *late})
+        gateway.proc.poll()
         _forget_jvm()
     _end_templates()
 

@@ -97,7 +97,7 @@ def test_the_sources_are_waited_for_before_the_jvm_is_ended(
         session.end_session()
         assert stopped
         assert not runs(source)
-        assert process.wait(120) == 0
+        assert process.returncode == 0  # Python warns of a child whose end nobody asked for
 
 
 def test_what_does_not_end_in_time_is_killed(
