@@ -14,7 +14,6 @@ import pytest
 
 from tests.bench.latency import Load
 from tests.bench.measure import MeasuringFailed
-from tests.bench.plots import draw
 from tests.bench.result import Figure, table
 from tests.bench.stub_broker import StubBroker
 
@@ -66,6 +65,8 @@ def test_only_a_rate_that_is_judged_must_be_reached() -> None:
 
 
 def test_a_figure_is_judged_by_its_bound_and_drawn(tmp_path: Path) -> None:
+    from tests.bench.plots import draw  # and matplotlib: every worker would wait
+
     figures = [
         Figure(part="x", name="Over, by half", unit="s", runs=[3.0, 2.9], bound=2.0),
         Figure(part="x", name="ratio", unit="s", runs=[3.0], compared_with=[2.0], bound=2.0),

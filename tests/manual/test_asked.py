@@ -94,6 +94,7 @@ def test_the_page_has_a_button_for_each_action() -> None:
     assert len(set(labels.values())) == len(labels)
 
 
+@pytest.mark.slow
 def test_a_command_in_a_message_exists() -> None:
     found, wrong = sorted(set(mentions())), []
     for where, command in found:
@@ -146,6 +147,7 @@ def _names_a_command(text: str) -> bool:
     return _ANOTHER_PROGRAM.search(text) is not None
 
 
+@pytest.mark.slow
 def test_an_error_that_asks_for_a_command_names_it() -> None:
     asking = [(where, text) for where, text in raised() if ORDERS.search(text)]
     silent = [f"{where}: {text}" for where, text in asking if not _names_a_command(text)]

@@ -101,6 +101,7 @@ def matching(number: int, cited: str) -> list[str]:
 FILES: Final = sorted((ROOT / "tests").rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_each_citation_names_a_section() -> None:
     wrong = [
         f"{file.relative_to(ROOT)}: KIP-{number}, {cited!r}"

@@ -76,6 +76,7 @@ def _alone(line: str) -> str:
     return f".br\n{roff.escaped(line)}"
 
 
+@pytest.mark.slow
 def test_a_wheel_installs_them() -> None:
     """By the build's own reading of pyproject.toml."""
     asked = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,15 @@ state_dir: state
 
 def entry(*sources: str, name: str = "prod", **changes: Any) -> ClusterEntry:
     """A cluster with these sources configured; none named: all of them."""
-    one = parse_config(ALL_SOURCES, Path("kraftgate.yaml")).clusters[0]
+    one = _everything()
     keys = ("controllers", "zookeeper", "brokers", "jmx")
     without = {key: None for key in keys if sources and key not in sources}
     return one.model_copy(update={"name": name, **without, **changes})
+
+
+@cache
+def _everything() -> ClusterEntry:
+    return parse_config(ALL_SOURCES, Path("kraftgate.yaml")).clusters[0]
 
 
 def assessed(

@@ -72,6 +72,7 @@ def test_processes_that_begin_at_once_make_one_chain(tmp_path: Path) -> None:
             assert [each.sequence for each in found] == [int(number) for number in numbers]
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_what_it_was_told_is_kept(tmp_path: Path) -> None:
     path, kept = tmp_path / "audit.db", 0
     for wanted in (1, 7, 12):

@@ -235,6 +235,7 @@ def test_each_shell_gets_its_completion(shell: str) -> None:
     assert f"{shell}_complete" in printed
 
 
+@pytest.mark.slow
 def test_execute_asks_on_a_terminal_for_the_cluster_s_name(tmp_path: Path) -> None:
     file = tmp_path / "kraftgate.yaml"
     hooks = Path("runbooks/hooks/lab.yaml").resolve()

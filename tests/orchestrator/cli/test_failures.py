@@ -151,6 +151,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("runbook", "schema"), ("--help",), ("--version",), ("help", "commands")]
 )
@@ -162,6 +163,7 @@ def test_a_full_disk_behind_the_output_is_one_line(folder: Path, words: tuple[st
     assert ended.stderr == f"kraftgate: {said}\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone_ends_it_quietly(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -172,12 +174,14 @@ def test_a_reader_that_is_gone_ends_it_quietly(folder: Path) -> None:
     assert (ended.returncode, ended.stderr) == (ExitCode.FAILED, "")
 
 
+@pytest.mark.slow
 def test_no_terminal_encoding_is_too_small(folder: Path) -> None:
     ended = kraftgate(folder, "status", PYTHONIOENCODING="ascii")
     assert ended.returncode == ExitCode.NO_DATA
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_an_argument_that_is_no_text_is_one_line(folder: Path) -> None:
     ended = kraftgate(folder, "status", "--config", os.fsdecode(b"\xff.yaml"))
     assert ended.returncode == ExitCode.USAGE
@@ -291,6 +295,7 @@ def test_a_program_of_python_m_ends_as_a_command_does(
     assert capsys.readouterr().err.startswith("kraftgate: unexpected error: KeyError: 'x'; its ")
 
 
+@pytest.mark.slow
 def test_ctrl_c_of_a_command_is_one_word(folder: Path) -> None:
     """As it waits for what no `run` will ever bring."""
     process = subprocess.Popen(
@@ -338,6 +343,7 @@ def test_ctrl_c_while_a_command_defines_a_class_is_one_word(
     assert (ended.exit_code, ended.stderr.strip()) == (1, "Aborted!")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["pause", "resume", "abort", "skip one", "done one", "approve one"]
 )
@@ -348,6 +354,7 @@ def test_a_refused_request_creates_nothing(folder: Path, command: str) -> None:
     assert not (folder / "state").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("--last", "9223372036854775808"), ("--cluster", os.fsdecode(b"\xff"))]
 )

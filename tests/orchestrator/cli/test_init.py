@@ -115,6 +115,7 @@ def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "hooks.yaml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_an_ensemble_that_does_not_answer_leaves_no_file(tmp_path: Path) -> None:
     file = tmp_path / "kraftgate.yaml"
     done = CliRunner().invoke(main, ["init", "--config", str(file), "--zookeeper", "127.0.0.1:1"])

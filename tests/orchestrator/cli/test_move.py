@@ -975,6 +975,7 @@ def test_a_terminal_that_is_closed_ends_the_command_in_good_order(*, is_ignored:
         signal.signal(signal.SIGHUP, before)
 
 
+@pytest.mark.slow
 def test_a_signal_at_any_moment_of_a_wait_ends_it() -> None:
     """The lock of an Event, held by the wait that is interrupted, stopped `move apply` for ever."""
     waits = """
@@ -991,6 +992,7 @@ for _ in range(3000):
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_over_at_once_returns() -> None:
     """CPython's SimpleQueue waits for ever if its time is over before the thread sleeps."""
     waits = """

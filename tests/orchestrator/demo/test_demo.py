@@ -132,6 +132,7 @@ def _noting_lab(did: list[str]) -> Lab:
     return Noting()  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 def test_memory_counts_this_process_and_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.demo._MEASURE_S", 0.05)
     large = "x = bytearray(200 << 20); print(flush=True); input()"

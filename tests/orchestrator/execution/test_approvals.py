@@ -49,6 +49,7 @@ def test_a_hold_a_new_broker_and_another_phase_end_it() -> None:
     assert new.startswith("broker 5: was not known")
 
 
+@pytest.mark.slow
 def test_2000_brokers_fit_an_entry_of_the_trail_and_so_does_the_change_of_all(
     tmp_path: Path,
 ) -> None:

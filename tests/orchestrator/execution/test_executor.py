@@ -273,10 +273,10 @@ class Night:
             external=self.external,
         )
 
-    def look(self, times: int = 1) -> ExecutionStatus:
+    def look(self, times: int = 1, each_ms: int = 250) -> ExecutionStatus:
         found = None
         for _ in range(times):
-            self.now_ms += 250
+            self.now_ms += each_ms
             found = self.executor.tick(self.view(), {"metadata_log": {"offset": 7}})
         assert found is not None
         return found
@@ -1348,7 +1348,7 @@ class Bundled(Night):
 
     def approve_the_stop(self) -> ExecutionStatus:
         """Let the soak pass, and approve the stop of the controllers."""
-        self.look(300)
+        self.look(75, each_ms=1_000)
         now = basis(self.view().summary, self.view().hazards, self.loaded.sha256)
         self.say(entries.Approved(checkpoint="back-controllers", by=ANNA, reason="ok", basis=now))
         return self.settle()
@@ -1467,6 +1467,7 @@ class Disks(Night):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a directory fails", "its host reboots"])
 def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what: str) -> None:
     """Broker 3 was well when the disk of broker 2 was given up."""
@@ -1477,7 +1478,7 @@ def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what
         night.settle()
         approve(night, ANNA, "accepted")
         night.settle()
-        night.look(300)
+        night.look(75, each_ms=1_000)
         night.settle()
         assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "replace-disk", "2")]
         night.outside.ends(0)
@@ -1487,7 +1488,7 @@ def test_a_disk_is_not_replaced_on_the_approval_of_anothers(tmp_path: Path, what
             night.bad, night.down = frozenset(), frozenset({3})
             night.brokers = (kraft(1), kraft(2, epoch=900), kraft(3, fenced=True))
         night.settle()
-        night.look(300)
+        night.look(75, each_ms=1_000)
         result = night.settle()
         assert (result.checkpoint, result.stage) == ("disk-replaced[3]", str(Stage.ENTERED))
         assert len(night.outside.started) == 1
@@ -1503,7 +1504,7 @@ def test_by_hand_a_disk_that_failed_before_its_step_is_replaced_first(tmp_path: 
         night.brokers, night.bad = (kraft(1), kraft(2), kraft(3)), frozenset({2})
         night.settle()
         approve(night, ANNA, "accepted")
-        night.look(300)
+        night.look(75, each_ms=1_000)
         result = night.settle()
         assert (result.checkpoint, result.stage) == ("disk-replaced[2]", str(Stage.SHOWN))
         assert result.turn == "Replace the disk of broker 2 on its host and restart it"

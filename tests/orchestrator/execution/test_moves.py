@@ -328,6 +328,7 @@ def _calls(folder: Path) -> int:
     return one.kafka.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["apply", "cancel"])
 def test_killed_at_any_step_it_is_resumed_or_cancelled(tmp_path: Path, then: str) -> None:
     """Before each entry, request and poll; this is after the one before."""

@@ -232,6 +232,7 @@ def test_the_soak_is_counted_while_it_waits() -> None:
 FIVE = tuple(f"c{number}" for number in range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "polls_take_s"), [(FIVE, 4.0), (("prod",), 8.0), (FIVE[:2], POLL_S)]
 )

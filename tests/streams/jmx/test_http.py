@@ -230,6 +230,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_a_server_is_trusted_by_the_ca_file_only(
     certificate: tuple[Path, Path], tmp_path: Path
 ) -> None:

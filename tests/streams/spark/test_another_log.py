@@ -41,6 +41,7 @@ def _both(first: Sequence[Action], second: Sequence[Action], max_bytes: int) -> 
     return _follow(run, second, max_bytes)
 
 
+@pytest.mark.slow
 @_quick
 @given(actions, actions, st.integers(1, 2000))
 @example(_HELD_OPEN, _HELD_OPEN, 1)
@@ -86,6 +87,7 @@ def _lost(before: ClusterSummary) -> MetadataLost | None:
 _OFFLINE_AT_ITS_END: list[Action] = [(0, 0, 0, 0), (3, 0, 0, 1), (9, 1, 0, 0)]
 
 
+@pytest.mark.slow
 @_quick
 @given(actions, actions, st.integers(1, 2000))
 @example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], 1)

@@ -157,6 +157,7 @@ _REPLACED: list[Action] = [(8, 0, 0, 1)]
 """Other replicas, and the ISR as it was."""
 
 
+@pytest.mark.slow
 @_quick
 @given(actions, st.integers(1, 2000))
 @example(_REMOVED, 1)

@@ -83,6 +83,7 @@ class _Twins(Run):
         return report
 
 
+@pytest.mark.slow
 @examples(200, suppress=[HealthCheck.too_slow])
 @given(actions, st.lists(st.integers(1, 5), min_size=1), st.integers(1, 2000))
 @example(_CREATED_AGAIN, [4], 2000)
@@ -96,6 +97,7 @@ def test_columns_equal_objects(drawn: list[Action], sizes: list[int], max_bytes:
     _assert_adjoining(run)
 
 
+@pytest.mark.slow
 @examples(80, suppress=[HealthCheck.too_slow])
 @given(actions, _NO_TRANSACTION, actions)
 @example([*_REPLICAS, _IN_0_AND_1], [*_REPLICAS, _IN_0], [_IN_0_AND_1])

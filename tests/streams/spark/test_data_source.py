@@ -164,6 +164,7 @@ def test_a_journal_that_was_replaced_stops_only_its_source(
     assert _status(tmp_path, "a", "zookeeper.json").error is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("here", [True, False])
 def test_a_damaged_journal_stops_only_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, here: bool
@@ -194,6 +195,7 @@ def _delete_fact(path: Path) -> None:
         db.execute("DELETE FROM facts WHERE sequence = 300")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [

@@ -112,6 +112,7 @@ def test_what_does_not_end_in_time_is_killed(
         assert f"Spark's processes {source.pid} did not end" in caplog.text
 
 
+@pytest.mark.slow
 def test_under_spark_submit_only_the_other_processes_of_the_jvm_are_waited_for(
     tmp_path: Path,
 ) -> None:

@@ -25,12 +25,13 @@ def wholes(logs: dict[str, Path]) -> dict[str, Run]:
     return {case: Run().follow(log, 2**40) for case, log in logs.items()}
 
 
-@pytest.mark.parametrize("case", CASES)
 @pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_batch_by_batch(case: str, logs: dict[str, Path], wholes: dict[str, Run]) -> None:
     _same(Run().follow(logs[case], 1), wholes[case])
 
 
+@pytest.mark.slow
 def test_cut_anywhere(logs: dict[str, Path], wholes: dict[str, Run]) -> None:
     @given(case=st.sampled_from(CASES), max_bytes=st.integers(1, 20_000))
     @examples(25)

@@ -4,7 +4,6 @@ import errno
 from pathlib import Path
 
 import numpy as np
-import pyarrow.dataset as ds
 import pytest
 
 from streams.spark.transition_files import write_transitions
@@ -16,6 +15,8 @@ def test_a_file_that_was_not_completed_is_no_part_of_the_data_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that is killed here leaves the file; the kill is an interrupt, to stay alive."""
+    import pyarrow.dataset as ds  # and pandas: every worker that collects the tests would wait
+
     monkeypatch.setattr(Path, "replace", _killed)
     with pytest.raises(KeyboardInterrupt):
         write_transitions(tmp_path, "prod", 0, (1, 9), NOTHING, [], [])

@@ -56,6 +56,7 @@ def objects(columns: PartitionRecords) -> list[tuple[int, int, Partition | Parti
 _lists = st.lists(records(3, 5), max_size=12)
 
 
+@pytest.mark.slow
 @examples(300)
 @given(_lists, st.integers(1, 4))
 def test_columns_equal_records(drawn: list[MetadataRecord], times: int) -> None:
@@ -85,6 +86,7 @@ def check(values: list[bytes]) -> None:
         assert objects(read_columns(grouped(values))) == expected
 
 
+@pytest.mark.slow
 @examples(400)
 @given(_lists.filter(bool), st.data())
 def test_damage_is_an_error_of_the_same_class(

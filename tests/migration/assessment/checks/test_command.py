@@ -165,6 +165,7 @@ def test_the_table_keeps_to_the_terminal(width: int) -> None:
     assert max(map(len, sink.getvalue().splitlines())) <= width
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_unknown_in_bounded_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

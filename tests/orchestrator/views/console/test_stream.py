@@ -192,6 +192,7 @@ MORE_THAN_THE_BUFFERS = sample.Shape(
 )
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "UNREAD_S_MAX", 0.2)
     served = start(shape=MORE_THAN_THE_BUFFERS)
@@ -204,6 +205,7 @@ def test_who_does_not_read_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPa
         assert asking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET
 
 
+@pytest.mark.slow
 def test_a_response_that_is_not_read_does_not_outlive_the_server(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_without_npm_the_error_names_its_package(place: Path) -> None:
         third_party.ensure()
 
 
+@pytest.mark.slow
 def test_a_package_that_does_not_match_the_lock_is_one_error(tmp_path: Path) -> None:
     """The real npm, with a package that lies on the disk."""
     package, other = _package(tmp_path / "it.tgz"), hashlib.sha512(b"another").digest()
@@ -97,6 +98,7 @@ def test_a_package_that_does_not_match_the_lock_is_one_error(tmp_path: Path) -> 
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_a_package_that_matches_the_lock_is_installed(tmp_path: Path) -> None:
     package = _package(tmp_path / "it.tgz")
     folder = _locked(tmp_path, package, hashlib.sha512(package.read_bytes()).digest())
@@ -104,6 +106,7 @@ def test_a_package_that_matches_the_lock_is_installed(tmp_path: Path) -> None:
         assert (packages / "it/it.mjs").read_text() == "export const it = 1;"
 
 
+@pytest.mark.slow
 def test_another_failure_of_npm_is_one_error(tmp_path: Path) -> None:
     package = _package(tmp_path / "it.tgz")
     folder = _locked(tmp_path, package, hashlib.sha512(package.read_bytes()).digest())
@@ -114,6 +117,7 @@ def test_another_failure_of_npm_is_one_error(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_wheel_holds_the_modules(tmp_path: Path) -> None:
     """By the build's own reading of pyproject.toml, which also names the step that fetches them."""
     root = Path(third_party.__file__).parents[third_party.__name__.count(".")]

@@ -40,6 +40,7 @@ def known(served: Served) -> int:
     return len(served.world.store.events("prod")) + decisions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1000, 64])
 def test_the_pages_together_are_everything_in_order(served: Served, limit: int) -> None:
     newest = events(served, limit=limit)
@@ -64,6 +65,7 @@ def test_what_comes_meanwhile_does_not_shift_the_pages(start: Start) -> None:
     assert whole[at : at + 20] == both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buckets", [1, 7, 200, 1000])
 def test_the_axis_counts_what_the_pages_have(served: Served, buckets: int) -> None:
     axis = get(served, f"{PROD}/timeline", "Timeline", buckets=buckets)

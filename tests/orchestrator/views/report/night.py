@@ -5,6 +5,8 @@ for a while; kraftgate is killed once; two people approve the end.
 """
 
 import hashlib
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -64,13 +66,28 @@ HEAD: Final = {"phase": "dual-write", "hazards": "none"}
 def night(folder: Path) -> Made:
     """The window, in a state directory below `folder`."""
     made = Made(folder)
-    keep_runbook(made)
-    _seen(made)
-    _decided(made)
     made.summary = finalized(_now(1, 645), _now(2, 700))
-    made.store()
-    made.status("source.json", 900 * SECOND, cluster_id="uSLaubyUxZGsRKrz8FtoCw", limits=("it",))
+    for path, content in _state().items():
+        (made.state / path).parent.mkdir(parents=True, exist_ok=True)
+        (made.state / path).write_bytes(content)
     return made
+
+
+@cache
+def _state() -> dict[Path, bytes]:
+    """The files of the state directory, of which many tests damage one of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Made(Path(folder))
+        keep_runbook(made)
+        _seen(made)
+        _decided(made)
+        made.summary = finalized(_now(1, 645), _now(2, 700))
+        made.store()
+        made.status(
+            "source.json", 900 * SECOND, cluster_id="uSLaubyUxZGsRKrz8FtoCw", limits=("it",)
+        )
+        files = [each for each in made.state.rglob("*") if each.is_file()]
+        return {each.relative_to(made.state): each.read_bytes() for each in files}
 
 
 def keep_runbook(made: Made) -> None:

@@ -15,6 +15,7 @@ from tests.orchestrator.views.report.reporting import run
 _AFTER_9999 = 253_402_300_800_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "at_ms"),
     [

@@ -150,6 +150,7 @@ def test_zookeeper_is_not_missed_once_it_is_not_needed(made: Made) -> None:
     assert "No current data of ZooKeeper for 10.0 s in total; see Gaps." in one.summary
 
 
+@pytest.mark.slow
 def test_the_page_and_the_ticket_have_the_attempts(made: Made) -> None:
     second_attempt(made)
     made.store()

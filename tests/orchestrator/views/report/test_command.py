@@ -47,6 +47,7 @@ def test_a_page_by_default(made: Made) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),
     [("r.html", "<!doctype"), ("r.json", "{"), ("r.md", "# Kraftgate"), ("report", "<!doctype")],
@@ -59,6 +60,7 @@ def test_the_ending_of_the_file_says_the_format(made: Made, name: str, begins: s
     assert [each.name for each in out.parent.glob("*.tmp")] == []
 
 
+@pytest.mark.slow
 def test_a_link_stays_and_its_target_is_written(made: Made) -> None:
     target, link = made.config.with_name("today.html"), made.config.with_name("latest.html")
     target.write_text("yesterday's")
@@ -87,6 +89,7 @@ def test_a_pipe_stays_and_gets_the_report(made: Made) -> None:
     assert pipe.is_fifo()
 
 
+@pytest.mark.slow
 def test_stdout_that_is_a_file_keeps_what_it_has(made: Made) -> None:
     """As `>> log` leaves it open."""
     log = made.config.with_name("log")
@@ -195,6 +198,7 @@ def test_without_a_configuration_it_ends_with_2(tmp_path: Path) -> None:
     assert run(made).exit_code == ExitCode.USAGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["html", "json", "markdown"])
 def test_a_trail_that_was_changed_is_said_at_the_top_and_ends_with_1(
     made: Made, format_: str
@@ -220,6 +224,7 @@ def test_a_trail_that_was_changed_is_said_at_the_top_and_ends_with_1(
         assert max(each["entry"] for each in cluster["decisions"]) < number
 
 
+@pytest.mark.slow
 def test_what_followed_the_last_valid_entry_is_unknown(made: Made) -> None:
     """The execution, the hazard and the alert ended after the entry that was changed."""
     change = "UPDATE entries SET body = replace(body, 'boris', 'carol') WHERE kind = 'paused'"
@@ -317,6 +322,7 @@ def test_without_a_trail_there_is_a_report_that_says_so(made: Made) -> None:
     assert "**There is no audit trail.**" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", ["does not exist", "is empty"])
 def test_without_a_store_the_trail_is_told_and_the_rest_is_unknown(made: Made, why: str) -> None:
     for each in made.state.glob("store.db*"):
@@ -353,6 +359,7 @@ def test_without_a_store_and_an_execution_the_window_has_no_known_end(tmp_path: 
     assert all(absences[each].endswith(unread) for each in ("hazards", "losses", "unseen"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_there", [False, True])
 def test_transitions_that_are_missing_are_said_and_the_rest_is_told(
     made: Made, *, is_there: bool
@@ -453,6 +460,7 @@ def test_while_somebody_writes_it_reads_what_was_committed(made: Made) -> None:
     assert told["clusters"][0]["brokers"][0]["held_ms"] == 1_100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     ["audit verify", "audit show", "report --format json", "status", "hazards", "alerts list"],
@@ -470,6 +478,7 @@ def test_a_read_only_state_directory_has_everything(made: Made, command: str) ->
     assert not list(made.state.glob("**/*.db-*"))
 
 
+@pytest.mark.slow
 def test_a_log_that_a_read_only_directory_cannot_show_is_named_with_the_fix(made: Made) -> None:
     log = made.state / f"{AUDIT_FILE}-wal"
     log.write_bytes(b"not empty")

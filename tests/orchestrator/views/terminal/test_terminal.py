@@ -34,6 +34,7 @@ def text_of(frame: list[str]) -> str:
     return re.sub(r"\s+", " ", " ".join(frame))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_a_walk_is_told_in_every_size(columns: int, rows: int) -> None:
     with scene("walk", columns, rows) as terminal:
@@ -137,6 +138,7 @@ def test_on_a_light_terminal_nothing_is_written_in_white_or_on_nothing() -> None
         assert not fixed or set(each) & {*range(40, 48), *range(100, 108)}, each
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_gets_lines() -> None:
     with scene("walk", 80, 24, TERM="dumb") as terminal:
         terminal.wait_written("change=checkpoint")
@@ -153,6 +155,7 @@ def ended() -> Iterator[str]:
         yield terminal.interrupt()
 
 
+@pytest.mark.slow
 def test_the_end_gives_the_terminal_back_with_the_last_state(ended: str) -> None:
     assert ended.index("\x1b[?1049h") < ended.rindex("\x1b[?1049l")
     assert ended.rindex("\x1b[?25h") > ended.rindex("\x1b[?25l")
@@ -162,6 +165,7 @@ def test_the_end_gives_the_terminal_back_with_the_last_state(ended: str) -> None
     assert "latest events" in left
 
 
+@pytest.mark.slow
 def test_a_lost_terminal_leaves_no_process_behind() -> None:
     with scene("walk", 80, 24) as terminal:
         terminal.wait(shown)
