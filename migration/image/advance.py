@@ -328,7 +328,7 @@ def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, 
     """
     after = ClusterImage(
         log=log,
-        zookeeper=image.zookeeper,
+        zookeeper=wipe.found_by_log(image.zookeeper, at_ms),
         vanished=image.vanished,
         wiped=image.wiped,
         metadata_lost=_lost(image, at_ms),

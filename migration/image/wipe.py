@@ -36,6 +36,24 @@ def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
     return found if found is not None and found > 0 else None
 
 
+def found_by_log(zookeeper: ZooKeeperImage | None, at_ms: int) -> ZooKeeperImage | None:
+    """Return ZooKeeper with what the quorum of a log that began at that time finds in /migration.
+
+    If a quorum whose log was lost holds /controller, the next one follows it without a broker
+    between them, and takes the copy of the lost log for its own. Who claimed /controller since the
+    log began may have made the copy.
+    """
+    holder = None if zookeeper is None else zookeeper.controller
+    if zookeeper is None or holder is None or not holder.is_kraft:
+        return zookeeper
+    found, left = zookeeper.found_at_takeover, zookeeper.migration
+    if holder.claimed_ms < at_ms and left is not None:
+        found = left.offset
+    elif found is not None and found < 0:
+        found = None
+    return replace(zookeeper, found_at_takeover=found)
+
+
 def skipped(
     before: ClusterImage, after: ClusterImage, seen_ms: int | None = None
 ) -> tuple[Event, ...]:

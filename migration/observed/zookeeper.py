@@ -247,8 +247,11 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
         collected.add(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
     elif now.is_copied and not was.is_copied:
         collected.add(EventKind.ZOOKEEPER_COPIED, metadata_offset=now.offset)
-    copied = now if now.is_copied else image.migration_copied
-    return replace(image, migration=now, migration_copied=copied)
+    if now.is_copied:
+        return replace(image, migration=now, migration_copied=now)
+    # A quorum creates the znode if it finds none.
+    found = None if image.found_at_takeover is None else now.offset
+    return replace(image, migration=now, found_at_takeover=found)
 
 
 def migration_znode(fact: ZnodeSeen, was: MigrationZnode | None) -> MigrationZnode:

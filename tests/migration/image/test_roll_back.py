@@ -336,6 +336,63 @@ def test_topics_that_go_then_were_wiped() -> None:
     assert image.wiped is None
 
 
+def lost_in_hybrid(found: int, claimed_ms: int) -> ClusterImage:
+    """A quorum that found `found` in /migration made a copy; then its log is lost for a new one."""
+    copied = replace(
+        IN_PRE_MIGRATION,
+        migration_state=MigrationState().now(MIGRATION, 7200),
+        zookeeper=observed(controller(3000, 1, at_ms=claimed_ms), image=takeover(found))[
+            0
+        ].zookeeper,
+    )
+    image, _ = observed(migration(300, at_ms=7500), image=copied)
+    image, _ = advance(image, Batch(log=2, start=42, end=_END, records=[], reports={}))
+    began = (Stamped(4, 9600, ZkMigrationState(PRE_MIGRATION)), Admission.NOW)
+    return advance(image, Batch(log=2, start=0, end=_END, records=[began], reports={}))[0]
+
+
+@pytest.mark.parametrize("found", [-1, 287])
+def test_a_quorum_whose_log_was_lost_skips_the_copy_of_its_own_earlier_log(found: int) -> None:
+    """Nobody else claims /controller: the new log's controllers do, with the next epoch."""
+    image = lost_in_hybrid(found, claimed_ms=7000)
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
+    assert "passes offset 300, it deletes every topic" in hazard.text
+    image, events = observed(
+        controller(3000, 2, at_ms=9700),
+        vanished("t1", 9800),
+        migration(310, at_ms=9900),
+        image=image,
+    )
+    assert "zookeeper_wiped" in kinds_of(events)
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert (hazard.kind, hazard.blocks) == (HazardKind.ZOOKEEPER_WIPED, Action.RESTART)
+
+
+def test_a_claim_that_is_known_before_its_log_may_be_that_of_an_honest_quorum() -> None:
+    """A controller of the new log claimed /controller, perhaps with a copy: its log shows it."""
+    image = lost_in_hybrid(-1, claimed_ms=9700)
+    assert hazards(summarize("c", image), NOW, Currency(log_was_read=False)) == ()
+    end = Provenance(offset=302, epoch=1, timestamp_ms=9900)
+    image, _ = advance(image, Batch(log=2, start=5, end=end, records=[], reports={}))
+    image, events = observed(vanished("t1", 9950), image=image)
+    assert {"copy_skipped", "zookeeper_wiped"} <= set(kinds_of(events))
+
+
+def test_a_quorum_that_creates_the_migration_znode_makes_a_copy() -> None:
+    """The operator deleted it before the new log's controllers claimed /controller."""
+    image = lost_in_hybrid(-1, claimed_ms=7000)
+    image, events = observed(
+        ZnodeGone(9610, "/migration"),
+        controller(3000, 2, at_ms=9700),
+        migration(-1, at_ms=9710),
+        vanished("deleted by hand", 9720),
+        image=image,
+    )
+    assert hazards(summarize("c", image), NOW, CURRENT) == ()
+    assert "zookeeper_wiped" not in kinds_of(events)
+
+
 def wiped_and_restored(*back: str) -> ClusterImage:
     """Three topics were wiped; a broker has the controller again, and those in `back` are back."""
     image, _ = observed(controller(3000, 1, at_ms=7000), image=takeover(287))
