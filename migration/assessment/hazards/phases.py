@@ -189,8 +189,10 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
             whose,
         ),
         way_out=(
-            "Stop all KRaft controllers, and start none before /migration is deleted. Delete it"
-            " (zookeeper-shell: delete /migration) once a ZooKeeper broker is the controller."
+            "Stop all KRaft controllers, and start none before /migration is deleted. If one of"
+            " them holds /controller, delete that znode then: it does not go with its owner. Delete"
+            " /migration (zookeeper-shell: delete /migration) once a ZooKeeper broker is the"
+            " controller."
         ),
         since_ms=found.written_ms,
     )
