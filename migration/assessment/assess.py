@@ -37,7 +37,8 @@ POLLED_MS_MAX: Final = 30_000
 """An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
-_QUORUM_HEALTHY: Final = "quorum_healthy"
+_NEED_QUORUM: Final = frozenset({"quorum_healthy", "no_hazard(dual_write_stuck)"})
+"""The conditions of a rollback's checkpoints whose step has not stopped the controllers yet."""
 _RESUMING: Final = "it is not followed yet: `kraftgate run` starts"
 
 
@@ -251,9 +252,10 @@ def _controllers_stop(view: View) -> bool:
     quorum.
     """
     execution = view.execution
-    rolls_back = view.summary.rolls_back or (execution is not None and execution.path is not None)
-    findings = () if execution is None else execution.findings
-    needs_quorum = any(each.condition == _QUORUM_HEALTHY for each in findings)
+    active = None if execution is None or execution.outcome else execution
+    rolls_back = view.summary.rolls_back or (active is not None and active.path is not None)
+    findings = () if active is None else active.findings
+    needs_quorum = any(each.condition in _NEED_QUORUM for each in findings)
     in_kraft_mode = any(each.mode is Mode.KRAFT for each in view.summary.brokers)
     return rolls_back and not in_kraft_mode and not needs_quorum
 

@@ -438,11 +438,15 @@ def test_no_controllers_are_restored_that_are_not_missed(
         assert found.text == "Restart broker 3"
 
 
+_NOT_STUCK = "no_hazard(dual_write_stuck)"
+
+
 @pytest.mark.parametrize(
     ("path", "reverted", "modes", "condition", "wrong"),
     [
         ("from-kraft", False, (Mode.KRAFT, Mode.MIGRATING), "isr_full", True),
         ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "quorum_healthy", True),
+        ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), _NOT_STUCK, True),
         ("from-hybrid", False, (Mode.MIGRATING, Mode.MIGRATING), "controllers_stopped", False),
         (None, True, (Mode.MIGRATING, Mode.MIGRATING), None, False),
         (None, True, (Mode.KRAFT, Mode.MIGRATING), None, True),
@@ -463,6 +467,14 @@ def test_a_rollback_stops_the_controllers_after_its_last_broker_in_kraft_mode(
         execution = replace(EXECUTION, path=path, findings=(waits,))
     found = assessed(summary, execution, _STALE).next
     assert (found.need is Need.WRONG) is wrong
+
+
+def test_the_controllers_of_an_attempt_after_a_rollback_are_restored() -> None:
+    """They have claimed the cluster, and the execution that stopped the former ones is over."""
+    ended = replace(EXECUTION, path="from-hybrid", outcome="rolled-back", findings=())
+    summary = cluster(Phase.COPYING, migrating(1), migrating(2))
+    found = assessed(summary, ended, _STALE).next
+    assert found.text.startswith("Restore a majority of the controllers")
 
 
 @pytest.mark.parametrize("log", [FRESH, _BEHIND])
