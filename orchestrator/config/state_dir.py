@@ -22,7 +22,7 @@ def prepared(config: Config) -> Path:
     try:
         prepare(config.state_dir)
     except OSError as error:
-        raise _refused(config.state_dir, key(config), error) from error
+        raise unusable(config.state_dir, key(config), error) from error
     return config.state_dir
 
 
@@ -68,7 +68,7 @@ def _refusing(state_dir: Path, named: str) -> Iterator[None]:
     except StateDirInUse as error:
         raise LockHeld(f"{named}: {error}") from error
     except OSError as error:
-        raise _refused(state_dir, named, error) from error
+        raise unusable(state_dir, named, error) from error
 
 
 def not_followed(state_dir: Path) -> str | None:
@@ -100,7 +100,7 @@ def starting_since_ms(state_dir: Path, now_ms: int) -> int | None:
     return since_ms if since_ms is not None and 0 <= now_ms - since_ms < _STARTS_MS_MAX else None
 
 
-def _refused(state_dir: Path, named: str, error: OSError) -> KraftgateError:
+def unusable(state_dir: Path, named: str, error: OSError) -> KraftgateError:
     """Return the error of a wrong configuration, or of a disk, which may be temporary."""
     text = f"{named}: {why_unusable(state_dir, error)}"
     return KraftgateError(text) if error.errno in _OF_THE_DISK else ConfigError([text])

@@ -4,7 +4,6 @@ The token is compared in constant time, and is never printed, logged or put into
 """
 
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,9 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from orchestrator.config.state_dir import unusable
 from orchestrator.errors import ConfigError
 from streams.net import secret_file
 from streams.net.secret_file import SecretFileRefused, stamp
+from streams.state.directory import create_private
+from streams.state.files import replace_file
 
 _log: Final = logging.getLogger(__name__)
 _BYTES: Final = 32
@@ -115,20 +117,16 @@ def made(path: Path) -> Iterator[Token]:
     """Write a new token to a file that only this user may read; delete it when the block ends.
 
     Raises:
-        ConfigError: the file cannot be written.
+        ConfigError: the state directory, which contains it, cannot be written.
+        KraftgateError: its disk is full or defective.
     """
     token = Token(path, secrets.token_urlsafe(_BYTES))
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    create_private()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.unlink(missing_ok=True)
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123  # it has its mode already
-            file.write(f"{token.secret()}\n")
-        fresh.replace(path)
+        replace_file(path, f"{token.secret()}\n", durable=False)
     except OSError as error:
-        fix = "let kraftgate write to `state_dir`"
-        raise ConfigError([f"{path}: the console's token: {error.strerror}: {fix}"]) from error
+        raise unusable(path.parent, "the console's token", error) from error
     try:
         yield token
     finally:

@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from orchestrator.cli.program import main
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import Config, load_config, parse_config
 from orchestrator.config.models import ConsoleAddress
-from orchestrator.errors import ConfigError, ExitCode
+from orchestrator.errors import ConfigError, ExitCode, KraftgateError
 from orchestrator.views.console.web.serving import served as console_served
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.run.test_run import gate
 from tests.orchestrator.views.console.conftest import Start
 from tests.orchestrator.views.console.reading import valid, watching
 from tests.support.fake_store import FakeFollowing, FakeStore
+from tests.support.small_volume import mounted
 
 CLUSTER = "cluster: {name: prod}\n"
 
@@ -151,10 +153,27 @@ def test_a_state_directory_that_cannot_be_written_is_one_too(config_file: Path) 
     config = replace(config, state_dir=config_file / "no-directory")
     assert config.console is not None
     with (
-        pytest.raises(ConfigError, match=r"the console's token: .*: let kraftgate write"),
+        pytest.raises(ConfigError, match=r"the console's token: .*: set another directory"),
         console_served(config, config.console),
     ):
         pass
+
+
+def test_a_full_disk_is_no_wrong_configuration(config_file: Path) -> None:
+    """After which systemd would not start Kraftgate again; it leaves no empty file."""
+    config = load_config(with_console(config_file, "127.0.0.1:0"))
+    assert config.console is not None
+    with mounted(config.state_dir, size_mb=1):
+        with (config.state_dir / "rest").open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        with (
+            pytest.raises(KraftgateError, match=r"the console's token: .*: free space") as raised,
+            console_served(config, config.console),
+        ):
+            pass
+        assert [each.name for each in config.state_dir.iterdir()] == ["rest"]
+    assert raised.value.code is ExitCode.FAILED
 
 
 def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
