@@ -19,6 +19,7 @@ from migration.metadata.directory_ids import (
 from migration.observed.probed import MetaProperties
 from migration.values.evidence import named
 from migration.values.foreign import INT32_MAX
+from migration.values.paths import collapsed, is_same
 
 META: Final = "meta.properties"
 METADATA_LOG: Final = "__cluster_metadata-0"
@@ -138,6 +139,7 @@ class FaultKind(enum.StrEnum):
     NO_ID = "no_directory_id"
     METADATA_LOG = "metadata_log_elsewhere"
     DUPLICATE_LOG = "duplicate_log"
+    SPELLINGS = "several_spellings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ def faults(
         files: of all its directories.
         cluster_id: the first readable file's if None.
         node_id: the first readable file's if None.
-        metadata_log_dir: not compared if None.
+        metadata_log_dir: as the configuration spells it; not compared if None.
     """
     read = ids_of(files)
     found = [
@@ -186,9 +188,17 @@ def file_faults(
     cluster = expected_cluster(files, cluster_id)
     node = expected_node(files, node_id)
     duplicates = duplicate_logs(files)
+    spellings = dict.fromkeys(filter(None, (*(each.path for each in files), metadata_log_dir)))
 
     def of(one: MetaProperties) -> Iterator[tuple[FaultKind, str]]:
         yield from _unreadable(one)
+        others = [each for each in spellings if is_same(each, one.path) and each != one.path]
+        if others:
+            text = (
+                f"is also {', '.join(others)}: name it once in log.dirs, and in metadata.log.dir"
+                " by the same text, which Kafka compares"
+            )
+            yield FaultKind.SPELLINGS, text
         logs = [name for name, paths in duplicates.items() if one.path in paths]
         if logs:
             shown = named(logs, _NAMED_MAX)
@@ -200,7 +210,7 @@ def file_faults(
             yield FaultKind.CLUSTER, f"belongs to cluster {one.cluster_id}, not {cluster}"
         if one.node_id is not None and one.node_id != node:
             yield FaultKind.NODE, f"belongs to node {one.node_id}, not {node}"
-        if one.metadata_log and metadata_log_dir not in (None, one.path):
+        if one.metadata_log and not is_same(metadata_log_dir or one.path, one.path):
             yield (
                 FaultKind.METADATA_LOG,
                 f"has {METADATA_LOG}, but the metadata log directory is {metadata_log_dir}",
@@ -234,8 +244,8 @@ def version_refusal(path: str, version: int | None) -> str | None:
     if not version:
         return None
     return (
-        f"Found unexpected version in {path}/{META}. ZK-based brokers that are not migrating only"
-        " support version 0 (which is implicit when the `version` field is missing)."
+        f"Found unexpected version in {collapsed(path)}/{META}. ZK-based brokers that are not"
+        " migrating only support version 0 (which is implicit when the `version` field is missing)."
     )
 
 

@@ -8,7 +8,7 @@ controller has no LogManager, and uses the directory of the metadata log only.
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migration.assessment.meta_properties import (
     META,
@@ -22,6 +22,7 @@ from migration.assessment.meta_properties import (
 )
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
+from migration.values.paths import collapsed, is_same
 
 
 class Role(enum.StrEnum):
@@ -93,25 +94,29 @@ def next_start(
     Args:
         files: of all its directories.
         mode: of the next start; only a broker has others than KRaft mode.
-        metadata_log_dir: one of the directories; a broker in ZooKeeper mode does not use it.
+        metadata_log_dir: one of the directories, as the configuration spells it; a broker in
+            ZooKeeper mode does not use it.
         cluster_id: of ZooKeeper (/cluster/id) or the controllers; the first file's if None.
         node_id: the configured one; the first file's if None.
         role: of the node.
     """
-    reason = _refusal(files, mode, metadata_log_dir, cluster_id, node_id)
+    read = files if mode is Mode.ZOOKEEPER else _with_metadata(files, metadata_log_dir)
+    reason = _refusal(read, mode, metadata_log_dir, cluster_id, node_id)
     if reason is None and role is Role.BROKER and mode is Mode.KRAFT:
         reason = _rejected(in_path_order(files)[0].cluster_id, cluster_id)
     if reason is None and role is not Role.CONTROLLER:
-        reason = _duplicate_log(files)
+        reason = _duplicate_directory(files) or _duplicate_log(files)
     if reason is not None:
         return NextStart(mode=mode, refusal=reason)
     have_ids = any(each.directory_id for each in files)
 
     def of(one: MetaProperties) -> DirectoryEffect:
         found = None
-        if role is not Role.BROKER:
-            is_metadata = one.path == metadata_log_dir
-            found = _of_controller(one, cluster_id) if is_metadata else None
+        is_metadata = is_same(one.path, metadata_log_dir)
+        if is_metadata and one.directory_id is None and len(read) > len(files):
+            found = Effect.HARMS, _two_ids(one.path, metadata_log_dir)
+        elif is_metadata and role is not Role.BROKER:
+            found = _of_controller(one, cluster_id)
         if found is None and role is Role.CONTROLLER:
             found = _of_unused(one)
         effect, text = found or _effect_of(one, mode, have_ids=have_ids)
@@ -129,6 +134,13 @@ def modes_that_count(files: Sequence[MetaProperties], role: Role) -> tuple[Mode,
         return (Mode.KRAFT,)
     versions = {each.version for each in files if each.readable}
     return (Mode.KRAFT,) if versions == {1} else (Mode.ZOOKEEPER, Mode.MIGRATING, Mode.KRAFT)
+
+
+def _with_metadata(files: Sequence[MetaProperties], path: str) -> Sequence[MetaProperties]:
+    """Return the files; that of the metadata log twice, if log.dirs spells its path differently."""
+    if any(each.path == path for each in files):
+        return files
+    return [*files, *(replace(each, path=path) for each in files if is_same(each.path, path))]
 
 
 def _refusal(
@@ -166,7 +178,7 @@ def _verify(
 ) -> str | None:
     seen: dict[str, str] = {}
     for one in read:
-        file = f"{one.path}/{META}"
+        file = f"{collapsed(one.path)}/{META}"
         refusal = version_refusal(one.path, one.version) if mode is Mode.ZOOKEEPER else None
         if refusal is not None:
             return refusal
@@ -197,7 +209,7 @@ def _kraft_refusal(files: Sequence[MetaProperties], metadata_log_dir: str) -> st
         if one.metadata_log and one.path != metadata_log_dir:
             return (
                 "Found unexpected metadata location in data directory"
-                f" `{one.path}/{METADATA_LOG}` (the configured metadata directory is"
+                f" `{collapsed(one.path)}/{METADATA_LOG}` (the configured metadata directory is"
                 f" {metadata_log_dir})."
             )
     for path in sorted(each.path for each in files if each.missing):
@@ -224,11 +236,17 @@ def _rejected(own: str | None, quorums: str | None) -> str | None:
     )
 
 
+def _duplicate_directory(files: Sequence[MetaProperties]) -> str | None:
+    if not any(is_same(one.path, each.path) for one in files for each in files if each is not one):
+        return None
+    return f"Duplicate log directory found: {', '.join(collapsed(each.path) for each in files)}"
+
+
 def _duplicate_log(files: Sequence[MetaProperties]) -> str | None:
     for name, (first, second, *_) in duplicate_logs(files).items():
         return (
-            f"Duplicate log directories for {name} are found in both {second}/{name} and"
-            f" {first}/{name}."
+            f"Duplicate log directories for {name} are found in both {collapsed(second)}/{name} and"
+            f" {collapsed(first)}/{name}."
         )
     return None
 
@@ -254,6 +272,13 @@ def _of_controller(one: MetaProperties, cluster_id: str | None) -> tuple[Effect,
         )
         return Effect.HARMS, text
     return None
+
+
+def _two_ids(path: str, metadata_log_dir: str) -> str:
+    return (
+        f"generates a directory.id for {path} and one for {metadata_log_dir}, which is the same"
+        " directory: no later start in migration or KRaft mode succeeds"
+    )
 
 
 def _of_unused(one: MetaProperties) -> tuple[Effect, str]:

@@ -1,6 +1,5 @@
 """The input of a prediction: the cluster, the broker's disks, and the metadata log."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,7 @@ from migration.observed.probed import (
     Unknown,
 )
 from migration.values.evidence import named
+from migration.values.paths import collapsed
 
 SETTINGS: Final = (
     "log.dir",
@@ -34,7 +34,6 @@ SETTINGS: Final = (
 )
 """The server properties of the broker that `mode_of` and `metadata_dir` read."""
 _NAMED_MAX: Final = 10
-_SLASHES: Final = re.compile("/+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,4 +184,4 @@ def metadata_dir(settings: Mapping[str, str]) -> Maybe[str]:
     first = (named or "").split(",")[0].strip()
     if not first.startswith("/"):
         return Unknown(f"its configuration names no absolute path for the metadata log ({first!r})")
-    return _SLASHES.sub("/", first).rstrip("/") or "/"
+    return collapsed(first)

@@ -1,6 +1,7 @@
 """`kraftgate meta-properties`: checks the meta.properties of one node's directories."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from migration.assessment.next_start import (
 )
 from migration.image.summary import Mode
 from migration.observed.probed import MetaProperties
+from migration.values.paths import is_same
 from orchestrator.api.meta_properties import DirectoryRow, MetaPropertiesReport, StartRow
 from orchestrator.cli.framework import json_option, log_options
 from orchestrator.errors import HazardError, KraftgateError
@@ -43,7 +45,7 @@ _AT_RISK: Final = {
     "paths",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(exists=True),
     metavar="PATH...",
 )
 @click.option("--cluster-id", metavar="ID", help="The cluster's id.  [default: the first file's]")
@@ -55,7 +57,6 @@ _AT_RISK: Final = {
 )
 @click.option(
     "--metadata-log-dir",
-    type=click.Path(path_type=Path),
     metavar="PATH",
     help="The directory of the metadata log.  [default: the first PATH]",
 )
@@ -72,10 +73,10 @@ _AT_RISK: Final = {
 @json_option
 @log_options
 def meta_properties(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     cluster_id: str | None,
     node_id: int | None,
-    metadata_log_dir: Path | None,
+    metadata_log_dir: str | None,
     role: str | None,
     mode: str | None,
     *,
@@ -87,6 +88,7 @@ def meta_properties(
 
     PATH is a log directory of a broker or controller, or the meta.properties in it; name all
     directories of its log.dirs and metadata.log.dir, those of log.dirs first and in that order.
+    Spell them as the configuration does: for Kafka, /data/d1 and /data/d1/ are two directories.
     Only reads. Exits with 5 if the next start is refused, or puts replicas or metadata at risk: in
     the mode of --mode; without it, in any mode. Controllers and combined nodes have KRaft mode
     only, and so have brokers whose files all have version 1. Kafka 3.9's rules apply.
@@ -101,8 +103,8 @@ def meta_properties(
     known = [each.path for each in files]
     if len(set(known)) < len(known):
         raise click.UsageError("a directory is named twice; name each directory once")
-    metadata = known[0] if metadata_log_dir is None else str(_directory(metadata_log_dir))
-    if metadata not in known:
+    metadata = known[0] if metadata_log_dir is None else _directory(metadata_log_dir)
+    if not any(is_same(each, metadata) for each in known):
         raise click.UsageError(
             f"{metadata} is not among the directories; name it as a PATH, too: Kafka reads its"
             f" {META} with the others"
@@ -136,11 +138,13 @@ def meta_properties(
         )
 
 
-def _directory(path: Path) -> Path:
-    return (path.parent if path.name == META else path).absolute()
+def _directory(path: str) -> str:
+    """Return the absolute path of a directory, or of its file, as it is spelled."""
+    directory = path.removesuffix(f"/{META}") if path != META else "."
+    return directory if directory.startswith("/") else f"{Path.cwd()}/{directory}"
 
 
-def _read(path: Path) -> MetaProperties:
+def _read(path: str) -> MetaProperties:
     """Read one directory.
 
     Raises:
@@ -148,10 +152,10 @@ def _read(path: Path) -> MetaProperties:
         KraftgateError: it cannot be read.
     """
     directory = _directory(path)
-    if not directory.is_dir():
+    if not Path(directory).is_dir():
         raise click.UsageError(f"{path} is neither a directory nor a {META}")
     try:
-        return read_meta(directory)
+        return replace(read_meta(Path(directory)), path=directory)
     except OSError as error:
         raise KraftgateError(f"{directory}: cannot read it: {error.strerror}") from error
 

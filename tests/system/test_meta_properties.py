@@ -6,7 +6,7 @@ The cases are those of the unit tests. The files are read by Kafka 3.9's MetaPro
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -42,33 +42,42 @@ def test_each_case_in_each_mode() -> None:
     A start with a fault in one file proves that this fault does not prevent it, whatever is in the
     other files: cases with which the broker starts share one start. A refusal has one to itself.
     """
+    # A broker that is stopped just after its start has no controller yet to announce it to:
+    # it stops after three attempts, and its next start waits for the end of its session.
+    settings = {
+        "controlled.shutdown.retry.backoff.ms": "100",
+        "broker.heartbeat.interval.ms": "1000",
+    }
     spec = LabSpec(
         brokers=1,
         directories=DIRECTORIES,
         controllers=1,
-        # A broker that is stopped just after its start has no controller yet to announce it to:
-        # it stops after three attempts, and its next start waits for the end of its session.
-        broker_properties={
-            "controlled.shutdown.retry.backoff.ms": "100",
-            "broker.heartbeat.interval.ms": "1000",
-        },
+        broker_properties=settings,
         controller_properties=SHORT_SESSIONS,
     )
+
+    def walk(mode: Mode) -> list[str]:
+        found = node.walk(mode)
+        settings["metadata.log.dir"] = f"{folders[0]}/"
+        line = replace(node, metadata_log_dir=f"{folders[0]}/").compared(mode)
+        del settings["metadata.log.dir"]
+        return [*found, *filter(None, [line])]
+
     with Lab(spec) as lab:
         folders = [lab.directory(1, index) for index in range(DIRECTORIES)]
         node = Node(lab, "broker-1", 1, Role.BROKER, folders)
         lab.start_zookeeper()
         lab.start_brokers()
         lab.stop("broker-1")
-        wrong = node.walk(Mode.ZOOKEEPER)
+        wrong = walk(Mode.ZOOKEEPER)
         lab.start_controllers()
         lab.enter_migration(1)
         lab.wait_copied()
         lab.stop("broker-1")
-        wrong += node.walk(Mode.MIGRATING)
+        wrong += walk(Mode.MIGRATING)
         lab.move_to_kraft(1)
         lab.stop("broker-1")
-        wrong += node.walk(Mode.KRAFT)
+        wrong += walk(Mode.KRAFT)
     assert not wrong, "\n".join(wrong)
 
 
@@ -156,13 +165,17 @@ def test_a_voter_of_a_dynamic_quorum_without_its_id() -> None:
 
 @dataclass(frozen=True)
 class Node:
-    """A node that is stopped, and its directories: the first has the metadata log."""
+    """A node that is stopped, and its directories: the first has the metadata log.
+
+    metadata_log_dir: another spelling of the first; "": there is none.
+    """
 
     lab: Lab
     name: str
     id: int
     role: Role
     folders: list[Path]
+    metadata_log_dir: str = ""
 
     def files(self) -> list[MetaProperties]:
         return [read_meta(each) for each in self.folders]
@@ -171,7 +184,7 @@ class Node:
         return next_start(
             self.files(),
             mode,
-            metadata_log_dir=str(self.folders[0]),
+            metadata_log_dir=self.metadata_log_dir or str(self.folders[0]),
             cluster_id=cluster_id,
             node_id=self.id,
             role=self.role,
@@ -191,7 +204,7 @@ class Node:
                 _write(self.folders[index], content)
             if metadata_log is not None:
                 (self.folders[metadata_log] / METADATA_LOG).mkdir(exist_ok=True)
-            line = self._compared(mode)
+            line = self.compared(mode)
             if line is not None:
                 wrong.append(f"{self.role} {mode} {names}: {line}")
             for folder, data in zip(self.folders, kept, strict=True):
@@ -205,7 +218,7 @@ class Node:
         entries = {"version": "0", "broker.id": str(self.id), "cluster.id": str(file.cluster_id)}
         return entries | ({"directory.id": file.directory_id} if file.directory_id else {})
 
-    def _compared(self, mode: Mode) -> str | None:
+    def compared(self, mode: Mode) -> str | None:
         """Return how the start differs from the prediction; None: it does not."""
         predicted = self.next_start(mode, self.lab.cluster_id)
         try:

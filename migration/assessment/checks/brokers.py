@@ -30,10 +30,12 @@ from migration.observed.probed import (
     Facts,
     Unknown,
 )
+from migration.values.paths import is_same
 
 PROTOCOL: Final = "inter.broker.protocol.version"
 _KRAFT_ONLY: Final = (4, 0)
 _SESSION_TIMEOUT: Final = "broker.session.timeout.ms"
+_METADATA_LOG_DIR: Final = "metadata.log.dir"
 _DEFAULTS_MS: Final = {FAILURE_TIMEOUT: FAILURE_TIMEOUT_MS, _SESSION_TIMEOUT: 9_000}
 
 SETTINGS: Final = (
@@ -48,7 +50,9 @@ SETTINGS: Final = (
     "create.topic.policy.class.name",
     *LISTENER_SETTINGS,
     FAILURE_TIMEOUT,
+    "log.dir",
     "log.dirs",
+    _METADATA_LOG_DIR,
     "password.encoder.secret",
     "process.roles",
     "reserved.broker.max.id",
@@ -179,6 +183,39 @@ def kraft_settings(facts: Facts) -> Finding:
     return satisfied("no setting that KRaft mode rejects")
 
 
+@check("metadata-log-dir", f"{_METADATA_LOG_DIR} is spelled as in log.dirs", needs=no_brokers)
+def metadata_log_dir(facts: Facts) -> Finding:
+    """Check that log.dirs spells the directory of the metadata log as metadata.log.dir does.
+
+    MetaPropertiesEnsemble compares the text of the paths: with two spellings it reads one file
+    twice, and rejects its `directory.id` as a duplicate.
+    """
+    found = [
+        f"broker {broker.id}: {_METADATA_LOG_DIR}={path}, but the log directory {other}"
+        for broker, settings in known_settings(facts)
+        if (path := settings.get(_METADATA_LOG_DIR))
+        for other in map(
+            str.strip, (settings.get("log.dirs") or settings.get("log.dir", "")).split(",")
+        )
+        if is_same(path, other) and path != other
+    ]
+    missing = unknown_settings(facts)
+    if found:
+        fix = (
+            "write the same text in both, in the configuration of every mode: a broker whose"
+            " directories have ids does not start in migration or KRaft mode (Duplicate directory"
+            " ID)"
+        )
+        return violated(
+            f"{_METADATA_LOG_DIR} names a log directory by another text",
+            *worse_first(found, missing),
+            fix=fix,
+        )
+    if missing:
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("no directory has two spellings")
+
+
 @check("generated-ids", "No broker's id was generated", needs=no_brokers)
 def generated_ids(facts: Facts) -> Finding:
     """Check that no broker's id was generated: Kafka does not start it in migration mode."""
@@ -276,6 +313,7 @@ CHECKS: Final = (
     inter_broker_protocol,
     generated_ids,
     kraft_settings,
+    metadata_log_dir,
     failure_timeout,
     restart_settings,
 )

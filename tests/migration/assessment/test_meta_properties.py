@@ -100,6 +100,60 @@ def test_a_first_start_generates_the_ids() -> None:
     assert start(Mode.KRAFT, *files) == [Effect.WRITES] * 2
 
 
+SPELLINGS = ("/d1/", "//d1", "/d1/.")
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_another_spelling_of_the_metadata_log_directory(spelling: str) -> None:
+    """MetaPropertiesEnsemble compares the text of metadata.log.dir with that of log.dirs."""
+    files = [WELL, replace(WELL, path="/d1", directory_id=ID_1, metadata_log=True)]
+    first, second = sorted(("/d1", spelling))
+    refusal = (
+        f"Duplicate directory ID Optional[{ID_1}] found. It was the ID of {first}, but also of"
+        f" {second}"
+    )
+    starts = {each: next_start(files, each, metadata_log_dir=spelling) for each in Mode}
+    assert {mode: each.refusal for mode, each in starts.items()} == {
+        Mode.ZOOKEEPER: None,
+        Mode.MIGRATING: refusal,
+        Mode.KRAFT: refusal,
+    }
+    (fault,) = faults(files, metadata_log_dir=spelling)
+    assert (fault.path, fault.kind) == ("/d1", FaultKind.SPELLINGS)
+    assert f"also {spelling}" in fault.text
+
+
+def test_without_ids_another_spelling_lets_a_broker_start_once() -> None:
+    """KafkaServer then generates an id for each spelling, and writes both to one file."""
+    files = [WELL, replace(WELL, path="/d1", directory_id=None)]
+    for mode in Mode:
+        found = next_start(files, mode, metadata_log_dir="/d1/")
+        assert found.is_safe is (mode is Mode.ZOOKEEPER)
+        assert ("no later start" in found.directories[1].text) is not found.is_safe
+
+
+def test_a_damaged_file_of_a_metadata_log_directory_with_another_spelling() -> None:
+    bad = [WELL, MetaProperties(path="/d1", error="x")]
+    found = next_start(bad, Mode.KRAFT, metadata_log_dir="/d1/")
+    assert found.refusal == (
+        "Encountered I/O error in metadata log directory /d1/. Cannot continue."
+    )
+
+
+def test_one_log_directory_with_two_spellings() -> None:
+    """LogManager.createAndValidateLogDirs compares the directories; a controller has no LogManager.
+
+    Kafka prints a path in it without its superfluous slashes.
+    """
+    twice = [replace(WELL, path=path, directory_id=None) for path in ("/d1", "/d1//")]
+    assert start(Mode.ZOOKEEPER, *twice) == "Duplicate log directory found: /d1, /d1"
+    assert controller_start(*twice).refusal is None
+    assert [each.kind for each in faults(twice)] == [FaultKind.SPELLINGS] * 2
+    assert "Duplicate directory ID" in start(
+        Mode.ZOOKEEPER, *(replace(each, directory_id=ID_1) for each in twice)
+    )
+
+
 def test_no_file_can_be_read() -> None:
     """The ensemble compares the metadata log directory before LogManager opens any directory."""
     bad = [MetaProperties(path=path, error="x") for path in PATHS]

@@ -101,6 +101,26 @@ def test_the_metadata_log_lies_in_its_directory(folders: list[Path]) -> None:
     assert ask(*folders, "--mode", "kraft", "--metadata-log-dir", folders[1]).exit_code == 0
 
 
+def test_a_path_is_compared_as_it_is_spelled(folders: list[Path]) -> None:
+    """MetaPropertiesEnsemble.verify: the text of metadata.log.dir and its entry in log.dirs."""
+    assert ask(f"{folders[0]}/", folders[1], "--mode", "kraft").exit_code == 0
+    found = ask(*folders, "--metadata-log-dir", f"{folders[1]}/")
+    assert found.exit_code == 5
+    assert "zookeeper mode: starts" in found.output
+    refusal = f"It was the ID of {folders[1]}, but also of {folders[1]}/"
+    assert found.output.count(refusal) == 2
+    assert f"{folders[1]}: is also {folders[1]}/: " in found.output
+    assert ask(*folders, f"{folders[1]}/", "--mode", "zookeeper").exit_code == 5
+
+
+def test_a_relative_path_is_made_absolute(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folders[0].parent)
+    rows = json.loads(ask("d0", "d1/meta.properties", "--json").stdout)["directories"]
+    assert [each["path"] for each in rows] == list(map(str, folders))
+
+
 @pytest.fixture
 def controller(tmp_path: Path) -> Path:
     """The metadata log directory of a controller, with the static quorum's state."""

@@ -293,6 +293,17 @@ CASES = (
     Case("generated-ids", broker2(settings=WHY), UNKNOWN),
     Case("kraft-settings", settings(create_topic_policy_class_name="x.Policy"), WARN, "policy"),
     Case("kraft-settings", broker2(settings=WHY), UNKNOWN),
+    # MetaPropertiesEnsemble.verify compares the text of the paths
+    Case("metadata-log-dir", WELL, PASS),
+    Case("metadata-log-dir", settings(metadata_log_dir="/d1"), PASS),
+    Case("metadata-log-dir", settings(metadata_log_dir="/metadata"), PASS),
+    Case("metadata-log-dir", settings(metadata_log_dir="/d1/"), FAIL,
+         "broker 2: metadata.log.dir=/d1/, but the log directory /d1"),
+    Case("metadata-log-dir", settings(metadata_log_dir="/d1", log_dirs="/d0, /./d1"), FAIL,
+         "broker 2: metadata.log.dir=/d1, but the log directory /./d1"),
+    Case("metadata-log-dir", settings(metadata_log_dir="/d/", log_dirs="", log_dir="/d"), FAIL,
+         "but the log directory /d"),
+    Case("metadata-log-dir", broker2(settings=WHY), UNKNOWN, "broker 2"),
     # KIP-858, "Configuration": log.dir.failure.timeout.ms, 30 s by default
     Case("failure-timeout", WELL, PASS, "log.dir.failure.timeout.ms=30000"),
     Case("failure-timeout", settings(log_dir_failure_timeout_ms="60000"), PASS, "=60000"),
