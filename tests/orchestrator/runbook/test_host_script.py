@@ -67,6 +67,7 @@ REFUSED = {
     "no meta.properties": "has no meta.properties: is its disk mounted, was it formatted?",
     "other directories": "are not those that it runs with",
     "no link": "is no link: move it to",
+    "another spelling": "data/d1/ and log.dirs names {data}/d1: Kafka compares the text",
 }
 
 
@@ -88,6 +89,9 @@ def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) ->
         case "other directories":
             here.directory("d2")
             file.write_text(file.read_text("utf-8").replace("data/d1", "data/d2"), "utf-8")
+        case "another spelling":  # MetaPropertiesEnsemble.verify: Duplicate directory ID
+            metadata = f"metadata.log.dir={here.root}/data/d1/\n"
+            file.write_text(file.read_text("utf-8") + metadata, "utf-8")
         case "no link":
             link = here.etc / "broker.properties"
             text = link.read_text("utf-8")
@@ -96,7 +100,7 @@ def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) ->
     checked = here.node("check", "broker", broker, "kraft")
     done = here.node("switch", "broker", broker, "kraft")
     assert done.returncode == checked.returncode == 1
-    assert REFUSED[why] in done.stderr
+    assert REFUSED[why].format(data=here.root / "data") in done.stderr
     assert checked.stderr == done.stderr
     assert here.calls() == []
 
@@ -115,6 +119,16 @@ def test_a_disk_formatted_for_kraft_does_not_go_back_to_zookeeper(here: Host, ve
     assert here.calls() == []
     meta.write_text("version=0\nbroker.id=1\n", "utf-8")
     assert here.node("switch", "broker", "1", "zookeeper").returncode == 0
+
+
+def test_zookeeper_mode_ignores_the_metadata_log_directory(here: Host) -> None:
+    """And another text that is no other spelling is another directory."""
+    for mode, path in (("kraft", "data/d1"), ("kraft", "data/d2"), ("zookeeper", "data/d1/")):
+        file = here.etc / f"broker.{mode}.properties"
+        metadata = f"metadata.log.dir={here.root}/{path}\n"
+        file.write_text(file.read_text("utf-8") + metadata, "utf-8")
+        done = here.node("check", "broker", "1", mode)
+        assert (done.returncode, done.stderr) == (0, ""), path
 
 
 def test_what_a_step_would_do_is_checked_and_not_done(here: Host) -> None:
