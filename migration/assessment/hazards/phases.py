@@ -128,7 +128,8 @@ def stale_migration_znode(
     offset = skipped_at(zookeeper, summary.phase)
     if offset is not None:
         if summary.wiped is None:
-            yield _about_to_wipe(summary, found, offset)
+            # Of the last writes, only their number is known at once (with_heartbeat).
+            yield _about_to_wipe(summary, found, max(offset, found.offset))
         return
     nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
     if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, found, currency):

@@ -358,6 +358,9 @@ def test_a_quorum_whose_log_was_lost_skips_the_copy_of_its_own_earlier_log(found
     (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
     assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
     assert "passes offset 300, it deletes every topic" in hazard.text
+    later, _ = observed(migration(340, at_ms=9650), image=image)
+    (hazard,) = hazards(summarize("c", later), NOW, CURRENT)
+    assert "passes offset 340, it deletes every topic" in hazard.text
     image, events = observed(
         controller(3000, 2, at_ms=9700),
         vanished("t1", 9800),
