@@ -120,8 +120,17 @@ def broker_waits(
             broker=broker.id,
         )
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
-        text = _fenced_text(broker, returned=broker.id in zookeeper)
-        yield Wait(kind=WaitKind.BROKER_FENCED, text=text, broker=broker.id)
+        yield Wait(
+            kind=WaitKind.BROKER_FENCED,
+            text=_fenced_text(broker, returned=broker.id in zookeeper),
+            action=(
+                f"Restart {who} if it runs with all of its log directories: it has been fenced"
+                " since it registered"
+                if _is_forgotten(broker, now_ms)
+                else ""
+            ),
+            broker=broker.id,
+        )
     if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
         pending = count(broker.pending, "replica")
         text = f"{who} has {pending} without a directory ({_by_state(broker)})"
@@ -158,6 +167,21 @@ def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
 
 def _by_state(broker: BrokerSummary) -> str:
     return ", ".join(f"{broker.replicas[s]} {s}" for s in PENDING_STATES if broker.replicas[s])
+
+
+def _is_forgotten(broker: BrokerSummary, now_ms: int) -> bool:
+    """Return whether the record that unfences it was probably lost.
+
+    A controller writes it once, and, during the copy, into the transaction of the copy. If it fails
+    in the middle, the transaction is aborted, and no later controller writes the record again.
+    """
+    return (
+        broker.mode is Mode.MIGRATING
+        and broker.unfenced_ms is None
+        and not broker.in_controlled_shutdown
+        and broker.registered_ms is not None
+        and now_ms - broker.registered_ms > DOWN_AFTER_MS
+    )
 
 
 def _fenced_text(broker: BrokerSummary, *, returned: bool) -> str:

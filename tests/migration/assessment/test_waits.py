@@ -1,6 +1,7 @@
 """Every wait has a named reason, the most important first, and stale data advises nothing."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -140,6 +141,25 @@ def test_a_fenced_broker_in_zookeeper_mode_is_not_to_be_restarted_unseen() -> No
             " directories are known to be online"
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "asks"),
+    [
+        ({"registered_ms": NOW - 60_001}, True),
+        ({"registered_ms": NOW - 60_000}, False),
+        ({"registered_ms": NOW - 60_001, "unfenced_ms": NOW - 60_000}, False),
+        ({"registered_ms": NOW - 60_001, "in_controlled_shutdown": True}, False),
+    ],
+)
+def test_a_broker_that_the_controllers_forgot_to_unfence_is_restarted(
+    changes: dict[str, Any], asks: bool
+) -> None:
+    """Seen on 3.9.1: a controller that died in the copy took the record with its transaction."""
+    one = broker(2, Mode.MIGRATING, fenced=True, **changes)
+    found = next(e for e in waits(cluster(Phase.HYBRID, one), FRESH, NOW, STALL) if e.broker == 2)
+    assert (found.kind, found.needs_person) == (WaitKind.BROKER_FENCED, asks)
+    assert found.action.startswith("Restart broker 2 if it runs" if asks else "")
 
 
 def test_offline_replicas_and_fenced_brokers_are_named() -> None:
