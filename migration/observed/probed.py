@@ -272,7 +272,7 @@ class Facts:
 
     Attributes:
         cluster: its name in the configuration.
-        wanted_id: the cluster id that the configuration requires, if any.
+        wanted_id: the cluster id that is configured or was followed before; None: unknown.
         zookeeper_connect: as configured, with the chroot; None: not configured.
         zookeeper_identity: whether the configuration has Kraftgate's ZooKeeper credentials.
         brokers: all known ones, including those that are down, in order of id.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from migration.observed.probed import LogDir
     from orchestrator.config.load import Config
     from orchestrator.config.models import ClusterEntry
+    from streams.probe.gather import Target
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -108,12 +109,13 @@ def polled_cluster(config: "Config", name: str | None, command: str) -> "Cluster
     return found
 
 
-def require_cluster_id(config: "Config", entry: "ClusterEntry", found: str | None) -> None:
-    """Raise ConfigError if the brokers belong to another cluster than configured."""
+def require_cluster_id(config: "Config", target: "Target", found: str | None) -> None:
+    """Raise ConfigError if the brokers belong to another cluster than `target`."""
     from orchestrator.errors import ConfigError
 
-    if entry.id is not None and found != entry.id:
-        raise ConfigError([f"{config.path}: the brokers belong to cluster {found}, not {entry.id}"])
+    if (why := target.mismatch(found)) is not None:
+        where = "which is configured or was followed before: correct `id` or `brokers`"
+        raise ConfigError([f"{config.path}: {why}, {where}"])
 
 
 def require_outside(config: "Config", out: Path) -> None:

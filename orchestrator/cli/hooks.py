@@ -12,12 +12,12 @@ import click
 from migration.values.durations import format_duration
 from orchestrator.api.status import clusters_json
 from orchestrator.cli.framework import Group, cluster_option, config_option, json_option
-from orchestrator.config.load import load_config
+from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import target_of
 from orchestrator.errors import ExecutionError, HookError, NoDataError
 from orchestrator.hooks.check import CheckedHook, Verdict, check_hooks
 from orchestrator.output.printing import echo, echo_json
+from orchestrator.run.identity import followed_target
 from orchestrator.runbook.cluster_facts import facts_of
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
@@ -78,7 +78,7 @@ def check(config_path: Path, file: Path | None, cluster: str | None, *, as_json:
     config = load_config(config_path)
     named = [(each, each.runbook) for each in config.clusters_named(cluster)]
     found = [
-        _check(each, load(runbook.file), path)
+        _check(config, each, load(runbook.file), path)
         for each, runbook in named
         if runbook is not None and (path := file or runbook.hooks) is not None
     ]
@@ -92,10 +92,10 @@ def check(config_path: Path, file: Path | None, cluster: str | None, *, as_json:
     _raise_if_bad(found)
 
 
-def _check(entry: ClusterEntry, loaded: Loaded, path: Path) -> _Checked:
+def _check(config: Config, entry: ClusterEntry, loaded: Loaded, path: Path) -> _Checked:
     commands = load_hooks(path, loaded.runbook)
     commands.check_passed(os.environ)
-    made = plan(loaded, facts_of(entry, gather(target_of(entry))), commands)
+    made = plan(loaded, facts_of(entry, gather(followed_target(config, entry))), commands)
     results = check_hooks(entry.name, commands, made)
     return _Checked(plan=made, hooks=commands, results=results)
 

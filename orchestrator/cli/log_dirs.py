@@ -19,10 +19,10 @@ from orchestrator.cli.framework import (
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import target_of
 from orchestrator.errors import FollowingError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
+from orchestrator.run.identity import followed_target
 from orchestrator.run.reader import open_store, read_sources, require_id
 from orchestrator.views.terminal.log_dirs import picture
 from streams.kafka.broker_values import ClusterView
@@ -79,11 +79,11 @@ def log_dirs(
         raise click.UsageError("pass either --json or --format")
     config = load_config(config_path)
     entry = polled_cluster(config, cluster, "log-dirs")
-    target = target_of(entry)
+    target = followed_target(config, entry)
     view = first_view(target.brokers, target.brokers_security)
     if isinstance(view, Unknown):
         raise NoDataError(f"{entry.name}: no broker answers: {view.why}")
-    require_cluster_id(config, entry, view.cluster_id)
+    require_cluster_id(config, target, view.cluster_id)
     wanted = _wanted(entry.name, view, brokers)
     answers = ask_log_dirs(view, target.brokers_security, wanted)
     _require_topics(entry.name, view, answers, topics)

@@ -62,7 +62,7 @@ from orchestrator.cli.framework import (
 from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import target_of
+from orchestrator.config.targets import endpoints
 from orchestrator.errors import (
     FollowingError,
     GateNotMetError,
@@ -78,6 +78,7 @@ from orchestrator.output.printing import ask, echo, echo_if_open, echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.caught_up import caught_up
 from orchestrator.run.followed import followed
+from orchestrator.run.identity import followed_target
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
 from streams.net.security import Security
@@ -314,7 +315,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
 
 
 def _requests(asked: _Asked) -> Requests:
-    return Requests(asked.brokers, target_of(asked.entry).brokers, asked.security)
+    return Requests(asked.brokers, asked.security)
 
 
 def _command(asked: _Asked, verb: str, file: Path) -> str:
@@ -498,7 +499,7 @@ def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
         if id_ in asked.brokers and not isinstance(asked.brokers[id_].log_dirs, Unknown)
     ]
     answers = in_parallel(lambda id_: maybe(lambda: requests.throttle(id_)), ids)
-    file, servers = quote(str(plan.file)), ",".join(map(str, target_of(asked.entry).brokers))
+    file, servers = quote(str(plan.file)), ",".join(map(str, endpoints(asked.entry.brokers)))
     for id_, found in zip(ids, answers, strict=True):
         what = f"{asked.entry.name}: broker {id_}"
         if isinstance(found, Unknown):
@@ -579,11 +580,11 @@ def _ask(config_path: Path, cluster: str | None, command: str) -> _Asked:
     """
     config = load_config(config_path)
     entry = polled_cluster(config, cluster, command)
-    target = target_of(entry)
+    target = followed_target(config, entry)
     answers = ask_brokers(target.brokers, target.brokers_security)
     if isinstance(answers.topics, Unknown):
         raise NoDataError(f"{entry.name}: no broker answers: {answers.topics.why}")
-    require_cluster_id(config, entry, answers.topics.cluster_id)
+    require_cluster_id(config, target, answers.topics.cluster_id)
     return _Asked(
         config=config,
         entry=entry,

@@ -18,7 +18,6 @@ from orchestrator.cli.framework import ConditionType, DurationType, config_optio
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry, ConsoleAddress, RunbookEntry
 from orchestrator.config.state_dir import claiming, key
-from orchestrator.config.targets import target_of
 from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.conductor import Conductor
 from orchestrator.notify.notifier import notifying, print_active_alerts
@@ -29,7 +28,7 @@ from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Assessor, Tick
 from orchestrator.run.conditions import Gate
-from orchestrator.run.identity import OneCluster, followed_ids
+from orchestrator.run.identity import OneCluster, followed_ids, followed_target
 from orchestrator.run.job import Follow, check, followed
 from orchestrator.run.probes.probes import disks_poller, poller_for
 from orchestrator.run.publishing import publishing
@@ -159,7 +158,9 @@ def run(
     with Stop(hang_up=True, overdue=_kill_jvm) as stop, ExitStack() as stack:
         check_claim = stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
-            each.name: stack.enter_context(closing(poller_for(each, [until] if until else [], {})))
+            each.name: stack.enter_context(
+                closing(poller_for(config, each, [until] if until else [], {}))
+            )
             for each in config.clusters
         }
         disks = {
@@ -289,7 +290,7 @@ def _print_plans(config: Config, *, as_json: bool) -> None:
     named = [(each, each.runbook) for each in config.clusters if each.runbook is not None]
     if not named:
         raise ExecutionError(f"{config.path} has no `runbook` to plan")
-    plans = [_plan(each, runbook) for each, runbook in named]
+    plans = [_plan(config, each, runbook) for each, runbook in named]
     if as_json:
         echo_json(clusters_json(list(map(plan_json, plans)), many=config.many))
     else:
@@ -300,10 +301,10 @@ def _print_plans(config: Config, *, as_json: bool) -> None:
         raise NoDataError(f"{', '.join(unreachable)} cannot be reached: the plan has no hosts")
 
 
-def _plan(entry: ClusterEntry, runbook: RunbookEntry) -> Plan:
+def _plan(config: Config, entry: ClusterEntry, runbook: RunbookEntry) -> Plan:
     loaded = load(runbook.file)
     hooks = None if runbook.hooks is None else load_hooks(runbook.hooks, loaded.runbook)
-    return plan(loaded, facts_of(entry, gather(target_of(entry))), hooks)
+    return plan(loaded, facts_of(entry, gather(followed_target(config, entry))), hooks)
 
 
 def served_metrics(

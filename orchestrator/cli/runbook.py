@@ -89,12 +89,13 @@ def show(which: str, config_path: Path | None, cluster: str | None) -> None:
 def _values(config_path: Path, cluster: str | None) -> dict[str, str]:
     """Ask the cluster for the values of the texts' fields; what is unknown is reported."""
     from orchestrator.config.load import load_config
-    from orchestrator.config.targets import target_of
+    from orchestrator.run.identity import followed_target
     from orchestrator.runbook.cluster_facts import facts_of
     from streams.probe.gather import gather
 
-    entry = load_config(config_path).one_cluster(cluster)
-    facts = facts_of(entry, gather(target_of(entry)))
+    config = load_config(config_path)
+    entry = config.one_cluster(cluster)
+    facts = facts_of(entry, gather(followed_target(config, entry)))
     for line in facts.not_known:
         echo(f"not known: {line}", err=True)
     return facts.values()

@@ -116,7 +116,8 @@ def _sources(
         pollers = {}
         for each in entries:
             own = _own(config, each, checkpoint)
-            pollers[each.name] = stack.enter_context(closing(poller_for(each, conditions, own)))
+            poller = poller_for(config, each, conditions, own)
+            pollers[each.name] = stack.enter_context(closing(poller))
 
         def poll(cluster: str, broker: int | None, timeout_s: float) -> bool:
             try:

@@ -33,11 +33,11 @@ from orchestrator.cli.framework import (
 )
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import endpoints, security_of, target_of
 from orchestrator.errors import HazardError, NoDataError, UnknownIdError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
 from orchestrator.run.followed import followed
+from orchestrator.run.identity import followed_target
 from orchestrator.views.terminal.what_if import picture
 from streams.net.endpoint import Endpoint
 from streams.probe.brokers import ask_brokers, broker_settings
@@ -103,15 +103,16 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
 
     Raises:
         NoDataError: no broker answers.
-        ConfigError: they belong to another cluster than configured.
+        ConfigError: they belong to another cluster than the configured or followed one.
         UnknownIdError: the cluster has no such broker.
     """
-    security = security_of(entry.brokers, "brokers.security")
-    answers = ask_brokers(endpoints(entry.brokers), security)
+    target = followed_target(config, entry)
+    security = target.brokers_security
+    answers = ask_brokers(target.brokers, security)
     topics = answers.topics
     if isinstance(topics, Unknown):
         raise NoDataError(f"{entry.name}: no broker answers: {topics.why}")
-    require_cluster_id(config, entry, topics.cluster_id)
+    require_cluster_id(config, target, topics.cluster_id)
     known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
     if broker not in known:
         raise UnknownIdError(no_such("broker", broker, entry.name, known))
@@ -138,20 +139,21 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
         mode=mode,
         metadata_dir=settings if isinstance(settings, Unknown) else metadata_dir(settings),
         assignments=assigned,
-        no_election=_no_election(entry, answers.brokers, topics.reassignments),
+        no_election=_no_election(
+            replace(target, cluster_id=topics.cluster_id), answers.brokers, topics.reassignments
+        ),
     )
     return now, notes
 
 
 def _no_election(
-    entry: ClusterEntry, brokers: Sequence[Broker], reassignments: Maybe[tuple[str, ...]]
+    target: Target, brokers: Sequence[Broker], reassignments: Maybe[tuple[str, ...]]
 ) -> str | None:
     """Return why no controller is known to elect leaders; None: one does.
 
     A broker needs ZooKeeper to be the controller. In KRaft only the quorum shows that one leads:
     a controller that does not lead answers for the reassignments, too (observed on 3.9.1).
     """
-    target = target_of(entry)
     modes = {
         each.endpoint: mode_of(each.settings)
         for each in brokers
@@ -164,6 +166,8 @@ def _no_election(
             return znodes.why
         if znodes.controller is None:
             return "there is no /controller in ZooKeeper"
+        if znodes.cluster_id != (id_ := target.cluster_id):
+            return f"ZooKeeper (/cluster/id) belongs to cluster {znodes.cluster_id}, not {id_}"
         if not znodes.controller.is_kraft:
             return None
     elif not in_kraft:

@@ -168,8 +168,8 @@ class ClusterIdentity(Strict):
 
     Attributes:
         name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
-        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
-            ZooKeeper and the brokers report.
+        id: The cluster id, which the controllers, ZooKeeper and the brokers must have. Default: the
+            id that they reported to `kraftgate run`; before that, any.
     """
 
     name: ClusterName

@@ -39,7 +39,7 @@ class FactFinder:
 
     @classmethod
     def of(cls, config: Config, entry: ClusterEntry, runbook: Runbook) -> "FactFinder":
-        polls = dict(polls_of(entry, frozenset(DataSource)))
+        polls = dict(polls_of(config, entry, frozenset(DataSource)))
         if entry.brokers is not None:
             polls[DataSource.LOG_DIRS] = partial(
                 disks_polled, config.state_dir, entry.name, "a checkpoint"

@@ -80,15 +80,12 @@ class Requests:
     """The requests to the brokers of a cluster.
 
     Args:
-        brokers: as they were queried before, by id.
-        bootstrap: where the admin client connects.
+        brokers: as they were queried before, by id; no other address is used, because a configured
+            one may be of another cluster.
     """
 
-    def __init__(
-        self, brokers: Mapping[int, Broker], bootstrap: Sequence[Endpoint], security: Security
-    ) -> None:
+    def __init__(self, brokers: Mapping[int, Broker], security: Security) -> None:
         self._brokers = brokers
-        self._bootstrap = bootstrap
         self._security = security
 
     def log_dirs(self, brokers: Collection[int]) -> Mapping[int, Broker]:
@@ -115,7 +112,8 @@ class Requests:
 
     @cached_property
     def _throttles(self) -> Throttles:
-        return Throttles(self._bootstrap, self._security)
+        alive = ",".join(one.endpoint for one in self._brokers.values() if one.endpoint)
+        return Throttles(Endpoint.parse_list(alive), self._security)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from orchestrator.execution.step_fence import StepFence
 from orchestrator.hooks.commands import step_environment
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
 from orchestrator.output.visible import visible_line
+from orchestrator.run.identity import accepted_ids
 from orchestrator.runbook.cluster_facts import addresses_of, planned_controllers
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.step_values import Answers, step_values
@@ -276,9 +277,8 @@ def _of_member(bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, st
 def _answers(entry: ClusterEntry, view: View) -> Answers:
     quorum, brokers = view.quorum, view.summary.broker_disks
     exist = bool(view.summary.controllers) if quorum is None else quorum.answering > 0
-    reported = (each.cluster_id for each in view.sources.values())
     return Answers(
-        cluster_id=entry.id or next(filter(None, reported), None),
+        cluster_id=entry.id or next(iter(accepted_ids(view.sources).values()), None),
         controllers=() if quorum is None else (quorum.settings,),
         brokers=() if view.settings is None else tuple(view.settings.listeners.values()),
         planned=() if exist else planned_controllers(entry),

@@ -1,17 +1,20 @@
-"""Checks that every source belongs to the configured cluster, and no cluster to two entries."""
+"""Checks that sources and answers are of one cluster, the configured one, and of one entry."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from migration.assessment.data_source import DataSource
+from migration.observed.source_status import NO_STATUS, SourceStatus
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import security_of
+from orchestrator.config.targets import security_of, target_of
 from orchestrator.errors import ConfigError
 from orchestrator.run.assessed import Tick
-from orchestrator.run.reader import ClusterRead
+from orchestrator.run.reader import ClusterRead, read_sources
 from streams.net.endpoint import Endpoint
+from streams.probe.gather import Target
 
 _ASK_AGAIN_S: Final = 10.0
 _FIX: Final = (
@@ -39,6 +42,50 @@ def ask_controller(entry: ClusterEntry, address: str, cluster_id: str) -> bool |
     security = security_of(entry.controllers, "controllers.security")
     answer = query_node(endpoint, security, lambda node: ask_fetch(node, cluster_id)[1])
     return answer if isinstance(answer, bool) else None
+
+
+def followed_target(config: Config, entry: ClusterEntry) -> Target:
+    """Return the addresses of a cluster with the id that it must have, also if none is configured.
+
+    Raises:
+        ConfigError: no id is configured, and the sources report several, or reject the only one.
+    """
+    target = target_of(entry)
+    if target.cluster_id is not None:
+        return target
+    reports = read_sources(config.state_dir, entry.name)
+    accepted = accepted_ids(reports)
+    ids = set(accepted.values())
+    if len(ids) > 1:
+        named = [(_WHERE[source], id_) for source, id_ in accepted.items()]
+        raise ConfigError([_several(config, entry, named)])
+    rejected = [
+        f"{where}: {reports[source].error}"
+        for source, where in _WHERE.items()
+        if reports[source].cluster_id is not None and not ids
+    ]
+    if rejected:
+        what = f"{config.path}: cluster {entry.name}: the cluster id is unknown"
+        raise ConfigError([f"{what}: {'; '.join(rejected)}: {_FIX}"])
+    return replace(target, cluster_id=next(iter(ids), None))
+
+
+def accepted_ids(reports: Mapping[DataSource, SourceStatus]) -> Mapping[DataSource, str]:
+    """Return the cluster ids that the sources follow.
+
+    A source with an error that never had an answer may have rejected the id that it reports.
+    """
+    return {
+        source: one.cluster_id
+        for source in _WHERE
+        if (one := reports.get(source, NO_STATUS)).cluster_id is not None
+        and (one.error is None or one.last_reply_ms is not None)
+    }
+
+
+def _several(config: Config, entry: ClusterEntry, named: Iterable[tuple[str, str]]) -> str:
+    ids = ", ".join(f"{where}: {id_}" for where, id_ in named)
+    return f"{config.path}: cluster {entry.name}: several cluster ids: {ids}: {_FIX}"
 
 
 class OneCluster:
@@ -76,11 +123,7 @@ class OneCluster:
             if len({id_ for _, id_ in named}) == 1:
                 named += self._other_id(one.entry, one.read, named[0][1])
             if len({id_ for _, id_ in named}) > 1:
-                ids = ", ".join(f"{where}: {id_}" for where, id_ in named)
-                problems.append(
-                    f"{self._config.path}: cluster {one.entry.name}: several cluster ids: {ids}:"
-                    f" {_FIX}"
-                )
+                problems.append(_several(self._config, one.entry, named))
             elif named and named[0][1] in names:
                 id_ = named[0][1]
                 problems.append(

@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
+from migration.assessment.checks.identity import cluster_id_agrees
 from migration.assessment.checks.takeover import image_of
+from migration.assessment.finding import Verdict
 from migration.observed.probed import Broker, Facts, Unknown
+from migration.values.evidence import joined
 from orchestrator.config.models import ClusterEntry
 from orchestrator.config.values import parse_host_port
+from orchestrator.errors import ConfigError
 from orchestrator.runbook.instance_order import Leaders, Member
 from orchestrator.runbook.step_values import NO_ANSWERS, Answers, step_values
 from streams.probe.gather import cluster_id_from
@@ -72,7 +76,15 @@ def addresses_of(entry: ClusterEntry) -> dict[str, str]:
 
 
 def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
-    """Convert the answers of the preflight polls (`streams.probe.gather`) to a plan's facts."""
+    """Convert the answers of the preflight polls (`streams.probe.gather`) to a plan's facts.
+
+    Raises:
+        ConfigError: they are of several clusters.
+    """
+    agree = cluster_id_agrees.judge(asked)
+    if agree.verdict is Verdict.VIOLATED:
+        what = f"cluster {entry.name}: {agree.reason}: {joined(agree.evidence)}"
+        raise ConfigError([f"{what}: {agree.fix}"])
     brokers = tuple(
         Member(id=each.id, host=_host(each.endpoint), rack=each.rack or "")
         for each in asked.brokers

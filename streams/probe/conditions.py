@@ -3,6 +3,7 @@
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from migration.assessment.checks.check import Result
@@ -76,7 +77,8 @@ def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]
         return known
     controller = known.brokers.get(-1 if known.controller is None else known.controller)
     first = target.brokers if controller is None else [controller, *target.brokers]
-    view = first_view(first, target.brokers_security)
+    same = replace(target, brokers=first, cluster_id=known.cluster_id)
+    view = _cluster_view(same, topics=True)
     if isinstance(view, Unknown):
         return view
     if view.errors:
@@ -175,7 +177,7 @@ class _QuorumAnswer(NamedTuple):
 def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
     """Query every configured controller; only the leader describes the quorum.
 
-    A controller of another cluster counts as silent, if the configuration names the cluster id.
+    A controller of another cluster counts as silent, if the cluster id is known.
     """
     at_ms = clock_ms()
     if not target.controllers:
@@ -266,11 +268,10 @@ def _refuses(endpoint: Endpoint) -> bool:
     return False
 
 
-def _cluster_view(target: Target) -> Maybe[ClusterView]:
-    """Return the brokers of the cluster, if they belong to the configured one; without topics."""
-    view = first_view(target.brokers, target.brokers_security, topics=False)
-    if isinstance(view, Unknown) or None in (view.cluster_id, target.cluster_id):
+def _cluster_view(target: Target, *, topics: bool = False) -> Maybe[ClusterView]:
+    """Return the view of the first broker that answers, if it belongs to the expected cluster."""
+    view = first_view(target.brokers, target.brokers_security, topics=topics)
+    if isinstance(view, Unknown):
         return view
-    if view.cluster_id == target.cluster_id:
-        return view
-    return Unknown(f"the brokers belong to cluster {view.cluster_id}, not {target.cluster_id}")
+    why = target.mismatch(view.cluster_id)
+    return view if why is None else Unknown(why)

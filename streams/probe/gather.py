@@ -27,7 +27,7 @@ class Target:
 
     Attributes:
         cluster: its name in the configuration.
-        cluster_id: the id that it must have, if the configuration names one.
+        cluster_id: the id that it must have, configured or followed before; None: unknown.
     """
 
     cluster: str
@@ -37,6 +37,12 @@ class Target:
     brokers_security: Security = _PLAINTEXT
     controllers: Sequence[Endpoint] = ()
     controllers_security: Security = _PLAINTEXT
+
+    def mismatch(self, found: str | None) -> str | None:
+        """Return why brokers with this cluster id are not those of the cluster; None: they are."""
+        if self.cluster_id in (None, found):
+            return None
+        return f"the brokers belong to cluster {found or '(not reported)'}, not {self.cluster_id}"
 
 
 def gather(target: Target) -> Facts:

@@ -97,7 +97,7 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
     known: dict[str, str] = {}
     missing = []
     if facts.wanted_id is not None:
-        known["the configuration"] = facts.wanted_id
+        known["configured or followed before"] = facts.wanted_id
     if isinstance(facts.topics, Topics) and facts.topics.cluster_id:
         known["the brokers"] = facts.topics.cluster_id
     else:

@@ -3,14 +3,16 @@
 They include the users' own conditions: commands, and queries of their Prometheus.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding
 from migration.observed.probed import Unknown
+from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
+from orchestrator.errors import ConfigError
 from orchestrator.run.probes.poller import OwnPoll, Poll, Poller
 from orchestrator.run.probes.promql import ask_promql
 from orchestrator.run.probes.shell import ask_shell
@@ -25,6 +27,7 @@ def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
 
 
 def poller_for(
+    config: Config,
     entry: ClusterEntry,
     conditions: Iterable[Condition],
     own: Mapping[str, OwnPoll],
@@ -37,12 +40,14 @@ def poller_for(
     needs = set(needs_of(conditions))
     if any(each.controller is not None for each in conditions):
         needs.add(DataSource.QUORUM)
-    return Poller(polls_of(entry, needs), own)
+    return Poller(polls_of(config, entry, needs), own)
 
 
-def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Poll]:
+def polls_of(
+    config: Config, entry: ClusterEntry, needs: Collection[DataSource]
+) -> Mapping[DataSource, Poll]:
     """Return the function that polls each source that is needed and not followed."""
-    from orchestrator.config.targets import target_of
+    from orchestrator.run.identity import followed_target
     from streams.probe.conditions import ask_checks, ask_quorum, ask_settings, ask_topics
 
     polls = {
@@ -51,12 +56,15 @@ def polls_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[Data
         DataSource.QUORUM: ask_quorum,
         DataSource.PREFLIGHT: ask_checks,
     }
-    target = target_of(entry)
-    return {
-        source: partial(ask, target, wall_clock_ms)
-        for source, ask in polls.items()
-        if source in needs
-    }
+
+    def poll(ask: Callable[..., object]) -> object:
+        """Ask the cluster whose id the sources report by now."""
+        try:
+            return ask(followed_target(config, entry), wall_clock_ms)
+        except ConfigError as error:
+            return Unknown(str(error))
+
+    return {source: partial(poll, ask) for source, ask in polls.items() if source in needs}
 
 
 def disks_poller(state_dir: Path, cluster: str, why: str) -> Poller:

@@ -18,6 +18,7 @@ from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.directory_ids import MIGRATING
 from migration.observed.probed import Broker, TopicPartition, Unknown
 from migration.observed.source_status import SourceStatus
+from migration.observed.znode_codec import ZkController
 from migration.shard.transitions import ABSENT, MIGRATING_STATE, place
 from migration.what_if import Situation, if_broker_fails, if_directory_fails
 from orchestrator.cli import what_if as command
@@ -29,6 +30,7 @@ from orchestrator.views.terminal.what_if import picture
 from streams.probe.brokers import BrokerAnswers
 from streams.spark.transition_files import write_transitions
 from streams.state.store import BatchResult, Store, TransitionFile
+from streams.zookeeper.probe import BrokerAddresses
 from tests.migration.what_if.situations import D0, WHY, T, broker, part, situation
 from tests.support.fake_store import write_status
 
@@ -197,6 +199,31 @@ def test_another_cluster_than_configured_ends_with_2(file: Path, gives: Gives) -
     result = invoke(file, "--broker", "1")
     assert result.exit_code == ExitCode.USAGE
     assert "the brokers belong to cluster c, not other" in result.stderr
+
+
+def test_another_cluster_than_the_followed_one_ends_with_2(file: Path, gives: Gives) -> None:
+    status = SourceStatus(observed_ms=1, last_reply_ms=1, cluster_id="other")
+    write_status(file.parent / "kraftgate-state", "prod", status)
+    gives(SAFE)
+    result = invoke(file, "--broker", "1")
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert "the brokers belong to cluster c, not other" in result.stderr
+
+
+def test_the_controller_of_another_cluster_elects_no_leader(
+    file: Path, gives: Gives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a known id, ZooKeeper must still belong to the brokers' cluster."""
+    file.write_text(file.read_text() + "zookeeper: {connect: 'z:2181'}\n")
+    for cluster_id, code in (("c", ExitCode.DONE), ("other", ExitCode.HAZARD)):
+        holder = ZkController(id=2, kraft_epoch=-1, claimed_ms=0)
+        led = BrokerAddresses(cluster_id=cluster_id, listeners={}, controller=holder)
+        monkeypatch.setattr(command, "ask_addresses", lambda _, led=led: led)
+        gives(SAFE)
+        result = invoke(file, "--broker", "1", "--json")
+        assert result.exit_code == code, result.output
+    (note,) = json.loads(result.stdout)["notes"]
+    assert note.endswith("ZooKeeper (/cluster/id) belongs to cluster other, not c")
 
 
 def test_a_broker_that_does_not_tell_its_directories_ends_with_4(file: Path, gives: Gives) -> None:

@@ -62,11 +62,12 @@ class Brokers:
     answers: dict[int, tuple[LogDirAnswer, ...] | LiveError] = field(default_factory=dict)
     replicas: tuple[int, ...] = (1, 2)
     host: str = "b"
+    cluster_id: str | None = CLUSTER
 
     def view(self) -> ClusterView:
         part = PartitionView("t", 0, None, 1, 0, self.replicas, self.replicas)
         addresses = {id_: Endpoint(self.host, 9000 + id_) for id_ in self.answers}
-        return ClusterView(CLUSTER, addresses, {("t", 0): part}, {})
+        return ClusterView(self.cluster_id, addresses, {("t", 0): part}, {})
 
     def connect(self, endpoint: Endpoint, *_: object, **__: object) -> "Connected":
         return Connected(self, endpoint.port - 9000)
@@ -119,6 +120,18 @@ def run(brokers: Brokers, tmp_path: Path) -> Callable[..., Result]:
         return CliRunner().invoke(main, ["log-dirs", "--config", str(file), *arguments])
 
     return invoke
+
+
+@pytest.mark.parametrize(("found", "named"), [(CLUSTER, CLUSTER), (None, "(not reported)")])
+def test_brokers_of_another_cluster_than_the_followed_one_are_rejected(
+    run: Callable[..., Result], brokers: Brokers, tmp_path: Path, found: str | None, named: str
+) -> None:
+    brokers.cluster_id = found
+    status = SourceStatus(observed_ms=1, last_reply_ms=1, cluster_id="followed")
+    write_status(tmp_path / "kraftgate-state", "prod", status)
+    result = run()
+    assert (result.exit_code, result.stdout) == (ExitCode.USAGE, "")
+    assert f"kraftgate.yaml: the brokers belong to cluster {named}, not followed" in result.stderr
 
 
 def listed(result: Result) -> dict[tuple[int, str], dict[str, Any]]:

@@ -25,6 +25,7 @@ from migration.moves.planner import THROTTLE, Move
 from migration.moves.steps import Measured, Step
 from migration.moves.verify import Progress, Verified
 from migration.observed.probed import Broker, Maybe, TopicPartition, Topics, Unknown
+from migration.observed.source_status import SourceStatus
 from orchestrator.api.moves import Planned
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.move_entries import Body, MoveBegan, MoveThrottled
@@ -50,6 +51,7 @@ from streams.kafka.throttle import Throttle
 from streams.probe.brokers import BrokerAnswers
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
 from tests.migration.moves.test_permission import hazard, summary
+from tests.support.fake_store import write_status
 from tests.support.polling import PATIENCE_S
 
 ZOOKEEPER = {"zookeeper.connect": "z:2181"}
@@ -337,6 +339,21 @@ def test_a_plan_for_another_cluster_is_refused(
     result = run(*verb, out)
     assert result.exit_code == ExitCode.USAGE, result.output
     assert f"{out}: it was planned for cluster c, and prod is cluster other" in result.stderr
+    assert not kafka.sent
+
+
+def test_brokers_of_another_cluster_than_the_followed_one_are_rejected(
+    run: Callable[..., Result], kafka: "Kafka", tmp_path: Path
+) -> None:
+    """Nothing is sent, also for a plan that was made of the other cluster."""
+    out = tmp_path / "plan.json"
+    assert run("plan", *DRAIN, "--out", out).exit_code == ExitCode.DONE
+    status = SourceStatus(observed_ms=1, last_reply_ms=1, cluster_id="followed")
+    write_status(tmp_path / "kraftgate-state", "prod", status)
+    for given in (("plan", *DRAIN), *((*verb, out) for verb in VERBS)):
+        result = run(*given)
+        assert result.exit_code == ExitCode.USAGE, result.output
+        assert "the brokers belong to cluster c, not followed" in result.stderr
     assert not kafka.sent
 
 

@@ -84,8 +84,7 @@ class Small:
             targets={1: {BIG: target}},
             throttles={1: 10**9},
         )
-        bootstrap = Endpoint.parse_list(self.lab.broker_bootstrap)
-        requests = Requests({1: self.broker}, bootstrap, Security())
+        requests = Requests({1: self.broker}, Security())
         with orchestrating(config, entry, self.log) as held:
             yield MoveRun(plan, held, requests, threading.Event().wait, print)
 

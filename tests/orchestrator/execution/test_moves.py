@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,6 +24,7 @@ from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.moves import MoveRun, Orchestrating, Plan, Requests, orchestrating
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.throttle import Throttle
+from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.brokers import ABSENT, with_absent
@@ -888,8 +890,19 @@ def test_a_cancellation_of_a_silent_broker_ends_with_4(machine: Machine) -> None
 def test_a_broker_that_was_down_from_the_start_is_silent() -> None:
     """`move cancel` asks the brokers of the plan, also one that no other broker names alive."""
     (down,) = with_absent([], {3})
-    requests = Requests({3: down}, (), Security(key="brokers.security"))
+    requests = Requests({3: down}, Security(key="brokers.security"))
     assert requests.log_dirs({3})[3].log_dirs == ABSENT
+
+
+def test_throttles_are_set_through_the_brokers_of_the_polled_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An address in `brokers.bootstrap` may be of another cluster, with the same broker ids."""
+    throttles = Mock()
+    monkeypatch.setattr(module, "Throttles", throttles)
+    (down,) = with_absent([], {3})
+    Requests({1: Broker(id=1, endpoint="b1:9092"), 3: down}, Security()).throttle(1)
+    throttles.assert_called_once_with((Endpoint("b1", 9092),), Security())
 
 
 @pytest.mark.parametrize("error", [NotAuthorized, RequestRefused])

@@ -66,7 +66,7 @@ class Secured:
         return Broker(id=1, endpoint=str(self.endpoint), release=(3, 9))
 
     def requests(self, user: str) -> Requests:
-        return Requests({1: self.broker}, (self.endpoint,), self.security(user))
+        return Requests({1: self.broker}, self.security(user))
 
     def place(self, at: TopicPartition) -> str:
         """Return the directory of a replica."""

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from migration.assessment.data_source import DataSource
+from migration.observed.probed import Unknown
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
 from orchestrator.cli.program import main
@@ -16,9 +17,11 @@ from orchestrator.config.load import load_config, parse_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.run.assessed import Tick
-from orchestrator.run.identity import FollowedIds, OneCluster, followed_ids
+from orchestrator.run.identity import FollowedIds, OneCluster, followed_ids, followed_target
+from orchestrator.run.probes.probes import polls_of
 from orchestrator.run.reader import ClusterRead, Reader
 from orchestrator.views.terminal.live import Stop
+from streams.state import source_status
 from tests.orchestrator.run.test_run import gate
 from tests.scenes.night import FRESH, HYBRID, NOW_MS
 from tests.support.assessing import assessed
@@ -66,6 +69,46 @@ def test_a_followed_cluster_is_known_by_its_configuration_or_by_a_source(
         tick = Tick(at_ms=NOW_MS, clusters=(found,))
     unknown = () if known else ("prod",)
     assert followed_ids(config, tick) == FollowedIds(frozenset(known), unknown)
+
+
+def expected(text: str, folder: Path, **reports: SourceStatus) -> str | None:
+    """What must be the id of the cluster if its sources left these statuses, by file."""
+    config = parse_config(f"{text}state_dir: {folder}\n", Path("kraftgate.yaml"))
+    for file, status in reports.items():
+        source_status.write_status(folder / "clusters" / "prod" / f"{file}.json", status)
+    return followed_target(config, config.clusters[0]).cluster_id
+
+
+REFUSED = replace(says("theirs"), last_reply_ms=None, error="the brokers belong to theirs")
+"""Of a source that has rejected the only cluster that it reached."""
+
+
+def test_an_answer_must_be_of_the_cluster_that_is_configured_or_followed(tmp_path: Path) -> None:
+    assert expected(BARE, tmp_path) is None
+    assert expected(BARE, tmp_path, zookeeper=says("ours"), source=says(None)) == "ours"
+    assert expected(BARE, tmp_path, log_dirs=replace(says("ours"), error="denied")) == "ours"
+    assert expected(BARE, tmp_path, log_dirs=REFUSED) == "ours"
+    assert expected("cluster: {name: prod, id: mine}\n", tmp_path) == "mine"
+
+
+@pytest.mark.parametrize(
+    ("log_dirs", "said"),
+    [
+        (says("theirs"), "several cluster ids: the controllers: ours, the brokers: theirs"),
+        (REFUSED, "the cluster id is unknown: the brokers: the brokers belong to theirs"),
+    ],
+)
+def test_without_one_id_of_the_sources_no_answer_is_used(
+    tmp_path: Path, log_dirs: SourceStatus, said: str
+) -> None:
+    controllers = says("ours" if log_dirs.error is None else None)
+    with pytest.raises(ConfigError, match=re.escape(f"kraftgate.yaml: cluster prod: {said}")):
+        expected(BARE, tmp_path, source=controllers, log_dirs=log_dirs)
+    config = parse_config(f"{BARE}state_dir: {tmp_path}\n", Path("kraftgate.yaml"))
+    poll = polls_of(config, config.clusters[0], {DataSource.TOPICS})[DataSource.TOPICS]
+    answer = poll()
+    assert isinstance(answer, Unknown)
+    assert said in answer.why
 
 
 @pytest.mark.parametrize(

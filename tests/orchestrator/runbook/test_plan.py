@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from migration.observed.probed import Broker, Controller, Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.probed import (
+    Broker,
+    Controller,
+    Facts,
+    Quorum,
+    Topics,
+    Unknown,
+    ZooKeeper,
+)
 from orchestrator.config.load import parse_config
+from orchestrator.errors import ConfigError
 from orchestrator.runbook.cluster_facts import ClusterFacts, facts_of
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.instance_order import Leaders, Member
@@ -274,6 +283,14 @@ def test_the_facts_are_those_that_preflight_was_told() -> None:
             "controller at c2:9093: refused",
         ),
     )
+
+
+def test_nothing_is_planned_of_another_cluster() -> None:
+    entry = parse_config(CONFIG, Path("kraftgate.yaml")).clusters[0]
+    topics = Topics(cluster_id="theirs", broker_ids=frozenset({1}), partitions=())
+    ids = "configured or followed before: ours; the brokers: theirs"
+    with pytest.raises(ConfigError, match=f"cluster prod: there are several cluster ids: {ids}"):
+        facts_of(entry, Facts(cluster="prod", wanted_id="ours", topics=topics))
 
 
 def test_a_kraft_controller_is_no_broker_that_comes_last() -> None:
