@@ -189,6 +189,7 @@ class ZooKeeper:
         restricted: paths whose ACL does not let everyone write.
         closed: path below /config/brokers and reason, for znodes that Kraftgate is not authorized
             to read.
+        hidden: the same of the other znodes, except quotas and SCRAM secrets.
     """
 
     controller: bytes | None = None
@@ -204,6 +205,7 @@ class ZooKeeper:
     dynamic_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     restricted: tuple[str, ...] = ()
     closed: tuple[tuple[str, str], ...] = ()
+    hidden: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

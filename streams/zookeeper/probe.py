@@ -120,6 +120,7 @@ class _ZnodeReader:
     deadline_s: float
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     closed: list[tuple[str, str]] = field(default_factory=list)
+    hidden: list[tuple[str, str]] = field(default_factory=list)
 
     def all(self) -> ZooKeeper:
         """Read everything.
@@ -145,7 +146,8 @@ class _ZnodeReader:
             notifications=tuple(sorted(self.children(znodes.NOTIFICATIONS))),
             dynamic_keys=dict(self._dynamic_keys()),
             restricted=tuple(self._restricted()),
-            closed=tuple(self.closed),  # last, as the next one: the readings above add to them
+            closed=tuple(self.closed),  # last, as the next ones: the readings above add to them
+            hidden=tuple(self.hidden),
             unreadable=tuple(self.unreadable),
         )
 
@@ -190,7 +192,7 @@ class _ZnodeReader:
                     yield path, error
 
     def _json(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield each JSON object; other content goes to `unreadable`."""
+        """Yield each JSON object; note the path of any other znode."""
         for path, found in self._results(paths, self.calls.begin_get):
             if isinstance(found, NoNode):
                 continue  # it was deleted meanwhile
@@ -198,7 +200,7 @@ class _ZnodeReader:
                 if path.startswith(znodes.BROKER_CONFIGS):
                     self.closed.append((path, _REFUSED))
                 elif not path.startswith(_PRIVATE):
-                    self.unreadable.append((path, _REFUSED))
+                    self.hidden.append((path, _REFUSED))
                 continue
             if not found.data and path.startswith(_PRIVATE):
                 continue  # Kafka makes it as the parent of another

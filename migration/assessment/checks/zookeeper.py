@@ -21,6 +21,9 @@ from migration.observed.probed import Facts, Unknown
 from migration.values.secret_settings import is_sensitive
 
 _OLDEST: Final = (3, 5)
+_MAY_READ: Final = (
+    "give Kraftgate the brokers' ZooKeeper credentials (`security`), or check these znodes yourself"
+)
 
 
 @check("zookeeper-reachable", "ZooKeeper answers")
@@ -65,15 +68,17 @@ def znode_payloads(facts: Facts) -> Finding:
     """Check that the znodes that the copy reads are JSON as Kafka writes it."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
+    hidden = [f"{path}: {why}" for path, why in facts.zookeeper.hidden]
     if facts.zookeeper.unreadable:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
         fix = (
             "check these znodes (zookeeper-shell get) and find out which client wrote them. The"
             " copy stops at them, or treats such a topic as one without partitions"
         )
-        return violated(
-            f"znodes with content that Kafka does not write: {len(lines)}", *lines, fix=fix
-        )
+        reason = f"znodes with content that Kafka does not write: {len(lines)}"
+        return violated(reason, *worse_first(lines, hidden), fix=fix)
+    if hidden:
+        return missing_data(*hidden, fix=_MAY_READ)
     return satisfied("every znode that was read has the format that Kafka writes")
 
 
@@ -123,13 +128,7 @@ def dynamic_secrets(facts: Facts) -> Finding:
     ]
     if facts.zookeeper.closed:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
-        return missing_data(
-            *lines,
-            fix=(
-                "give Kraftgate the brokers' ZooKeeper credentials (`security`), or check these"
-                " znodes yourself"
-            ),
-        )
+        return missing_data(*lines, fix=_MAY_READ)
     if not found:
         return skipped("no secret was set dynamically")
     without = [

@@ -1,8 +1,9 @@
-"""Settings in ZooKeeper that no broker starts with, as preflight reads them."""
+"""Settings that no broker starts with, and znodes that it may not read, as preflight reads them."""
 
 import json
 
 import pytest
+from kazoo.security import make_digest_acl
 
 from migration.observed.probed import ZooKeeper
 from streams.zookeeper.ensemble import Ensemble
@@ -33,3 +34,16 @@ def test_a_value_that_is_no_text_is_named(kafka: Writer, connect: str) -> None:
     assert isinstance(found, ZooKeeper)
     assert {path for path, _ in found.unreadable} == wrong
     assert "producer_byte_rate: no broker starts with them" in found.unreadable[0][1]
+
+
+def test_a_znode_that_may_not_be_read_is_not_one_of_another_format(
+    kafka: Writer, connect: str
+) -> None:
+    hidden = ("/brokers/ids/1", "/brokers/topics/orders", "/config/topics/orders")
+    for path in hidden:
+        kafka.client.create(path, b"{}", makepath=True)
+        kafka.client.set_acls(path, [make_digest_acl("someone", "secret", all=True)])
+    found = ask_zookeeper(Ensemble(connect=connect))
+    assert isinstance(found, ZooKeeper)
+    assert set(found.hidden) == {(path, "reading it is refused (NoAuth)") for path in hidden}
+    assert (found.unreadable, found.broker_ids) == ((), frozenset({1}))
