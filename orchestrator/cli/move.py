@@ -62,8 +62,8 @@ from orchestrator.cli.framework import (
 from orchestrator.cli.polled_disks import why_not_polled
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.config.targets import endpoints
 from orchestrator.errors import (
+    ConfigError,
     FollowingError,
     GateNotMetError,
     HazardError,
@@ -81,10 +81,11 @@ from orchestrator.run.followed import followed
 from orchestrator.run.identity import followed_target
 from orchestrator.views.terminal.live import Stop, is_terminal
 from orchestrator.views.terminal.moves import MovesView, plan_picture, verified_picture
-from streams.net.security import Security
 from streams.probe.asking import in_parallel, maybe
 from streams.probe.brokers import ask_brokers, broker_settings
+from streams.probe.gather import ZOOKEEPER_BELONGS, Target
 from streams.state.files import write_to
+from streams.zookeeper.probe import ask_addresses
 
 _UNLIMITED: Final = INT64_MAX
 """Kafka's default of the throttle."""
@@ -95,13 +96,13 @@ make no progress. A move of another client is a separate obstacle."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """A cluster and its answers."""
+    """A cluster and its answers; `target`: its addresses, with the id that the brokers report."""
 
     config: Config
     entry: ClusterEntry
+    target: Target
     topics: Topics
     brokers: Mapping[int, Broker]
-    security: Security
 
 
 @click.group(cls=Group)
@@ -305,7 +306,17 @@ def cancel(config_path: Path, cluster: str | None, file: Path) -> None:
 
 @contextmanager
 def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
-    """Hold the cluster's lock, and yield the run of the plan; signals end its waits."""
+    """Hold the cluster's lock, and yield the run of the plan; signals end its waits.
+
+    Raises:
+        ConfigError: ZooKeeper, where the lock is, belongs to another cluster than the brokers.
+    """
+    if asked.target.zookeeper is not None:
+        znodes = ask_addresses(asked.target.zookeeper)
+        if not isinstance(znodes, Unknown):  # else taking the lock fails, if it is there
+            why = asked.target.mismatch(znodes.cluster_id, ZOOKEEPER_BELONGS)
+            if why is not None:
+                raise ConfigError([f"{asked.config.path}: {why}: correct `zookeeper` or `brokers`"])
     with (
         open_verified(asked.config) as log,
         orchestrating(asked.config, asked.entry, log) as held,
@@ -315,7 +326,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
 
 
 def _requests(asked: _Asked) -> Requests:
-    return Requests(asked.brokers, asked.security)
+    return Requests(asked.brokers, asked.target.brokers_security)
 
 
 def _command(asked: _Asked, verb: str, file: Path) -> str:
@@ -499,7 +510,7 @@ def _show_foreign_throttles(asked: _Asked, plan: Plan) -> None:
         if id_ in asked.brokers and not isinstance(asked.brokers[id_].log_dirs, Unknown)
     ]
     answers = in_parallel(lambda id_: maybe(lambda: requests.throttle(id_)), ids)
-    file, servers = quote(str(plan.file)), ",".join(map(str, endpoints(asked.entry.brokers)))
+    file, servers = quote(str(plan.file)), ",".join(map(str, asked.target.brokers))
     for id_, found in zip(ids, answers, strict=True):
         what = f"{asked.entry.name}: broker {id_}"
         if isinstance(found, Unknown):
@@ -588,9 +599,9 @@ def _ask(config_path: Path, cluster: str | None, command: str) -> _Asked:
     return _Asked(
         config=config,
         entry=entry,
+        target=replace(target, cluster_id=answers.topics.cluster_id),
         topics=answers.topics,
         brokers={each.id: each for each in answers.brokers},
-        security=target.brokers_security,
     )
 
 
@@ -619,7 +630,7 @@ def _planned(asked: _Asked, broker: int, how: str | Measure) -> tuple[Move, ...]
 
 def _throttle(asked: _Asked, broker: int) -> int | None:
     """Return the throttle that the broker has now; None: none, or it is unknown."""
-    settings = broker_settings(asked.brokers[broker], asked.security, (THROTTLE,))
+    settings = broker_settings(asked.brokers[broker], asked.target.brokers_security, (THROTTLE,))
     if isinstance(settings, Unknown):
         return None
     try:

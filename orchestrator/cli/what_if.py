@@ -42,7 +42,7 @@ from orchestrator.views.terminal.what_if import picture
 from streams.net.endpoint import Endpoint
 from streams.probe.brokers import ask_brokers, broker_settings
 from streams.probe.conditions import ask_quorum
-from streams.probe.gather import Target
+from streams.probe.gather import ZOOKEEPER_BELONGS, Target
 from streams.process.clocks import wall_clock_ms
 from streams.zookeeper.probe import ask_addresses
 
@@ -166,8 +166,8 @@ def _no_election(
             return znodes.why
         if znodes.controller is None:
             return "there is no /controller in ZooKeeper"
-        if znodes.cluster_id != (id_ := target.cluster_id):
-            return f"ZooKeeper (/cluster/id) belongs to cluster {znodes.cluster_id}, not {id_}"
+        if (why := target.mismatch(znodes.cluster_id, ZOOKEEPER_BELONGS)) is not None:
+            return why
         if not znodes.controller.is_kraft:
             return None
     elif not in_kraft:

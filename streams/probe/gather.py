@@ -18,6 +18,7 @@ from streams.probe.controllers import ask_controllers
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import ask_ensemble, ask_zookeeper
 
+ZOOKEEPER_BELONGS: Final = "ZooKeeper (/cluster/id) belongs"
 _PLAINTEXT: Final = Security()
 
 
@@ -38,11 +39,11 @@ class Target:
     controllers: Sequence[Endpoint] = ()
     controllers_security: Security = _PLAINTEXT
 
-    def mismatch(self, found: str | None) -> str | None:
-        """Return why brokers with this cluster id are not those of the cluster; None: they are."""
+    def mismatch(self, found: str | None, belongs: str = "the brokers belong") -> str | None:
+        """Return why a source with this cluster id is not of this cluster; None: it may be."""
         if self.cluster_id in (None, found):
             return None
-        return f"the brokers belong to cluster {found or '(not reported)'}, not {self.cluster_id}"
+        return f"{belongs} to cluster {found or '(not reported)'}, not {self.cluster_id}"
 
 
 def gather(target: Target) -> Facts:

@@ -49,6 +49,7 @@ from orchestrator.views.terminal.moves import (
 from streams.kafka.errors import NotAuthorized
 from streams.kafka.throttle import Throttle
 from streams.probe.brokers import BrokerAnswers
+from streams.zookeeper.probe import BrokerAddresses
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
 from tests.migration.moves.test_permission import hazard, summary
 from tests.support.fake_store import write_status
@@ -598,6 +599,26 @@ def kafka(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Kafka:
     monkeypatch.setattr(command, "Requests", lambda *_: made)
     monkeypatch.setattr(moves_module, "_POLL_S", 0.0)
     return made
+
+
+@pytest.mark.parametrize("verb", VERBS[2:], ids=lambda verb: verb[0])
+def test_the_lock_must_be_in_the_zookeeper_of_the_cluster(
+    run: Callable[..., Result],
+    plan: Path,
+    kafka: Kafka,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: tuple[str, ...],
+) -> None:
+    """Nothing is known of the cluster but what its brokers and ZooKeeper answer."""
+    with (tmp_path / "kraftgate.yaml").open("a") as file:
+        file.write("zookeeper: {connect: 'z:2181'}\n")
+    other = BrokerAddresses(cluster_id="other", listeners={})
+    monkeypatch.setattr(command, "ask_addresses", lambda _: other)
+    result = run(*verb, plan)
+    assert result.exit_code == ExitCode.USAGE, result.output
+    assert "ZooKeeper (/cluster/id) belongs to cluster other, not c" in result.stderr
+    assert not kafka.sent
 
 
 def test_apply_moves_what_the_plan_says(
