@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +45,7 @@ from streams.spark.session import (
     CannotDeploy,
     end_session,
     is_remote,
+    kill_jvm,
     prepare_workers,
     session,
     why_no_jvm,
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
 
 LOG_FILE: Final = "spark.log"
 _LOG: Final = logging.getLogger(__name__)
+_ANSWER_S_MAX: Final = 60.0
+"""A JVM answers in milliseconds; one that collects garbage for longer than this is of no use."""
 _TASKS: Final = "spark.sql.shuffle.partitions"
 _OF_QUERY: Final = re.compile(
     r"\[STREAM_FAILED\] .* terminated with exception: *(.*?)\.? *SQLSTATE: \w+"
@@ -101,6 +105,7 @@ class Job:
         """Wrap a query; `log`: the file with the output of its JVM."""
         self._query = query
         self._held = held
+        self._asking = ThreadPoolExecutor(1, "spark-poll")
         why = f"Spark's JVM ended or does not answer: its output is in {log}"
         self._jvm_gone = f"{why}. Start the command again"
 
@@ -108,15 +113,22 @@ class Job:
         """Check that the query still runs.
 
         Raises:
-            JobFailed: it ended with an error.
+            JobFailed: it ended with an error, or the JVM, which is killed then, does not answer.
         """
         try:
-            # Each question is a round trip to the JVM.
-            error = None if self._query.isActive else self._query.exception()
+            # A round trip to the JVM without a limit of its own: a JVM that is frozen, or out of
+            # memory, would stop every alert.
+            error = self._asking.submit(self._error).result(_ANSWER_S_MAX)
+        except TimeoutError:
+            kill_jvm()
+            raise JobFailed(self._jvm_gone) from None
         except (Py4JError, OSError) as gone:
             raise JobFailed(self._jvm_gone) from gone
         if error is not None:
             raise JobFailed(_cause(error)) from error
+
+    def _error(self) -> StreamingQueryException | None:
+        return None if self._query.isActive else self._query.exception()
 
     def wait_finished(self, timeout_s: int | None) -> bool:
         """Wait for the end of a query over files; return whether it ended.
@@ -139,6 +151,7 @@ class Job:
         except (Py4JError, PySparkException, OSError) as error:
             _LOG.warning("the query could not be stopped in good order: %s", _cause(error))
         finally:
+            self._asking.shutdown(wait=False)
             self._held.close()
 
 
