@@ -6,6 +6,8 @@ A watch alone proves nothing: ZooKeeper drops its event if the session may no lo
 import time
 from typing import Final
 
+from kazoo.protocol.states import ZnodeStat
+
 from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
 from streams.zookeeper.emitter import Emitter
@@ -46,7 +48,17 @@ class AllZnodes:
 
     def begin(self) -> None:
         """Read everything; the session's `on_complete` reports the end."""
-        self.session.begin(lambda: self.topics.watch(then=self._read))
+        self.session.begin(self._read_cluster_id)
+
+    def _read_cluster_id(self) -> None:
+        """Read the cluster id before anything else: the server may be one of another cluster."""
+
+        def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
+            if found is not None:
+                self._emitter.update(znodes.CLUSTER_ID, *found)
+            self.topics.watch(then=self._read)
+
+        self.session.ask(self.session.client.get_async, znodes.CLUSTER_ID, answered)
 
     def _read(self) -> None:
         self._read_except_topics()

@@ -13,7 +13,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znode_codec import MIGRATION_OFFSET, MigrationZnode, fields_of
-from migration.observed.znodes import CONTROLLER, MIGRATION, TOPIC_CONFIGS, parent
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPIC_CONFIGS, parent
 from migration.observed.zookeeper import migration_znode
 from migration.values.foreign import Unreadable
 from streams.process.background import REPORT_S, interval_of
@@ -74,13 +74,19 @@ class Emitter:
         )
 
     def update(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
-        """Emit a znode if it differs; if it was created again, first the end of the last one."""
+        """Emit a znode if it differs; if it was created again, first the end of the last one.
+
+        Raises:
+            AnotherCluster: it is a `/cluster/id` with another id; the last one remains known.
+        """
+        if path == CLUSTER_ID:
+            self.known.require_cluster(data)
         last, now = self.known.kept(path), self._to_keep(path, data, stat)
         ended: list[ZooKeeperFact] = []
         if last is not None and is_another(last, stat):
             ended, last = _end(last, now.seen_ms), None
-        elif last is not None and (last.mzxid, last.version) == (now.mzxid, now.version):
-            return
+        elif last is not None and last[1:5] == now[1:5]:
+            return  # all but the times are the same; a delayed heartbeat has one of its own
         if isinstance(now, ZnodeSeen) and path == MIGRATION:
             is_beat = isinstance(last, ZnodeSeen) and is_heartbeat(last.data, now.data)
             if not is_beat:  # the content before a change may have to be restored

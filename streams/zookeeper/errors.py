@@ -8,6 +8,7 @@ ZooKeeperError           a request failed, or a reading was abandoned
 |  |- NoAuth             the znode's ACL does not permit the request
 |  |- InvalidAcl         the server knows no identity of this client
 |  `- Unimplemented      the server is too old for the request
+|- AnotherCluster        /cluster/id names another cluster than the one followed so far
 `- Abandoned             a reading of the content ended without a result
 """
 
@@ -63,6 +64,17 @@ class InvalidAcl(RequestFailed):
 
 class Unimplemented(RequestFailed):
     """The server is too old for the request."""
+
+
+class AnotherCluster(ZooKeeperError):
+    """`/cluster/id` names another cluster than the one followed so far."""
+
+    def __init__(self, cluster_id: str, followed: str) -> None:
+        super().__init__(
+            f"/cluster/id is {cluster_id}, but this state directory follows cluster {followed}."
+            " Correct zookeeper.connect, or use another state_dir"
+        )
+        self.cluster_id = cluster_id
 
 
 class Abandoned(ZooKeeperError):

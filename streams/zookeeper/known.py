@@ -12,7 +12,9 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.topic_facts import ZkConfigSeen, ZkTopicFact, ZkTopicsFound
-from migration.observed.znodes import NOTIFICATIONS, parent
+from migration.observed.znode_codec import cluster_id_of
+from migration.observed.znodes import CLUSTER_ID, NOTIFICATIONS, parent
+from streams.zookeeper.errors import AnotherCluster
 from streams.zookeeper.sequence import notification_number
 
 Znode: TypeAlias = ZnodeSeen | ZkConfigSeen
@@ -89,6 +91,18 @@ class Known:
     def below(self, path: str) -> set[str]:
         """Return the paths of the znodes directly below that were emitted."""
         return set(self._znodes.get(path, ()))
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The id in `/cluster/id` as last emitted; None: none, or it is unreadable."""
+        znode = self.znode(CLUSTER_ID)
+        return None if znode is None else cluster_id_of(znode.data)
+
+    def require_cluster(self, data: bytes | None) -> None:
+        """Raise `AnotherCluster` if this content of `/cluster/id` has another id."""
+        followed, found = self.cluster_id, cluster_id_of(data)
+        if followed is not None and found is not None and found != followed:
+            raise AnotherCluster(found, followed)
 
     @property
     def topics_found(self) -> bool:

@@ -20,13 +20,13 @@ from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
-from migration.observed.znode_codec import cluster_id_of
 from migration.observed.znodes import CLUSTER_ID
 from streams.process.background import BackgroundThread
 from streams.zookeeper.all_znodes import AllZnodes
 from streams.zookeeper.client import Client
 from streams.zookeeper.emitter import Clock, Emitter
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import AnotherCluster
 from streams.zookeeper.known import Known
 from streams.zookeeper.read_ahead import ReadAhead
 from streams.zookeeper.session import Action, Session
@@ -109,12 +109,11 @@ class ZooKeeperWatcher(BackgroundThread):
         """
         status, now_ms = self._status, self._clock()
         known = self._emitter.known
-        znode = known.znode(CLUSTER_ID) if known.sees else None
         beat = self._emitter.heartbeat
         return replace(
             status,
             observed_ms=now_ms,
-            cluster_id=None if znode is None else cluster_id_of(znode.data),
+            cluster_id=known.cluster_id if known.sees else status.cluster_id,
             error=self._appender.why_not() or status.error or self._no_cluster(),
             whole_since_ms=now_ms if status.whole_since_ms is None else status.whole_since_ms,
             migration_mzxid=beat and beat.mzxid,
@@ -149,6 +148,10 @@ class ZooKeeperWatcher(BackgroundThread):
         while not self._stopping.is_set():
             try:
                 self._follow()
+            except AnotherCluster as error:
+                self._lose(why := f"{self._server}: {error}")
+                self._update_status(error=why, cluster_id=error.cluster_id)
+                self._stopping.wait(_AGAIN_S)
             except Exception as error:  # noqa: BLE001 reported in the status, and retried
                 _log.exception("watching %s failed; it begins again", self._config.connect)
                 self._lose(f"unexpected: {error!r}")
@@ -287,7 +290,7 @@ class ZooKeeperWatcher(BackgroundThread):
         self._touched(None)  # there may have been changes while the view was lost
         if self._all_znodes.complete(self._server):
             self._again_s = _AGAIN_S
-            self._status = replace(self._status, waiting=None, error=None)
+            self._status = replace(self._status, waiting=None, error=None, cluster_id=None)
             self._update_status()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
@@ -309,10 +312,11 @@ class ZooKeeperWatcher(BackgroundThread):
         answered: bool = False,
         waiting: str | None = None,
         error: str | None = None,
+        cluster_id: str | None = None,
     ) -> None:
-        """Update the status; a wait or an error that is not given remains.
+        """Update the status; a wait, an error or an id that is not given remains.
 
-        `answered`: whether ZooKeeper answered just now.
+        `answered`: whether ZooKeeper answered just now; `cluster_id`: that of another cluster.
         """
         was, now_ms = self._status, self._clock()
         client = self._client if self._session else None
@@ -320,6 +324,7 @@ class ZooKeeperWatcher(BackgroundThread):
             observed_ms=now_ms,
             last_reply_ms=now_ms if answered else was.last_reply_ms,
             endpoint=client and self._server,
+            cluster_id=cluster_id or was.cluster_id,
             waiting=waiting or was.waiting,
             error=error or was.error,
             limits=(_POLLED,) if client is not None and client.has_branches is False else (),

@@ -1,13 +1,16 @@
 """The emitter reports a change once, delays heartbeats, and distinguishes recreated znodes."""
 
+import pytest
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
-from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPIC_CONFIGS
 from streams.process.background import REPORT_S
 from streams.zookeeper.emitter import Emitter, Heartbeat
+from streams.zookeeper.errors import AnotherCluster
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.test_heartbeat import migration
+from tests.streams.zookeeper.watching import CLUSTER
 
 
 def stat(mzxid: int, version: int = 0, czxid: int = 1) -> ZnodeStat:
@@ -54,6 +57,26 @@ def test_gone_is_told_once_and_only_of_what_was_there() -> None:
         ZnodeGone(1000, CONTROLLER)
     ]
     assert recorder.new(lambda: recorder.emitter.remove(CONTROLLER)) == []
+
+
+def test_the_same_transaction_with_other_content_is_news() -> None:
+    """A ZooKeeper that was restored, or another ensemble, repeats transactions and versions."""
+    recorder = Recorder()
+    recorder.found(CONTROLLER, b"a", stat(1))
+    assert len(recorder.found(CONTROLLER, b"b", stat(1))) == 1
+    config = f"{TOPIC_CONFIGS}/orders"
+    recorder.found(config, b'{"config":{"retention.ms":"1"}}', stat(1))
+    assert recorder.found(config, b'{"config":{"retention.ms":"2"}}', stat(1))
+
+
+def test_another_cluster_id_is_an_error_and_no_fact() -> None:
+    recorder = Recorder()
+    recorder.found(CLUSTER_ID, b"?", stat(1))
+    recorder.found(CLUSTER_ID, CLUSTER, stat(2, 1))
+    with pytest.raises(AnotherCluster) as caught:
+        recorder.found(CLUSTER_ID, CLUSTER.replace(b"A", b"B"), stat(2, 1))
+    assert caught.value.cluster_id == "B" * 22
+    assert recorder.found(CLUSTER_ID, CLUSTER, stat(2, 1)) == []
 
 
 def test_a_znode_created_anew_unseen_was_gone_in_between() -> None:

@@ -9,7 +9,7 @@ from kazoo.client import KazooState
 from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observed.znodes import CLUSTER_ID, CONTROLLER
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, CONTROLLER_EPOCH
 from streams.net.security import Security
 from streams.zookeeper import all_znodes, watcher
 from streams.zookeeper.dialing import Handler
@@ -158,6 +158,37 @@ def test_a_change_without_an_event_is_found_and_adds_no_watch(
         False,
         "ZooKeeper refused to show /controller: NoAuth",
     )
+
+
+def test_no_fact_of_another_cluster_is_emitted(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ensembles that were set up alike have the same transactions and versions."""
+    server.data = {CLUSTER_ID: CLUSTER}
+    made = connected(server)
+    other = {CLUSTER_ID: CLUSTER.replace(b"A", b"B"), CONTROLLER: b"{}", CONTROLLER_EPOCH: b"1"}
+    server.data, ours = other, server.data
+    monkeypatch.setattr(made, "_touched", lambda _: made._stopping.set())  # it was followed
+    monkeypatch.setattr(made._stopping, "wait", lambda _: made._stopping.set())
+    made._run()
+    assert {path: made.known.znode(path) is None for path in other} == {
+        CLUSTER_ID: False,
+        CONTROLLER: True,
+        CONTROLLER_EPOCH: True,
+    }
+    assert not made.known.sees
+    assert made.status().cluster_id == "B" * 22
+    assert made.status().error == (
+        f"zk1:2181: /cluster/id is {'B' * 22}, but this state directory follows cluster"
+        f" {'A' * 22}. Correct zookeeper.connect, or use another state_dir"
+    )
+    server.data = ours
+    made._client = server  # type: ignore[assignment] # as `_follow` sets it
+    made._begin()
+    settle(made)
+    assert (made.status().cluster_id, made.status().error) == ("A" * 22, None)
+    made._lose("the connection was lost")
+    assert made.status().cluster_id is None
 
 
 def test_refusals_keep_no_watches_and_are_retried_less_and_less_often(
