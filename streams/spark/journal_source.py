@@ -230,6 +230,7 @@ class ZooKeeperSource(JournalSource):
             options.cluster,
             journal.append,
             wall_clock_ms,
+            watcher.known.require_cluster,
             should_read=lambda: is_written_by_kraft(watcher.known, wall_clock_ms()),
             dirty=dirty,
         )

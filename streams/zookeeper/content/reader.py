@@ -19,11 +19,11 @@ from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
 from streams.process.background import BackgroundThread, until_next
 from streams.zookeeper.content.facts import Content, facts_of
-from streams.zookeeper.content.reading import ContentReading
+from streams.zookeeper.content.reading import ContentReading, RequireCluster
 from streams.zookeeper.dirty_topics import DirtyTopics
 from streams.zookeeper.emitter import Clock
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.errors import Abandoned
+from streams.zookeeper.errors import Abandoned, AnotherCluster
 from streams.zookeeper.known import Known
 from streams.zookeeper.watch_events import Names
 
@@ -63,6 +63,7 @@ class ContentReader(BackgroundThread):
         cluster: str,
         append: Callable[[Sequence[ContentFact]], object],
         clock: Clock,
+        require_cluster: RequireCluster,
         should_read: Callable[[], bool],
         dirty: DirtyTopics,
         interval_s: float = INTERVAL_S,
@@ -75,6 +76,7 @@ class ContentReader(BackgroundThread):
             append: Stores facts: all are durable when it returns, none when it raises. Called by
                 the reader's thread.
             clock: Returns Kraftgate's time, ms since the epoch.
+            require_cluster: Raises `AnotherCluster`. Called by the reader's thread.
             should_read: Whether a comparison is possible now. Called by the reader's thread.
             dirty: The topics to read sooner.
             interval_s: A full reading begins at each multiple of it (`until_next`). A pause is
@@ -85,6 +87,7 @@ class ContentReader(BackgroundThread):
         self._cluster = cluster
         self._append = append
         self._clock = clock
+        self._require_cluster = require_cluster
         self._should_read = should_read
         self._dirty = dirty
         self._interval_s = interval_s
@@ -124,7 +127,7 @@ class ContentReader(BackgroundThread):
             return
         try:
             self._compare(names)
-        except Abandoned as why:
+        except (Abandoned, AnotherCluster) as why:
             fresh |= names or frozenset()  # to be retried
             if not self._stopping.is_set():
                 self.error = str(why)
@@ -154,7 +157,7 @@ class ContentReader(BackgroundThread):
         return self._last_name
 
     def _read(self, names: tuple[str, ...] | None) -> Content:
-        reading = ContentReading(self._config, names)
+        reading = ContentReading(self._config, names, require_cluster=self._require_cluster)
         self._reading = reading
         try:
             # `stop` sets this event first, and then cancels the reading that it finds.

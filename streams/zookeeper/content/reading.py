@@ -6,10 +6,13 @@ so that each reason to abandon the reading is an exception there.
 
 import queue
 import time
-from typing import Final, NoReturn
+from collections.abc import Callable
+from typing import Final, NoReturn, TypeAlias
 
 from kazoo.client import KazooState
+from kazoo.protocol.states import ZnodeStat
 
+from migration.observed.znodes import CLUSTER_ID
 from streams.zookeeper.client import Client
 from streams.zookeeper.content.facts import Content
 from streams.zookeeper.content.gathering import Gathering
@@ -18,6 +21,9 @@ from streams.zookeeper.errors import Abandoned
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 
 _TICK_S: Final = 0.2
+
+RequireCluster: TypeAlias = Callable[[bytes | None], object]
+"""Called with the content of `/cluster/id`; raises `AnotherCluster` if it has another id."""
 
 
 class ContentReading:
@@ -28,8 +34,10 @@ class ContentReading:
         config: Ensemble,
         names: tuple[str, ...] | None = None,
         in_flight_max: int = IN_FLIGHT_MAX,
+        require_cluster: RequireCluster = lambda _: None,
     ) -> None:
         """Prepare the reading of everything, or of the topics of these names."""
+        self._require_cluster = require_cluster
         self._config = config
         self._names = names
         self._in_flight_max = in_flight_max
@@ -44,6 +52,7 @@ class ContentReading:
         """Return the content; call it only once.
 
         Raises:
+            AnotherCluster: the server is one of another cluster.
             Abandoned: ZooKeeper cannot be reached, was lost or refused, or `cancel` was called.
         """
         began_at = time.monotonic()
@@ -92,10 +101,19 @@ class ContentReading:
         )
         gathering = Gathering(session, self._in_flight_max, self._names)
         zxid: list[int] = []
+
+        def identified(found: tuple[bytes | None, ZnodeStat] | None) -> None:
+            if found is not None:
+                self._require_cluster(found[0])
+            gathering.begin()
+
         self._session = session
         # The first reading runs after the answer to the sync alone: its zxid is that of this
         # answer.
-        session.begin(lambda: zxid.append(int(self.client.last_zxid)), gathering.begin)
+        session.begin(
+            lambda: zxid.append(int(self.client.last_zxid)),
+            lambda: session.ask(self.client.get_async, CLUSTER_ID, identified),
+        )
 
     def _complete(self, session: Session, gathering: Gathering, zxid: int) -> None:
         if session.refusals:

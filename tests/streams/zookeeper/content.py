@@ -15,6 +15,7 @@ from migration.observed.znodes import TOPICS
 from streams.zookeeper.content.reader import ContentFact, ContentReader
 from streams.zookeeper.dirty_topics import DirtyTopics
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.known import Known
 from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms
 
 CLUSTER = "prod"
@@ -73,9 +74,16 @@ class Compared:
         self.refuse: Exception | None = None
         self._lock = threading.Lock()
         config = Ensemble(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS)
-        self.dirty = DirtyTopics()
+        self.dirty, self.known = DirtyTopics(), Known()
         self.reader = ContentReader(
-            config, CLUSTER, self._append, clock, should_read, self.dirty, interval_s
+            config,
+            CLUSTER,
+            self._append,
+            clock,
+            self.known.require_cluster,
+            should_read,
+            self.dirty,
+            interval_s,
         )
 
     def _append(self, facts: Sequence[ContentFact]) -> None:

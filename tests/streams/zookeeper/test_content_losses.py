@@ -9,6 +9,8 @@ import pytest
 from kazoo.exceptions import NoNodeError
 from kazoo.security import make_acl, make_digest_acl
 
+from migration.observed.facts import ZnodeSeen
+from migration.observed.znodes import CLUSTER_ID
 from orchestrator.lab import Lab
 from streams.zookeeper.content.gathering import Gathering
 from streams.zookeeper.content.reader import CLOSED
@@ -26,7 +28,7 @@ from tests.streams.zookeeper.content import (
     topic_data,
     topics_of,
 )
-from tests.streams.zookeeper.watching import Writer
+from tests.streams.zookeeper.watching import CLUSTER, Writer
 
 pytestmark = pytest.mark.lab
 
@@ -137,6 +139,20 @@ def test_a_refusal_abandons_it_and_names_the_path(kafka: Writer, connect: str) -
         assert why == "ZooKeeper refused to show /config/topics/t: NoAuth"
         assert compared.told() == []
     opened(kafka, "/config/topics/t")
+
+
+def test_content_of_another_cluster_is_not_taken(kafka: Writer, connect: str) -> None:
+    """One server of `connect` may belong to another ensemble."""
+    kafka.create(CLUSTER_ID, CLUSTER.replace(b"A", b"B"))
+    followed = ZnodeSeen(1, CLUSTER_ID, CLUSTER, 0, 1, 1, 0)
+    compared = Compared(connect)
+    compared.known.take(followed)
+    with compared.reader:
+        compared.until_abandoned(f"/cluster/id is {'B' * 22}, but")
+        assert compared.told() == []
+        compared.known.take(followed._replace(data=kafka.client.get(CLUSTER_ID)[0]))
+        all_touched(compared)
+        compared.until_told()
 
 
 @pytest.mark.parametrize("path", ["/config/brokers", "/config/brokers/1"])
