@@ -19,7 +19,7 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.topic_facts import ZkTopicsFound
-from orchestrator.lab import Lab
+from orchestrator.lab import Lab, LabSpec
 from streams.zookeeper import all_znodes, watcher
 from streams.zookeeper.known import Known
 from tests.streams.zookeeper.watching import (
@@ -302,6 +302,30 @@ def test_no_change_is_lost_while_an_acl_hides_a_znode(
         assert data(watched.until_of(path, 4)) == b"3"
         watched.until(lambda: watched.watcher.known.sees)
     kafka.delete(path)
+
+
+def test_a_server_of_another_ensemble_is_rejected() -> None:
+    """Both were set up alike, so that all transactions and versions are the same."""
+    with Lab(LabSpec(brokers=0)) as one, Lab(LabSpec(brokers=0)) as other:
+        labs = {id_ * 22: each for id_, each in (("A", one), ("B", other))}
+        for id_, each in labs.items():
+            each.start_zookeeper()
+            writer = Writer(each.zookeeper_connect)
+            writer.create(znodes.CLUSTER_ID, CLUSTER.replace(b"A" * 22, id_.encode()))
+            writer.create(znodes.CONTROLLER, id_.encode())
+            writer.close()
+        with watching(f"{one.zookeeper_connect},{other.zookeeper_connect}") as watched:
+            watched.until_seen()
+            followed = watched.until(lambda: watched.watcher.status().cluster_id or "")
+            (another,) = labs.keys() - {followed}
+            labs[followed].kill(ZOOKEEPER)
+            watched.until(lambda: watched.watcher.status().cluster_id == another)
+            assert f"/cluster/id is {another}, but" in str(watched.watcher.status().error)
+        with watching(labs[another].zookeeper_connect, watched.known()) as again:
+            again.until(lambda: again.watcher.status().cluster_id == another)
+        assert again.appended() == ()
+        assert data(watched.until_of(znodes.CONTROLLER, 1)) == followed.encode()
+        assert watched.kinds()[-1] is ZooKeeperBlind
 
 
 def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> None:
