@@ -428,12 +428,24 @@ class MoveRun:
                     self._held.record(MoveUnthrottled(broker=id_, value=previous, kept=False))
                     del self._throttled[id_]
                 raise
-            deadline_s = time.monotonic() + _THROTTLED_S_MAX
-            while self._requests.throttle(id_).effective != value:
-                if time.monotonic() > deadline_s:
-                    raise _Ended(f"broker {id_} does not apply the throttle {value}")
-                if self._wait(_POLL_S / 5):
-                    raise _Ended("interrupted")
+            if self._await_throttle(id_, value):
+                raise _Ended("interrupted")
+
+    def _await_throttle(self, broker: int, value: str | None) -> bool:
+        """Wait until a throttle takes effect; return whether the operator ended the run before.
+
+        Raises:
+            LiveError: the throttle cannot be read.
+            _Ended: the broker does not apply it.
+        """
+        deadline_s = time.monotonic() + _THROTTLED_S_MAX
+        while self._requests.throttle(broker).own != value:
+            if time.monotonic() > deadline_s:
+                change = "deletion of its throttle" if value is None else f"throttle {value}"
+                raise _Ended(f"broker {broker} does not apply the {change}")
+            if self._wait(_POLL_S / 5):
+                return True
+        return False
 
     def _throttled_without(self, moving: Collection[int]) -> Mapping[int, Broker]:
         """Return the brokers with a throttle of this state directory, except `moving`, as now."""
@@ -448,6 +460,7 @@ class MoveRun:
 
         Raises:
             LiveError: it cannot be read or set.
+            _Ended: the broker does not apply it.
         """
         left = self._throttled[broker]
         previous = left.last.previous
@@ -456,6 +469,7 @@ class MoveRun:
         self._require_lock()
         if not kept:
             self._requests.set_throttle(broker, previous)
+            self._await_throttle(broker, previous)
         value = own if kept else previous
         self._held.record(MoveUnthrottled(broker=broker, value=value, kept=kept))
         del self._throttled[broker]
@@ -509,7 +523,7 @@ class MoveRun:
         for id_ in at_rest:
             try:
                 self._restore(id_)
-            except LiveError as error:
+            except (LiveError, _Ended) as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
         silent = {each.broker for each in found if each.progress is Progress.UNKNOWN}
         silent |= {id_ for id_, one in others.items() if isinstance(one.log_dirs, Unknown)}

@@ -3,6 +3,7 @@
 KIP-113, "Initiate replica movement ..." and "Broker Config" (the throttle).
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -490,6 +491,53 @@ def test_a_cancellation_leaves_the_throttle_of_a_broker_that_restarts(machine: M
 def _arrive(kafka: Kafka, broker: int) -> None:
     for key in [each for each in kafka.copies if each[0] == broker]:
         kafka.places[key] = kafka.copies.pop(key)[0]
+
+
+def describe_late(kafka: Kafka, reads: float) -> dict[int, str | None]:
+    """Let a change of a throttle take effect after some reads; return what the brokers describe."""
+    described, asked = dict(kafka.own), Counter[int]()
+
+    def throttle(broker: int) -> Throttle:
+        asked[broker] += described[broker] != kafka.own[broker]
+        if asked[broker] > reads:
+            described[broker], asked[broker] = kafka.own[broker], 0
+        return Throttle(described[broker], described[broker])
+
+    kafka.throttle = throttle  # type: ignore[method-assign]
+    return described
+
+
+@pytest.mark.parametrize("then", ["apply", "cancel"])
+def test_a_restored_throttle_is_in_force_when_the_command_ends(machine: Machine, then: str) -> None:
+    """Otherwise the next read reports it as that of another state directory."""
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(polls_max=1)
+    machine.kafka.stuck = False
+    described = describe_late(machine.kafka, reads=3)
+    getattr(machine, then)()
+    assert described == {1: BEFORE, 2: None}
+    assert not machine.warned
+    machine.require_clean()
+
+
+def test_a_restored_throttle_that_takes_no_effect_is_reported(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.kafka.stuck = True
+    with pytest.raises(MoveError, match="interrupted"):
+        machine.apply(polls_max=1)
+    monkeypatch.setattr(module, "_THROTTLED_S_MAX", -1.0)
+    describe_late(machine.kafka, reads=float("inf"))
+    with pytest.raises(MoveError) as caught:
+        machine.cancel()
+    assert str(caught.value) == (
+        "prod: 4 of 4 replicas are without a move. the throttle of broker 1 is not restored: broker"
+        " 1 does not apply the throttle 7; the throttle of broker 2 is not restored: broker 2 does"
+        " not apply the deletion of its throttle. To restore the throttle, as soon as the broker"
+        " moves no replica: kraftgate move cancel plan.json"
+    )
+    assert left_throttled(machine.log.entries("prod")).keys() == {1, 2}
 
 
 CHANGED = "another client changed the throttle 50, or it never took effect"
