@@ -307,15 +307,16 @@ def advice(
         return f"Restore {disk}", restart_advice(failed.broker, harms)
     losses = () if summary.disks is None else summary.disks.losses
     copy = "make it read-only, and copy it before it is replaced"
+    if_full = "; if the disk is full, free space on it and restart the broker instead"
     if losses or (broker and broker.gone):
         return f"Keep {disk}", f"it may have the only copy of records that are lost: {copy}"
     if summary.leaderless:
         without = count(summary.leaderless, "partition")
         return f"Keep {disk}", (
             f"{without} without a leader may have the last in-sync replica on it, and an empty disk"
-            f" in its place erases the other replicas, too: {copy}"
+            f" in its place erases the other replicas, too: {copy}{if_full}"
         )
-    return f"Replace {disk}", restart_advice(failed.broker, harms)
+    return f"Replace {disk}", restart_advice(failed.broker, harms) + if_full
 
 
 def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:

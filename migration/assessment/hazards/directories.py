@@ -39,12 +39,13 @@ _HEARD_MS: Final = 6_000
 """Three heartbeats, by Kafka's default."""
 _WAY_BACK: Final = (
     "{action}. Do not start or restart the broker before that: stop it if it runs, repair or mount"
-    " the disk, and check that its meta.properties and the partition folders are there; an empty"
-    " disk does not restore it. If Kraftgate runs on the broker's host, the hazard may end then."
-    " Otherwise it ends only when the broker has started: before that, check every directory on its"
-    " host with a second person (`kraftgate meta-properties`, and the partition folders). If the"
-    " disk is lost, first move its partitions to other brokers, or accept the loss: partitions with"
-    " one replica are lost, the others are copied from their leaders."
+    " the disk, or free space on it if it is full, and check that its meta.properties and the"
+    " partition folders are there; an empty disk does not restore it. If Kraftgate runs on the"
+    " broker's host, the hazard may end then. Otherwise it ends only when the broker has started:"
+    " before that, check every directory on its host with a second person (`kraftgate"
+    " meta-properties`, and the partition folders). If the disk is lost, first move its partitions"
+    " to other brokers, or accept the loss: partitions with one replica are lost, the others are"
+    " copied from their leaders."
 )
 _WRITE_BACK: Final = (
     "Do not stop, start or restart broker {broker} before its meta.properties is written back, with"

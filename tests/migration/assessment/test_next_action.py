@@ -272,6 +272,16 @@ def test_no_disk_is_replaced_that_may_have_the_last_in_sync_replica() -> None:
     assert found.why.startswith("13 partitions without a leader may have the last in-sync replica")
 
 
+@pytest.mark.parametrize("leaderless", [0, 13])
+def test_a_full_disk_is_not_replaced(leaderless: int) -> None:
+    """Kafka takes a full directory offline like a failed one: its replicas are undamaged."""
+    summary = failed(cluster(Phase.FINALIZED, kraft(1), kraft(2)), 1)
+    found = assessed(replace(summary, leaderless=leaderless)).next
+    assert found.why.endswith(
+        "; if the disk is full, free space on it and restart the broker instead"
+    )
+
+
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
     found = assessed(failed(HYBRID, 1), status=silent).next
