@@ -231,7 +231,8 @@ def _recorded(output: bytes) -> str:
 def _why_unknown(found: Unknown) -> str:
     running = ""
     if found.still_running:
-        running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
+        processes = ", ".join(map(str, found.still_running))
+        running = f"; its processes {processes} still ran when this was found"
     return f"the outcome of the hook is unknown: {found.why}{running}"
 
 

@@ -1264,7 +1264,8 @@ def test_no_step_begins_while_processes_of_a_hook_of_unknown_end_run(night: Nigh
     night.settle()
     left = Unknown(why="its supervisor is gone", still_running=(4711,))
     night.outside.now = left
-    night.settle()
+    asks = "the outcome of the hook is unknown: its supervisor is gone; its processes"
+    assert night.settle().asks == f"{asks} 4711 still ran when this was found"
     night.brokers = (kraft(1), migrating(2))  # halfway through the hook
     night.settle()
     assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
