@@ -43,6 +43,7 @@ from orchestrator.audit.move_entries import (
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import (
+    AuditError,
     HazardError,
     KraftgateError,
     LockError,
@@ -242,9 +243,10 @@ class MoveRun:
         Raises:
             HazardError: no further move may begin; those that ran have ended.
             NoDataError: whether one may is unknown, or a broker does not answer.
-            MoveError: a move failed, a throttle cannot be changed, or the operator ended the run.
+            MoveError: a move failed, a throttle cannot be changed, the audit trail cannot be
+                written, or the operator ended the run.
             LockError: another orchestrator has the lock.
-            AuditError: the audit trail cannot be written.
+            AuditError: the audit trail cannot be written at the beginning.
         """
         self._begin("apply")
         run, _, found, _ = self._polled(Moving(), at_once)
@@ -264,10 +266,8 @@ class MoveRun:
                 else:
                     run = self._send(run, step)
                 self._pause(step)
-        except LiveError as error:
-            why.append(str(error))
-        except _Ended as error:
-            kind = NoDataError if error.is_silence else kind
+        except (AuditError, LiveError, _Ended) as error:
+            kind = NoDataError if isinstance(error, _Ended) and error.is_silence else kind
             why.append(str(error))
             found = _newer(found, self._poll())
         self._end(run, found, kind, why)
@@ -461,6 +461,7 @@ class MoveRun:
         Raises:
             LiveError: it cannot be read or set.
             _Ended: the broker does not apply it.
+            AuditError: it was restored, which cannot be recorded.
         """
         left = self._throttled[broker]
         previous = left.last.previous
@@ -525,6 +526,8 @@ class MoveRun:
                 self._restore(id_)
             except (LiveError, _Ended) as error:
                 why.append(f"the throttle of broker {id_} is not restored: {error}")
+            except AuditError as error:
+                why.append(f"the restored throttle of broker {id_} is not recorded: {error}")
         silent = {each.broker for each in found if each.progress is Progress.UNKNOWN}
         silent |= {id_ for id_, one in others.items() if isinstance(one.log_dirs, Unknown)}
         why += [
@@ -535,7 +538,10 @@ class MoveRun:
         ended = MoveEnded(
             command=self._command, done=len(done), left=len(left), why=bounded([*why, *reasons])
         )
-        self._held.record(ended)
+        try:
+            self._held.record(ended)
+        except AuditError as error:
+            why.append(f"the end of the run is not recorded: {error}")
         if left or why:
             lines = [joined(reasons, _NAMED_MAX)] if left else []
             is_apply = self._command == "apply"

@@ -18,7 +18,14 @@ from migration.moves.steps import STRIKES_MAX, Measured, Step
 from migration.observed.probed import Broker, LogDir, Maybe, TopicPartition, Unknown
 from orchestrator.audit import AuditLog
 from orchestrator.audit.move_entries import Body, left_throttled
-from orchestrator.errors import HazardError, LockError, LockHeld, MoveError, NoDataError
+from orchestrator.errors import (
+    AuditError,
+    HazardError,
+    LockError,
+    LockHeld,
+    MoveError,
+    NoDataError,
+)
 from orchestrator.execution import moves as module
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
@@ -992,6 +999,51 @@ def test_a_throttle_that_may_be_set_is_restored(
     with pytest.raises(MoveError, match="b1 disconnected"):
         machine.apply()
     assert asked == (1 if (error, own) == (RequestRefused, BEFORE) else 2)
+    machine.require_clean()
+
+
+FULL = "audit.db: database or disk is full"
+END = f"the end of the run is not recorded: {FULL}; t-0 on broker 1"
+
+
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [
+        pytest.param(
+            "move_sent",
+            f"0 of 2 replicas are in their target. {FULL}; the restored throttle of broker 1 is not"
+            f" recorded: {FULL}; the restored throttle of broker 2 is not recorded: {FULL}; {END},"
+            " t-0 on broker 2: not moving.",
+            id="request",
+        ),
+        pytest.param(
+            "move_unthrottled",
+            "1 of 2 replicas are in their target. interrupted; the restored throttle of broker 2 is"
+            f" not recorded: {FULL}; broker 1 keeps the throttle: it moves replicas; {END}:"
+            " moving.",
+            id="end",
+        ),
+    ],
+)
+def test_a_full_state_directory_hides_nothing_that_is_left(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, since: str, text: str
+) -> None:
+    real, kinds = AuditLog.append, set[str]()
+
+    def append(log: AuditLog, cluster: str, kind: str, *args: Any, **named: Any) -> None:
+        kinds.add(kind)
+        if since in kinds:
+            raise AuditError(FULL)
+        real(log, cluster, kind, *args, **named)
+
+    one = plan({1: ("t-0",), 2: ("t-0",)})
+    machine.kafka._go_on = lambda: _arrive(machine.kafka, 2)  # type: ignore[method-assign]
+    monkeypatch.setattr(AuditLog, "append", append)
+    with pytest.raises(MoveError) as caught:
+        machine.apply(one, polls_max=1)
+    monkeypatch.undo()
+    assert str(caught.value).startswith(f"prod: {text} To resume: kraftgate move apply plan.json")
+    machine.cancel(one)
     machine.require_clean()
 
 
