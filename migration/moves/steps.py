@@ -124,17 +124,22 @@ class Measured:
 
     Attributes:
         bytes: of replicas that have arrived, and of the copies of those under way.
+        seconds_min: how long the rest takes at the throttles; the rate may be above them at first.
     """
 
     completed: int
     count: int
     bytes: int
     bytes_total: int
+    seconds_min: float = 0.0
 
 
-def measured(found: Iterable[Verified], brokers: Mapping[int, Broker]) -> Measured:
+def measured(
+    found: Iterable[Verified], brokers: Mapping[int, Broker], throttles: Mapping[int, int]
+) -> Measured:
     """Return how much of the moves is done; a broker that is silent counts without bytes."""
     completed = count = done = total = 0
+    left: Counter[int] = Counter()
     for each in found:
         count += 1
         completed += each.progress is Progress.COMPLETED
@@ -143,9 +148,12 @@ def measured(found: Iterable[Verified], brokers: Mapping[int, Broker]) -> Measur
             continue
         size = max((one.sizes.get(each.at, 0) for one in log_dirs), default=0)
         copied = max((one.future_sizes.get(each.at, 0) for one in log_dirs), default=0)
+        arrived = size if each.progress is Progress.COMPLETED else min(size, copied)
         total += size
-        done += size if each.progress is Progress.COMPLETED else min(size, copied)
-    return Measured(completed, count, done, total)
+        done += arrived
+        left[each.broker] += size - arrived
+    seconds_min = max((left[id_] / rate for id_, rate in throttles.items()), default=0.0)
+    return Measured(completed, count, done, total, seconds_min)
 
 
 def _replica(each: Verified) -> Replica:

@@ -337,7 +337,8 @@ class MoveRun:
         if show is not None:
             known = {id_: b for id_, b in brokers.items() if not isinstance(b.log_dirs, Unknown)}
             self._answered = {**brokers, **self._answered, **known}
-            show(measured(_found(self._plan, self._answered), self._answered), step)
+            now = _found(self._plan, self._answered)
+            show(measured(now, self._answered, self._rates()), step)
         return run, brokers, found, step
 
     def _poll(self, brokers: Collection[int] | None = None) -> tuple[Verified, ...]:
@@ -402,9 +403,8 @@ class MoveRun:
             LiveError: a throttle cannot be read or set.
             _Ended: a broker does not apply it.
         """
-        planned = {id_: str(rate) for id_, rate in self._plan.throttles.items()}
-        rates = {id_: left.last.value for id_, left in self._throttled.items()} | planned
-        wanted = {id_: rates[id_] for id_ in moving if id_ in rates}
+        rates = self._rates()
+        wanted = {id_: str(rates[id_]) for id_ in moving if id_ in rates}
         for id_ in _at_rest(self._throttled_without(wanted)):
             self._restore(id_)
         for id_, value in sorted(wanted.items()):
@@ -412,7 +412,7 @@ class MoveRun:
             left = self._throttled.get(id_)
             if now.effective == value and (left is None or left.last.value == value):
                 continue
-            if id_ not in planned and self._is_from_another_client(id_, now.own):
+            if id_ not in self._plan.throttles and self._is_from_another_client(id_, now.own):
                 continue
             is_ours = left is not None and now.own in left.values
             previous = left.last.previous if left is not None and is_ours else now.own
@@ -446,6 +446,11 @@ class MoveRun:
             if self._wait(_POLL_S / 5):
                 return True
         return False
+
+    def _rates(self) -> Mapping[int, int]:
+        """Return the throttles of the plan, or else of the interrupted run that is resumed."""
+        left = {id_: int(each.last.value) for id_, each in self._throttled.items()}
+        return {**left, **self._plan.throttles}
 
     def _throttled_without(self, moving: Collection[int]) -> Mapping[int, Broker]:
         """Return the brokers with a throttle of this state directory, except `moving`, as now."""

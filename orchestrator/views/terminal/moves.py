@@ -136,7 +136,8 @@ def moving_line(cluster: str, done: Measured, step: Step, rate: float | None) ->
     ]
     left = done.bytes_total - done.bytes
     if rate and left:
-        parts += [f"{short_bytes(round(rate))}/s", f"{short_age(left / rate * 1000)} left"]
+        seconds = max(left / rate, done.seconds_min)
+        parts += [f"{short_bytes(round(rate))}/s", f"{short_age(seconds * 1000)} left"]
     elif left:
         parts.append("no rate yet")
     parts += [f"broker {id_} does not answer: {why}" for id_, why in step.silent.items()]

@@ -133,6 +133,7 @@ def test_progress_is_measured_in_bytes() -> None:
     assert not isinstance(full.log_dirs, Unknown)
     targets = {at(f"t-{n}"): D1 for n in range(3)}
     found = on_disk(1, targets, full.log_dirs)
-    assert measured(found, {1: full}) == Measured(1, 3, 300, 850)
+    assert measured(found, {1: full}, {1: 50}) == Measured(1, 3, 300, 850, 11.0)
+    assert measured(found, {1: full}, {}) == Measured(1, 3, 300, 850)
     silent = on_disk(1, targets, Unknown("b1 refused"))
     assert {each.progress for each in silent} == {Progress.UNKNOWN}

@@ -997,6 +997,8 @@ def test_the_line_has_rate_and_time_left() -> None:
     assert moving_line("prod", done, Step({}, (), {}), 100.0) == (
         "prod: 1 of 3 replicas, 300 B of 900 B, 100 B/s, 6s left"
     )
+    throttled = replace(done, seconds_min=60.0)  # a quota lets more pass at the beginning
+    assert moving_line("prod", throttled, Step({}, (), {}), 100.0).endswith("100 B/s, 1m00s left")
     silent = moving_line("prod", done, Step({}, (), {2: "b2 refused"}), None)
     assert silent.endswith("no rate yet, broker 2 does not answer: b2 refused")
 

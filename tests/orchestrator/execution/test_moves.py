@@ -444,8 +444,10 @@ def test_a_resumed_run_keeps_the_throttle_of_the_interrupted_one(
         real()
 
     machine.kafka._go_on = go_on  # type: ignore[method-assign]
+    machine.shown.clear()
     machine.apply(replace(one, throttles={}), at_once=1)
     assert machine.kafka.unthrottled == []
+    assert machine.shown[0].seconds_min == (2 * SIZE - machine.shown[0].bytes) / int(OURS) > 0
     machine.require_clean()
 
 
