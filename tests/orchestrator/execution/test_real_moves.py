@@ -23,7 +23,6 @@ from streams.probe.brokers import broker_log_dirs
 from tests.streams.zookeeper.certificates import Authority
 from tests.support.granting import AUTHORIZED, grant
 from tests.support.lab_steps import wait_directory_noticed
-from tests.support.polling import until
 from tests.support.secured_listener import of_broker
 
 pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=0.75)]
@@ -143,7 +142,7 @@ def test_the_rights_of_the_table_are_enough(secured: Secured, machine: Machine) 
     machine.apply(secured, "all", target)
     assert secured.place(FIRST) == target
     assert not left_throttled(machine.log.entries("lab"))
-    until(lambda: secured.requests("all").throttle(1).own is None)
+    assert secured.requests("all").throttle(1).own is None
 
 
 @pytest.mark.parametrize(
