@@ -41,6 +41,7 @@ class ClusterView(NamedTuple):
         controller: the active controller in ZooKeeper mode; with a KRaft controller, any live
             broker; None while there is none.
         racks: the rack by broker id, for brokers that have a rack.
+        deleted: those of the topics that were asked for that do not exist.
     """
 
     cluster_id: str | None
@@ -49,6 +50,7 @@ class ClusterView(NamedTuple):
     errors: Mapping[str, int]
     controller: int | None = None
     racks: Mapping[int, str] = _NO_RACKS
+    deleted: frozenset[str] = frozenset()
 
     def hosted_by(self, broker: int) -> tuple[PartitionView, ...]:
         return tuple(each for each in self.partitions.values() if broker in each.replicas)

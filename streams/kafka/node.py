@@ -10,7 +10,7 @@ every version: they must also read a cluster that is too old for a migration.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
@@ -160,6 +160,26 @@ class Node(Connection):
             },
             controller=messages.known(reply.controller_id),
             racks={int(each.node_id): each.rack for each in reply.brokers if each.rack},
+        )
+
+    def nonexistent(self, topics: Collection[str]) -> frozenset[str]:
+        """Return those of the topics that do not exist, by this broker's view.
+
+        Without DESCRIBE on a topic, the broker does not say whether it exists: then it may.
+        """
+        version = self.version(messages.METADATA)
+        kind = entity(messages.METADATA, version, "MetadataRequestTopic")
+        reply = self._ask(
+            entity(messages.METADATA, version, "Request")(
+                topics=tuple(kind(topic_id=None, name=each) for each in sorted(topics)),
+                allow_auto_topic_creation=False,
+                include_topic_authorized_operations=False,
+            )
+        )
+        return frozenset(
+            each.name
+            for each in reply.topics
+            if each.error_code == ErrorCode.unknown_topic_or_partition
         )
 
     def log_dirs(self) -> tuple[LogDirAnswer, ...]:

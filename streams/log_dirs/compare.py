@@ -50,12 +50,20 @@ class Hosted(NamedTuple):
     """The brokers that have replicas of each partition.
 
     Attributes:
-        replicas: the brokers of each partition.
+        replicas: the brokers of each partition of the topics that the principal may describe.
         as_of_ms: the time of this state, wall clock.
+        deleted: topics that do not exist.
     """
 
     replicas: Mapping[TopicPartition, Collection[int]]
     as_of_ms: int
+    deleted: Collection[str] = ()
+
+    def excludes(self, broker: int, at: TopicPartition) -> bool:
+        """Return whether it is known that the broker has no replica of a partition."""
+        topic, _ = at
+        is_known = topic in self.deleted or (topic, 0) in self.replicas
+        return is_known and broker not in self.replicas.get(at, ())
 
 
 class Inputs(NamedTuple):
@@ -348,16 +356,11 @@ class _Change:
         return ReplicasBack(self._inputs.now_ms, self._inputs.broker, path, why)
 
     def _not_hosted(self, fact: ReplicasCutOff) -> set[TopicPartition]:
-        """Return partitions deleted or moved to other brokers, by a view recent enough to know.
-
-        A topic that no METADATA listed may be one that the principal is not allowed to describe.
-        """
-        hosted = self._inputs.hosted
+        """Return partitions deleted or moved to other brokers, by a view recent enough to know."""
+        hosted, broker = self._inputs.hosted, self._inputs.broker
         if hosted is None or hosted.as_of_ms - fact.seen_ms < _VIEW_OLD_MS_MAX:
             return set()
-        listed = self._inputs.partitions
-        keys = {_place(e) for e in fact.replicas if e.replicas or _place(e) in listed}
-        return {key for key in keys if self._inputs.broker not in hosted.replicas.get(key, ())}
+        return {at for at in map(_place, fact.replicas) if hosted.excludes(broker, at)}
 
     def _fact(self, path: str, replicas: Sequence[ReplicaPlace]) -> ReplicasCutOff:
         known, nothing = self._inputs.partitions, KnownPartition(0)

@@ -103,6 +103,11 @@ class Memory:
     def broker(self, id_: int) -> KnownBroker:
         return self._brokers.get(id_, NOTHING)
 
+    def cut_off_topics(self) -> frozenset[str]:
+        """Return the topics of the replicas that are cut off on any broker."""
+        cuts = (cut for each in self._brokers.values() for cut in each.cut_off.values())
+        return frozenset(replica.topic for cut in cuts for replica in cut.fact.replicas)
+
     def partition(self, key: TopicPartition) -> KnownPartition | None:
         return self._partitions.get(key)
 

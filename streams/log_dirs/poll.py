@@ -67,6 +67,7 @@ class PollTask(NamedTuple):
         view: the view of the cluster to use; None: request this broker's own.
         cluster_id: None if it is not known.
         paths: the stored log directories of this broker.
+        cut_off: the topics of the replicas that are cut off on any broker, for its own view.
     """
 
     broker: int
@@ -74,6 +75,7 @@ class PollTask(NamedTuple):
     view: ClusterView | None
     cluster_id: str | None
     paths: tuple[str, ...]
+    cut_off: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,6 +169,9 @@ class BrokerPolls:
             if view is None:
                 view = broker.metadata()
                 _check(view, task)
+                # A topic that is not listed was deleted, or is hidden from this principal.
+                if unlisted := task.cut_off - {topic for topic, _ in view.partitions}:
+                    view = view._replace(deleted=broker.nonexistent(unlisted))
                 reply.view = view
             _check_address(view, task.broker, task.address)
             reply.log_dirs = broker.log_dirs()

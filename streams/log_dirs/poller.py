@@ -205,6 +205,7 @@ class LogDirsPoller(BackgroundThread):
             view=None if own else self._views.latest,
             cluster_id=self._views.cluster_id,
             paths=tuple(self._memory.broker(broker).log_dirs),
+            cut_off=self._memory.cut_off_topics() if own else frozenset(),
         )
         self._turns.begin(broker)
         self._start_worker(lambda: self._inbox.put(self._polls.ask(task)), f"ask {broker}")

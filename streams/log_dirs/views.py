@@ -76,7 +76,7 @@ class Views:
         if self.hosted is None:
             self._memory.prune(view.partitions, now_ms)
         replicas = {key: each.replicas for key, each in view.partitions.items()}
-        self.hosted = Hosted(replicas, now_ms)
+        self.hosted = Hosted(replicas, now_ms, view.deleted)
 
     def with_leaders(self, broker: int) -> set[int]:
         """Return the broker and the leaders of its partitions, which report their offsets."""

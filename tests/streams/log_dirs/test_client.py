@@ -232,6 +232,40 @@ def test_a_broker_whose_address_another_one_has_taken_does_not_answer(
         assert "broker 4" in str(reply.failure)
 
 
+def test_of_the_topics_that_are_not_listed_those_that_do_not_exist_are_named(
+    monkeypatch: pytest.MonkeyPatch, scripted: Scripted
+) -> None:
+    """KafkaApis.handleTopicMetadataRequest: one that may not be described has another error."""
+    of = kinds("metadata", 12)
+    at = of.MetadataResponsePartition(
+        error_code=ErrorCode.none, partition_index=0, leader_id=1, leader_epoch=4,
+        replica_nodes=(1,), isr_nodes=(1,),
+    )  # fmt: skip
+
+    def reply(**codes: ErrorCode) -> object:
+        topics = tuple(
+            of.MetadataResponseTopic(
+                error_code=code, name=name, topic_id=None, partitions=() if code else (at,)
+            )
+            for name, code in codes.items()
+        )
+        return of.MetadataResponse(throttle_time=NO_TIME, brokers=(), cluster_id="c", topics=topics)
+
+    hidden, gone = ErrorCode.topic_authorization_failed, ErrorCode.unknown_topic_or_partition
+    scripted.replies = [
+        reply(t=ErrorCode.none),
+        reply(hidden=hidden, gone=gone),
+        described(4, total_bytes=100, usable_bytes=-1),
+    ]
+    monkeypatch.setattr("streams.log_dirs.poll.Node", lambda *_, **__: scripted)
+    task = PollTask(1, AT, None, "c", (), frozenset({"t", "hidden", "gone"}))
+    found = BrokerPolls(Listener((AT,)), lambda _: None).ask(task)
+    assert found.view is not None
+    assert found.view.deleted == {"gone"}
+    request = scripted.asked[1]
+    assert [each.name for each in request.topics] == ["gone", "hidden"]
+
+
 @pytest.mark.parametrize("listed", [(), (1,), (1, 4)], ids=str)
 def test_one_that_is_not_listed_for_a_while_or_still_is_answers(
     monkeypatch: pytest.MonkeyPatch, scripted: Scripted, listed: tuple[int, ...]

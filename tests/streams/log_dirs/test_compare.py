@@ -237,23 +237,29 @@ LISTED = {("t", each): KnownPartition(2) for each in range(4)}
 def test_replicas_moved_to_other_brokers_are_dropped_by_a_late_view_only(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), OFFLINE]
     cut = answered(well, answer, inputs(1000, partitions=LISTED)).known
-    early = Hosted({("t", 2): (1,)}, as_of_ms=2000)
+    early = Hosted({("t", 0): (2,), ("t", 2): (1,)}, as_of_ms=2000)
     assert answered(cut, answer, inputs(3000, hosted=early)).facts == ()
-    late = Hosted({("t", 2): (1,), ("t", 3): (2,)}, as_of_ms=60_000)
+    late = Hosted({("t", 0): (2,), ("t", 2): (1,), ("t", 3): (2,)}, as_of_ms=60_000)
     assert partitions_of(answered(cut, answer, inputs(61_000, hosted=late)).facts) == [[3]]
-    deleted = Hosted({}, as_of_ms=60_000)
+    deleted = Hosted({}, as_of_ms=60_000, deleted=frozenset({"t"}))
     found = answered(cut, answer, inputs(61_000, hosted=deleted))
     assert found.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.NOT_HOSTED),)
+    again = Hosted({("t", 0): (2,)}, as_of_ms=60_000)  # created again, with fewer partitions
+    found = answered(cut, answer, inputs(61_000, hosted=again))
+    assert found.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.NOT_HOSTED),)
 
 
-def test_a_topic_that_was_never_listed_is_not_deleted(well: KnownBroker) -> None:
+@pytest.mark.parametrize("partitions", [{}, LISTED], ids=["never listed", "listed before"])
+def test_a_topic_that_is_not_listed_is_not_deleted(
+    well: KnownBroker, partitions: dict[tuple[str, int], KnownPartition]
+) -> None:
     """METADATA leaves out topics that the principal may not describe; DescribeLogDirs does not."""
     answer = [log_dir(A, 0, 1), OFFLINE]
-    cut = answered(well, answer, inputs(1000)).known
-    hosted = Hosted({}, as_of_ms=60_000)
-    assert answered(cut, answer, inputs(61_000, hosted=hosted)).facts == ()
-    found = answered(cut, answer, inputs(61_000, hosted=hosted, partitions=LISTED))
-    assert found.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.NOT_HOSTED),)
+    cut = answered(well, answer, inputs(1000, partitions=partitions)).known
+    hidden = inputs(61_000, hosted=Hosted({}, as_of_ms=60_000), partitions=partitions)
+    assert answered(cut, answer, hidden).facts == ()
+    empty = answered(cut, [log_dir(A, 0, 1), log_dir(B)], hidden)
+    assert empty.facts == (ReplicasBack(61_000, 2, B, CutOffEnd.EMPTY),)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +286,7 @@ def test_deleted_replicas_are_not_missing_in_a_directory_that_is_back(
     well: KnownBroker, left: tuple[int, ...], why: CutOffEnd
 ) -> None:
     cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(1000, partitions=LISTED)).known
-    hosted = Hosted({("t", each): (2,) for each in left}, as_of_ms=60_000)
+    hosted = Hosted({("t", each): (2,) for each in (0, 1, *left)}, as_of_ms=60_000)
     found = answered(cut, [log_dir(A, 0, 1), log_dir(B, *left)], inputs(61_000, hosted=hosted))
     assert found.facts == (ReplicasBack(61_000, 2, B, why),)
 
