@@ -158,7 +158,20 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         lab.create_topic("loose", assignments=[[1, 3], [3, 1], [2, 1]] * 2)
         lab.create_topic("three", 6, 3, config={"min.insync.replicas": "2"})
         lab.wait_in_sync()
+        until(lambda: _have_logs(lab))
         yield Real(lab, write_config(tmp_path_factory.mktemp("what-if"), lab))
+
+
+def _have_logs(lab: Lab) -> bool:
+    """Whether each replica has its log: the ISR of an empty partition is full before."""
+    logs = {
+        (broker, each.name)
+        for broker in lab.spec.broker_ids
+        for index in range(2)
+        for each in lab.directory(broker, index).iterdir()
+    }
+    placed = lab.isrs().items()
+    return all((id_, f"{at[0]}-{at[1]}") in logs for at, (ids, _, _) in placed for id_ in ids)
 
 
 def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real, tmp_path: Path) -> None:
