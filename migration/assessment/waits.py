@@ -477,6 +477,8 @@ def _zookeeper_wait(
     """Return why ZooKeeper is not current, while the migration needs it; None: it is current."""
     if summary.phase in WITHOUT_ZOOKEEPER:
         return None
+    if source is not None and source.state is SourceState.ERROR:
+        return source_error(source.status.error or "")
     seen = summary.zookeeper
     if seen is not None and seen.blind_since_ms is not None:
         age = duration_text(now_ms - seen.blind_since_ms)
@@ -515,9 +517,10 @@ def _blind(
 ) -> Wait:
     """Return a wait for ZooKeeper to be read; once this is no short break, an operator must act."""
     stale = since_ms is not None and now_ms - since_ms > STALE_AFTER_MS
-    lost = source is not None and (
-        source.state is SourceState.ERROR
-        or (stale and source.state in (SourceState.UNANSWERED, SourceState.SILENT))
+    lost = (
+        stale
+        and source is not None
+        and source.state in (SourceState.UNANSWERED, SourceState.SILENT)
     )
     wait = Wait(kind=WaitKind.ZOOKEEPER_BLIND, text=text, since_ms=since_ms)
     if source is None or not lost or summary.phase not in _COPIES:

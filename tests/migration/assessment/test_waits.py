@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.assess import Snapshot, assess
+from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.assessment.next_action import Need
@@ -352,11 +352,6 @@ def test_without_zookeeper_controllers_that_never_answered_are_an_error() -> Non
             SourceStatus(observed_ms=NOW, waiting="reading everything from z:2181"),
             "ZooKeeper to be read: reading everything from z:2181",
         ),
-        (
-            None,
-            SourceStatus(observed_ms=NOW, last_reply_ms=NOW, error="no Kafka cluster is there"),
-            "ZooKeeper to be read: no Kafka cluster is there",
-        ),
         (None, NO_STATUS, "ZooKeeper to be read: kraftgate run starts"),
     ],
 )
@@ -364,21 +359,37 @@ def test_no_controllers_are_provisioned_while_zookeeper_is_not_current(
     seen: ZooKeeperImage | None, status: SourceStatus, text: str
 ) -> None:
     """A stale /migration that nobody sees would make them skip the copy, and wipe ZooKeeper."""
-    silent = SourceStatus(observed_ms=NOW, waiting="c1:9093: connection refused")
-    sources = {DataSource.METADATA_LOG: silent, DataSource.ZOOKEEPER: status}
-    found = assess(
-        Snapshot(
-            summary=replace(nothing_seen("prod"), zookeeper=seen),
-            now_ms=NOW,
-            stall_after_ms=60_000,
-            configured=frozenset(sources),
-            sources=sources,
-            resuming=frozenset({DataSource.ZOOKEEPER} if status == NO_STATUS else ()),
-        )
-    )
+    found = before_the_controllers(seen, status)
     assert [each.text for each in found.waits] == [text]
     assert found.next.need is Need.WAITING
     assert text in found.next.text
+
+
+@pytest.mark.parametrize("blind_since_ms", [None, NOW - 50_000])
+def test_an_operator_repairs_a_zookeeper_that_cannot_be_followed(
+    blind_since_ms: int | None,
+) -> None:
+    seen = ZooKeeperImage(seen_ms=NOW - 100_000, blind_since_ms=blind_since_ms)
+    why = "no Kafka cluster is there"
+    status = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, error=why)
+    found = before_the_controllers(seen, status)
+    assert [each.text for each in found.waits] == [f"the source to be repaired: {why}"]
+    assert (found.next.need, found.next.text) == (Need.WRONG, f"Repair the source: {why}")
+
+
+def before_the_controllers(seen: ZooKeeperImage | None, status: SourceStatus) -> Assessment:
+    """A cluster in ZooKeeper mode; `status`: of ZooKeeper."""
+    silent = SourceStatus(observed_ms=NOW, waiting="c1:9093: connection refused")
+    sources = {DataSource.METADATA_LOG: silent, DataSource.ZOOKEEPER: status}
+    snapshot = Snapshot(
+        summary=replace(nothing_seen("prod"), zookeeper=seen),
+        now_ms=NOW,
+        stall_after_ms=60_000,
+        configured=frozenset(sources),
+        sources=sources,
+        resuming=frozenset({DataSource.ZOOKEEPER} if status == NO_STATUS else ()),
+    )
+    return assess(snapshot)
 
 
 def test_a_file_that_was_read_to_its_end_never_ages() -> None:
