@@ -102,9 +102,16 @@ class Wait:
 
 
 def broker_waits(
-    broker: BrokerSummary, zookeeper: Collection[int], now_ms: int, stalled: Collection[int]
+    broker: BrokerSummary,
+    zookeeper: Collection[int],
+    copied_ms: int | None,
+    now_ms: int,
+    stalled: Collection[int],
 ) -> Iterator[Wait]:
-    """Yield what a broker waits for; `zookeeper`: the brokers that use ZooKeeper."""
+    """Yield what a broker waits for.
+
+    `zookeeper`: the brokers that use ZooKeeper. `copied_ms`: `ClusterSummary.copied_ms`.
+    """
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stalled)
@@ -126,7 +133,7 @@ def broker_waits(
             action=(
                 f"Restart {who} if it runs with all of its log directories: it has been fenced"
                 " since it registered"
-                if _is_forgotten(broker, now_ms)
+                if _is_forgotten(broker, copied_ms, now_ms)
                 else ""
             ),
             broker=broker.id,
@@ -169,7 +176,7 @@ def _by_state(broker: BrokerSummary) -> str:
     return ", ".join(f"{broker.replicas[s]} {s}" for s in PENDING_STATES if broker.replicas[s])
 
 
-def _is_forgotten(broker: BrokerSummary, now_ms: int) -> bool:
+def _is_forgotten(broker: BrokerSummary, copied_ms: int | None, now_ms: int) -> bool:
     """Return whether the record that unfences it was probably lost.
 
     A controller writes it once, and, during the copy, into the transaction of the copy. If it fails
@@ -180,7 +187,8 @@ def _is_forgotten(broker: BrokerSummary, now_ms: int) -> bool:
         and broker.unfenced_ms is None
         and not broker.in_controlled_shutdown
         and broker.registered_ms is not None
-        and now_ms - broker.registered_ms > DOWN_AFTER_MS
+        and copied_ms is not None
+        and now_ms - max(broker.registered_ms, copied_ms) > DOWN_AFTER_MS
     )
 
 
@@ -361,7 +369,11 @@ def _migration_waits(
     """Yield what the migration waits for, given current data of the log and of ZooKeeper."""
     zookeeper = in_zookeeper(summary)
     troubles = sorted(
-        (t for b in summary.brokers for t in broker_waits(b, zookeeper, now_ms, stalled)),
+        (
+            each
+            for broker in summary.brokers
+            for each in broker_waits(broker, zookeeper, summary.copied_ms, now_ms, stalled)
+        ),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))
@@ -478,7 +490,7 @@ def _zookeeper_wait(
     if summary.phase in WITHOUT_ZOOKEEPER:
         return None
     if source is not None and source.state is SourceState.ERROR:
-        return source_error(source.status.error or "")
+        return source_error(source.why or "")
     seen = summary.zookeeper
     if seen is not None and seen.blind_since_ms is not None:
         age = duration_text(now_ms - seen.blind_since_ms)

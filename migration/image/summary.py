@@ -326,15 +326,21 @@ class ClusterSummary:
         return self.phase is Phase.HYBRID and any(each.reverted for each in self.brokers)
 
     @property
+    def copied_ms(self) -> int | None:
+        """When the copy was completed; None: it is not, or ZooKeeper is not used any more."""
+        is_copied = self.phase in (Phase.HYBRID, Phase.DUAL_WRITE)
+        return (self.migration_state_ms or 0) if is_copied else None
+
+    @property
     def ends_migration(self) -> tuple[int, ...]:
         """The controllers without the migration, any of which ends it once it leads (KAFKA-20960).
 
         There is no copy before each voter has the migration enabled (QuorumFeatures), so a
         registration from before the copy is of a controller that has left, which Kafka keeps.
         """
-        if self.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        copied_ms = self.copied_ms
+        if copied_ms is None:
             return ()
-        copied_ms = self.migration_state_ms or 0
         return tuple(
             each.id
             for each in self.controllers or ()

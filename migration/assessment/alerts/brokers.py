@@ -90,7 +90,9 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, view: View) -> tuple[str, ...]:
-    found = broker_waits(broker, in_zookeeper(view.summary), view.log_now_ms, view.stalled)
+    summary, now_ms = view.summary, view.log_now_ms
+    zookeeper = in_zookeeper(summary)
+    found = broker_waits(broker, zookeeper, summary.copied_ms, now_ms, view.stalled)
     return tuple(each.text for each in found)
 
 

@@ -11,7 +11,7 @@ from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
 from migration.assessment.next_action import Need
-from migration.assessment.waits import NEXT_STEPS, WaitKind, nothing_seen
+from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, nothing_seen
 from migration.assessment.waits import waits as waits_by_currency
 from migration.image.summary import (
     WITHOUT_ZOOKEEPER,
@@ -156,10 +156,18 @@ def test_a_broker_that_the_controllers_forgot_to_unfence_is_restarted(
     changes: dict[str, Any], asks: bool
 ) -> None:
     """Seen on 3.9.1: a controller that died in the copy took the record with its transaction."""
-    one = broker(2, Mode.MIGRATING, fenced=True, **changes)
-    found = next(e for e in waits(cluster(Phase.HYBRID, one), FRESH, NOW, STALL) if e.broker == 2)
-    assert (found.kind, found.needs_person) == (WaitKind.BROKER_FENCED, asks)
-    assert found.action.startswith("Restart broker 2 if it runs" if asks else "")
+
+    def found(phase: Phase, copied_ms: int) -> Wait:
+        one = broker(2, Mode.MIGRATING, fenced=True, **changes)
+        summary = replace(cluster(phase, one), migration_state_ms=copied_ms)
+        return next(e for e in waits(summary, FRESH, NOW, STALL) if e.broker == 2)
+
+    found_now = found(Phase.HYBRID, NOW - 60_001)
+    assert (found_now.kind, found_now.needs_person) == (WaitKind.BROKER_FENCED, asks)
+    assert found_now.action.startswith("Restart broker 2 if it runs" if asks else "")
+    # The copy's end has the record, however long the copy lasts.
+    assert not found(Phase.COPYING, NOW - 60_001).needs_person
+    assert not found(Phase.HYBRID, NOW - 60_000).needs_person
 
 
 def test_offline_replicas_and_fenced_brokers_are_named() -> None:
@@ -484,7 +492,7 @@ def test_zookeeper_that_is_not_seen_is_named_as_long_as_it_is_needed() -> None:
         (SourceState.BEHIND, WaitKind.CATCHING_UP, "ZooKeeper's changes to be processed: why"),
         (SourceState.SILENT, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
         (SourceState.UNANSWERED, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
-        (SourceState.ERROR, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
+        (SourceState.ERROR, WaitKind.SOURCE_ERROR, "the source to be repaired: why"),
     ],
 )
 @pytest.mark.parametrize("phase", Phase)
