@@ -30,7 +30,7 @@ hypothesis.settings.register_profile(
     "kraftgate", deadline=None, derandomize="KRAFTGATE_CI_RUN" in os.environ
 )
 hypothesis.settings.register_profile(
-    "fast", hypothesis.settings.get_profile("kraftgate"), max_examples=10
+    "fast", hypothesis.settings.get_profile("kraftgate"), max_examples=5
 )
 hypothesis.settings.load_profile("kraftgate")
 

@@ -77,6 +77,8 @@ _LOG_DIR = st.builds(
     st.none() | _TEXT,
     st.none() | st.booleans(),
     st.lists(st.builds(FutureSeen, _TEXT, *[st.integers(-1, 9)] * 3), max_size=2).map(tuple),
+    st.none() | _TEXT,
+    st.sampled_from([None, 0, 1]),
 )
 _LOG_DIRS = st.lists(_LOG_DIR, max_size=2).map(tuple)
 _REPLICAS = st.lists(
