@@ -14,7 +14,7 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
 from orchestrator.redaction.configured_secrets import redactor_of
-from orchestrator.redaction.redactor import redacted
+from orchestrator.redaction.models import redacted_model
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import READ_AGAIN, gather
@@ -91,8 +91,7 @@ def _redacted(report: Report, config: Config) -> Report:
         SecretUnknown: a secret of the configuration cannot be read, so it cannot be removed.
     """
     redactor = redactor_of(config)
-    text = lru_cache(_TEXTS_KEPT)(redactor.text)
-    return Report.model_validate(redacted(report.model_dump(), text))
+    return redacted_model(report, lru_cache(_TEXTS_KEPT)(redactor.text))
 
 
 def _write(text: str, out: Path | None) -> None:

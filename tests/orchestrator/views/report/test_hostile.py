@@ -142,6 +142,17 @@ def test_secrets_stand_in_no_format(made: Made, monkeypatch: pytest.MonkeyPatch)
         assert "redacted" in text
 
 
+def test_a_secret_may_be_a_word_of_the_report_itself(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kraftgate` is the name of a lane, and `broker` that of a field."""
+    for secret in ("kraftgate", "broker", "metadata_log"):
+        monkeypatch.setenv("KAFKA_PASSWORD", secret)
+        (cluster,) = json.loads(run(made, "--format", "json").stdout)["clusters"]
+        assert {"metadata", "kraftgate"} <= {each["lane"] for each in cluster["happened"]}
+        assert run(made, "--format", "markdown").exit_code == run(made).exit_code
+
+
 def test_text_that_is_only_text_stays_as_it_is() -> None:
     assert visible("grüße 東京 → ok\n\tand on") == "grüße 東京 → ok\n\tand on"
     assert visible("a\x00b\u2066c") == "a\\x00b\\u2066c"
