@@ -1,4 +1,4 @@
-"""A real broker with SASL_SSL and ACLs: why it rejects a writer or an admin client is named."""
+"""A real broker with SASL_SSL and ACLs: why it rejects a client is named, and what it hides."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -11,6 +11,7 @@ from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # 
 
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
+from streams.kafka.node import Node
 from streams.kafka.throttle import Throttles
 from streams.kafka.topic_writer import TopicWriter
 from streams.net.endpoint import Endpoint
@@ -110,6 +111,18 @@ def test_a_missing_right_on_the_transactional_id_is_named_and_can_be_granted(
     with closing(secured.writer()) as writer:
         assert writer.connect() == "last"
     assert "FATAL" not in capfd.readouterr().err
+
+
+def test_only_a_topic_that_may_be_described_is_known_not_to_exist(secured: Secured) -> None:
+    """Replicas of a hidden topic are not taken for deleted ones (streams.log_dirs)."""
+    admin = secured.lab.broker_bootstrap
+    secured.lab.create_topic("hidden", 1, 1)
+    with Node(secured.endpoint, secured.security) as broker:
+        assert not broker.nonexistent({TOPIC, "hidden", "gone"})
+        grant(admin, USER, ("DESCRIBE",), ResourceType.TOPIC, "*")
+        until(lambda: broker.nonexistent({TOPIC, "hidden", "gone"}) == {"gone"})
+        withdraw(admin, USER, ResourceType.TOPIC, "*")
+        until(lambda: not broker.nonexistent({"gone"}))
 
 
 def test_a_topic_that_is_created_again_has_another_id(secured: Secured) -> None:
