@@ -170,7 +170,7 @@ class BrokerPolls:
                 view = broker.metadata()
                 _check(view, task)
                 # A topic that is not listed was deleted, or is hidden from this principal.
-                if unlisted := task.cut_off - {topic for topic, _ in view.partitions}:
+                if unlisted := {each for each in task.cut_off if (each, 0) not in view.partitions}:
                     view = view._replace(deleted=broker.nonexistent(unlisted))
                 reply.view = view
             _check_address(view, task.broker, task.address)
