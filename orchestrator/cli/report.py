@@ -14,7 +14,7 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
 from orchestrator.redaction.configured_secrets import redactor_of
-from orchestrator.redaction.models import redacted_model
+from orchestrator.redaction.redactor import redacted_model
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import READ_AGAIN, gather

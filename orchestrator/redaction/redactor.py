@@ -9,8 +9,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 from urllib.parse import quote, quote_plus
+
+from pydantic import BaseModel
 
 from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.patterns import (
@@ -21,6 +24,8 @@ from orchestrator.redaction.patterns import (
     is_secret_flag,
     names_a_secret,
 )
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 MARK: Final = "[redacted]"
 _MARK: Final = MARK.encode()
@@ -94,18 +99,46 @@ class Redactor:
 
 def redacted(body: JsonValue, text: Callable[[str], str]) -> JsonValue:
     """Return a value with every text redacted by `text`, and each whose key names a secret."""
-    if isinstance(body, str):
-        return text(body)
-    if isinstance(body, Mapping):
+    found: JsonValue = _redacted(body, text)
+    return found
+
+
+def redacted_model(model: _Model, text: Callable[[str], str]) -> _Model:
+    """Return a model with the same redacted, except the names of its fields and its literals.
+
+    A password may be `kraftgate` or `broker`: without these words a report is none.
+    """
+    names = _not_literal(type(model))
+    return model.model_copy(update={each: _redacted(getattr(model, each), text) for each in names})
+
+
+def _redacted(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON, or of a field
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
         return {
             text(key): MARK
-            if isinstance(value, str) and names_a_secret(key)
-            else redacted(value, text)
-            for key, value in body.items()
+            if isinstance(each, str) and names_a_secret(key)
+            else _redacted(each, text)
+            for key, each in value.items()
         }
-    if isinstance(body, (list, tuple)):
-        return [redacted(each, text) for each in body]
-    return body
+    if isinstance(value, (list, tuple)):
+        return type(value)(_redacted(each, text) for each in value)
+    return redacted_model(value, text) if isinstance(value, BaseModel) else value
+
+
+@cache
+def _not_literal(model: type[BaseModel]) -> tuple[str, ...]:
+    fields = model.model_fields.items()
+    return tuple(name for name, field in fields if not _is_literal(field.annotation))
+
+
+def _is_literal(annotation: object) -> bool:
+    """Whether a field of this type has only texts that its type names."""
+    if get_origin(annotation) is Literal:
+        return True
+    parts = get_args(annotation)
+    return any(map(_is_literal, parts)) and str not in parts
 
 
 def replaced(data: bytes, start: int, end: int, found: Iterable[SecretMatch]) -> bytes:
