@@ -171,7 +171,7 @@ def assess(snapshot: Snapshot) -> Assessment:
     found = etas(summary, log, view.log_now_ms, view.stalled)
     eta = cluster_eta(summary, found)
     execution = snapshot.execution
-    active = execution if execution is not None and execution.outcome is None else None
+    active = _active(execution)
     every = waits(
         summary,
         sources,
@@ -202,7 +202,7 @@ def assess(snapshot: Snapshot) -> Assessment:
 
 def _view(snapshot: Snapshot, currency: Currency) -> View:
     execution, polled = snapshot.execution, snapshot.polled
-    active = None if execution is None or execution.outcome else execution
+    active = _active(execution)
     rolls_back = snapshot.summary.rolls_back or (
         active is not None
         and active.path is not None
@@ -245,14 +245,18 @@ def _hangs_since_ms(snapshot: Snapshot, active: Execution | None) -> int | None:
     return active.at_ms
 
 
+def _active(execution: Execution | None) -> Execution | None:
+    """Return the execution unless it is over."""
+    return None if execution is None or execution.outcome else execution
+
+
 def _controllers_stop(view: View) -> bool:
     """Return whether a rollback stops the controllers next, or has stopped them.
 
     The rollback stops them once no broker is in KRaft mode and its checkpoint no longer needs the
     quorum.
     """
-    execution = view.execution
-    active = None if execution is None or execution.outcome else execution
+    active = _active(view.execution)
     rolls_back = view.summary.rolls_back or (active is not None and active.path is not None)
     findings = () if active is None else active.findings
     needs_quorum = any(each.condition in _NEED_QUORUM for each in findings)

@@ -134,14 +134,7 @@ class Node(Connection):
         Raises:
             RequestRefused: the broker does not support the version.
         """
-        version = self.version(messages.METADATA)
-        reply = self._ask(
-            entity(messages.METADATA, version, "Request")(
-                topics=None if topics else (),
-                allow_auto_topic_creation=False,
-                include_topic_authorized_operations=False,
-            )
-        )
+        reply = self._metadata(None if topics else ())
         return ClusterView(
             cluster_id=reply.cluster_id,
             brokers={
@@ -167,19 +160,24 @@ class Node(Connection):
 
         Without DESCRIBE on a topic, the broker does not say whether it exists: then it may.
         """
-        version = self.version(messages.METADATA)
-        kind = entity(messages.METADATA, version, "MetadataRequestTopic")
-        reply = self._ask(
-            entity(messages.METADATA, version, "Request")(
-                topics=tuple(kind(topic_id=None, name=each) for each in sorted(topics)),
-                allow_auto_topic_creation=False,
-                include_topic_authorized_operations=False,
-            )
-        )
+        reply = self._metadata(sorted(topics))
         return frozenset(
             each.name
             for each in reply.topics
             if each.error_code == ErrorCode.unknown_topic_or_partition
+        )
+
+    def _metadata(self, topics: Collection[str] | None) -> Any:  # noqa: ANN401 generated kio classes
+        version = self.version(messages.METADATA)
+        kind = entity(messages.METADATA, version, "MetadataRequestTopic")
+        return self._ask(
+            entity(messages.METADATA, version, "Request")(
+                topics=None
+                if topics is None
+                else tuple(kind(topic_id=None, name=each) for each in topics),
+                allow_auto_topic_creation=False,
+                include_topic_authorized_operations=False,
+            )
         )
 
     def log_dirs(self) -> tuple[LogDirAnswer, ...]:
