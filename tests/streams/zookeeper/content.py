@@ -92,7 +92,7 @@ class Compared:
                 raise self.refuse
             self.calls.append(tuple(facts))
 
-    def told(self) -> list[tuple[ContentFact, ...]]:
+    def reported(self) -> list[tuple[ContentFact, ...]]:
         with self._lock:
             return list(self.calls)
 
@@ -102,9 +102,9 @@ class Compared:
             assert time.monotonic() < deadline, self.reader.error
             time.sleep(0.01)
 
-    def until_told(self, comparisons: int = 1) -> tuple[ContentFact, ...]:
-        self.until(lambda: len(self.told()) >= comparisons)
-        return self.told()[comparisons - 1]
+    def until_reported(self, comparisons: int = 1) -> tuple[ContentFact, ...]:
+        self.until(lambda: len(self.reported()) >= comparisons)
+        return self.reported()[comparisons - 1]
 
     def until_abandoned(self, *words: str) -> str:
         """Wait until a reading was abandoned with one of these reasons; return the reason."""

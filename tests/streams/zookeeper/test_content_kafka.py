@@ -72,11 +72,11 @@ def until_alike(
 ) -> tuple[dict[str, ZkTopic], tuple[ContentFact, ...]]:
     """Read until the brokers, which are updated shortly after ZooKeeper, report the same topics."""
     deadline = time.monotonic() + 180
-    facts = compared.until_told()
+    facts = compared.until_reported()
     while (said := described(cluster)) != topics_of(facts) or said == before:
         assert time.monotonic() < deadline, (said, topics_of(facts))
         all_touched(compared)
-        facts = compared.until_told(len(compared.told()) + 1)
+        facts = compared.until_reported(len(compared.reported()) + 1)
     return said, facts
 
 

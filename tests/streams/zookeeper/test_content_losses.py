@@ -75,11 +75,11 @@ def halfway(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> Iterat
 
 def again(compared: Compared) -> None:
     """The next reading is complete, and the only one that is reported."""
-    assert compared.told() == []
+    assert compared.reported() == []
     all_touched(compared)
-    assert len(topics_of(compared.until_told())) == TOPICS
+    assert len(topics_of(compared.until_reported())) == TOPICS
     compared.until(lambda: compared.reader.error is None)
-    assert len(compared.told()) == 1
+    assert len(compared.reported()) == 1
 
 
 @pytest.mark.usefixtures("written")
@@ -88,7 +88,7 @@ def test_zookeeper_killed_in_the_middle(
 ) -> None:
     with halfway(monkeypatch, lambda: lab.kill(ZOOKEEPER)), comparing(connect) as compared:
         compared.until_abandoned(*LOST)
-        assert compared.told() == []
+        assert compared.reported() == []
         all_touched(compared)
         try:
             why = compared.until_abandoned("no ZooKeeper reachable")
@@ -137,7 +137,7 @@ def test_a_refusal_abandons_it_and_names_the_path(kafka: Writer, connect: str) -
     with comparing(connect) as compared:
         why = compared.until_abandoned("refused")
         assert why == "ZooKeeper refused to show /config/topics/t: NoAuth"
-        assert compared.told() == []
+        assert compared.reported() == []
     opened(kafka, "/config/topics/t")
 
 
@@ -149,10 +149,10 @@ def test_content_of_another_cluster_is_not_taken(kafka: Writer, connect: str) ->
     compared.known.take(followed)
     with compared.reader:
         compared.until_abandoned(f"/cluster/id is {'B' * 22}, but")
-        assert compared.told() == []
+        assert compared.reported() == []
         compared.known.take(followed._replace(data=kafka.client.get(CLUSTER_ID)[0]))
         all_touched(compared)
-        compared.until_told()
+        compared.until_reported()
 
 
 @pytest.mark.parametrize("path", ["/config/brokers", "/config/brokers/1"])
@@ -166,14 +166,14 @@ def test_brokers_settings_that_are_closed_are_left_out_and_named(
         kafka.create(f"/config/{name}", config_data({"a": "1"}))
     kafka.client.set_acls(path, [SOMEONE])
     with comparing(connect) as compared:
-        facts = compared.until_told()
+        facts = compared.until_reported()
         assert {each.closed for each in parts(facts)[0]} == {("brokers",)}
         assert set(configs_of(facts)) == {("topics", "t")}
         compared.until(lambda: compared.reader.limits == (CLOSED["brokers"],))
         assert compared.reader.error is None
         opened(kafka, path)
         all_touched(compared)
-        facts = compared.until_told(2)
+        facts = compared.until_reported(2)
         assert {each.closed for each in parts(facts)[0]} == {()}
         assert set(configs_of(facts)) == {("topics", "t"), ("brokers", "1"), ("brokers", "2")}
         compared.until(lambda: compared.reader.limits == ())
@@ -190,14 +190,14 @@ def test_quotas_that_are_closed_are_left_out_and_named(
         kafka.create(f"/config/{name}", rate)
     kafka.client.set_acls(path, [SOMEONE])
     with comparing(connect) as compared:
-        facts = compared.until_told()
+        facts = compared.until_reported()
         assert {each.closed for each in parts(facts)[0]} == {("quotas",)}
         assert set(configs_of(facts)) == set()
         compared.until(lambda: compared.reader.limits == (CLOSED["quotas"],))
         assert compared.reader.error is None
         opened(kafka, path)
         all_touched(compared)
-        facts = compared.until_told(2)
+        facts = compared.until_reported(2)
         assert {each.closed for each in parts(facts)[0]} == {()}
         assert set(configs_of(facts)) == {
             ("quotas", "user 'a'"),
@@ -221,7 +221,7 @@ def test_a_stop_does_not_wait_for_a_zookeeper_that_is_absent(lab: Lab, connect: 
         compared.until(lambda: compared.reader._reading is not None)
     lab.start_zookeeper()
     assert [t.name for t in set(threading.enumerate()) - before if "zookeeper" in t.name] == []
-    assert compared.told() == []
+    assert compared.reported() == []
     assert compared.reader.error is None
 
 
@@ -239,5 +239,5 @@ def test_a_stop_in_the_middle_tells_nothing(connect: str, monkeypatch: pytest.Mo
     with halfway(monkeypatch, stop), compared.reader:
         compared.reader._thread.join(30)
         assert not compared.reader._thread.is_alive()
-    assert compared.told() == []
+    assert compared.reported() == []
     assert compared.reader.error is None

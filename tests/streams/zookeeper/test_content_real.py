@@ -93,7 +93,7 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
     kafka.create("/config/users/u", config_data({"SCRAM-SHA-512": VALUE}))
     last = kafka.client.exists("/config/users/u").mzxid
     with comparing(connect) as compared:
-        facts = compared.until_told()
+        facts = compared.until_reported()
     seen, read_ = parts(facts)
     assert topics_of(facts) == written
     assert configs_of(facts) == {
@@ -124,7 +124,7 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
     assert {each.unreadable for each in seen} == {unreadable}
     assert read_.zxid >= last
     assert len(seen) == SHARDS
-    assert len(compared.told()) == 1
+    assert len(compared.reported()) == 1
     assert compared.reader.error is None
     assert not any(VALUE.encode() in pack(fact) for fact in facts)
 
@@ -132,7 +132,7 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
 def test_an_empty_zookeeper_is_told_to_every_shard(kafka: Writer, connect: str) -> None:
     assert kafka.client.get_children("/") == []
     with comparing(connect) as compared:
-        seen, read_ = parts(compared.until_told())
+        seen, read_ = parts(compared.until_reported())
     assert len(seen) == SHARDS
     assert (read_.topics, read_.brokers) == (0, ())
 
@@ -188,9 +188,9 @@ def test_nothing_is_read_until_it_makes_sense(kafka: Writer, connect: str) -> No
     sense = Sense()
     with comparing(connect, should_read=sense) as compared:
         compared.until(lambda: sense.asked > 1)
-        assert compared.told() == []
+        assert compared.reported() == []
         sense.holds = True
-        compared.until_told()
+        compared.until_reported()
 
 
 def test_a_comparison_has_a_name_of_its_own_whatever_the_clock_says(
@@ -199,16 +199,16 @@ def test_a_comparison_has_a_name_of_its_own_whatever_the_clock_says(
     kafka.create(f"{BROKER_IDS}/1", b"{}")
     clock = iter(range(1000, 0, -1))
     with comparing(connect, clock=lambda: next(clock)) as compared:
-        first = compared.until_told(1)
+        first = compared.until_reported(1)
         all_touched(compared)
-        second = compared.until_told(2)
+        second = compared.until_reported(2)
     assert second[0].comparison > first[0].comparison
 
 
 def test_it_reads_again_by_itself(kafka: Writer, connect: str) -> None:
     kafka.create(f"{BROKER_IDS}/1", b"{}")
     with comparing(connect, interval_s=0.1) as compared:
-        compared.until_told(3)
+        compared.until_reported(3)
 
 
 def test_facts_that_are_not_kept_are_read_again(kafka: Writer, connect: str) -> None:
@@ -217,10 +217,10 @@ def test_facts_that_are_not_kept_are_read_again(kafka: Writer, connect: str) -> 
     compared.refuse = OSError("no space left")
     with compared.reader:
         compared.until_abandoned("no space left")
-        assert compared.told() == []
+        assert compared.reported() == []
         compared.refuse = None
         all_touched(compared)
-        compared.until_told()
+        compared.until_reported()
         compared.until(lambda: compared.reader.error is None)
 
 
@@ -229,13 +229,13 @@ def test_what_nobody_foresaw_is_told_and_tried_again(
 ) -> None:
     kafka.create(f"{BROKER_IDS}/1", b"{}")
     with monkeypatch.context() as broken, comparing(connect) as compared:
-        compared.until_told()
+        compared.until_reported()
         broken.setattr(Gathering, "_take_brokers", lambda *_: 1 / 0)
         all_touched(compared)
         compared.until_abandoned("ZeroDivisionError")
         broken.undo()
         all_touched(compared)
-        compared.until_told(2)
+        compared.until_reported(2)
 
 
 def test_a_reader_is_started_once(connect: str) -> None:

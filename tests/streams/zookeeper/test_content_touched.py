@@ -57,11 +57,11 @@ def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) ->
     kafka.create("/config/topics/b", config_data({"x": "1"}))
     kafka.create("/config/brokers/1", config_data({"y": "1"}))
     with comparing(connect) as compared:
-        parts(compared.until_told())
+        parts(compared.until_reported())
         kafka.set(f"{TOPICS}/b/partitions/0/state", state_data(2, (2,)))
         kafka.delete(f"{TOPICS}/c")
         touched(compared, "b", "c", "never was")
-        seen, names = reread(compared.until_told(2))
+        seen, names = reread(compared.until_reported(2))
         assert names == {"b", "c", "never was"}
         changed = (ZkPartition(0, (1, 2), 2, (2,)), written[1].partitions[1])
         assert [topic for each in seen for topic in each.topics] == [
@@ -71,11 +71,11 @@ def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) ->
             ZkConfig("topics", "b", (("x", digest("1")),))
         ]
         assert len(seen) == SHARDS
-        again, names = reread(compared.until_told(3))
+        again, names = reread(compared.until_reported(3))
         assert names == {"b", "c", "never was"}
         assert again[0].comparison > seen[0].comparison
         assert compared.reader.error is None
-        assert len(compared.told()) == 3
+        assert len(compared.reported()) == 3
 
 
 def test_what_was_abandoned_is_read_again(
@@ -83,21 +83,21 @@ def test_what_was_abandoned_is_read_again(
 ) -> None:
     write_topic(kafka, topic("a", 1))
     with comparing(connect) as compared:
-        compared.until_told()
+        compared.until_reported()
         with monkeypatch.context() as broken:
             broken.setattr(Gathering, "_take_topic", lambda *_: 1 / 0)
             touched(compared, "a")
             compared.until_abandoned("ZeroDivisionError")
-        assert reread(compared.until_told(2))[1] == {"a"}
+        assert reread(compared.until_reported(2))[1] == {"a"}
         compared.until(lambda: compared.reader.error is None)
 
 
 def test_too_many_are_a_whole_reading(kafka: Writer, connect: str) -> None:
     write_topic(kafka, topic("a", 1))
     with comparing(connect) as compared:
-        first = compared.until_told()
+        first = compared.until_reported()
         touched(compared, *(f"t{number}" for number in range(NAMES_MAX + 1)))
-        second = compared.until_told(2)
+        second = compared.until_reported(2)
     assert parts(first)[1].topics == parts(second)[1].topics == 1
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_kept_while_there_is_nothing_to_compare(kafka: Writer, connec
         touched(compared, "a")
         compared.until(lambda: sense.asked > 1)
         sense.holds = True
-        parts(compared.until_told())
+        parts(compared.until_reported())
 
 
 def test_the_source_reads_what_its_watch_told_it(
