@@ -106,7 +106,7 @@ def redacted(body: JsonValue, text: Callable[[str], str]) -> JsonValue:
 def redacted_model(model: _Model, text: Callable[[str], str]) -> _Model:
     """Return a model with the same redacted, except the names of its fields and its literals.
 
-    A password may be `kraftgate` or `broker`: without these words a report is none.
+    A password may be `kraftgate` or `broker`, and a report without these words is not valid.
     """
     names = _not_literal(type(model))
     return model.model_copy(update={each: _redacted(getattr(model, each), text) for each in names})

@@ -128,7 +128,7 @@ def stale_migration_znode(
     offset = skipped_at(zookeeper, summary.phase)
     if offset is not None:
         if summary.wiped is None:
-            # Of the last writes, only their number is known at once (with_heartbeat).
+            # The facts of the last writes come later than their offset (with_heartbeat).
             yield _about_to_wipe(summary, found, max(offset, found.offset))
         return
     nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
@@ -191,8 +191,8 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
         ),
         way_out=(
             "Stop all KRaft controllers, and start none before /migration is deleted. If one of"
-            " them holds /controller, delete that znode then: it does not go with its owner. Delete"
-            " /migration (zookeeper-shell: delete /migration) once a ZooKeeper broker is the"
+            " them holds /controller, then delete that znode, which remains when its owner stops."
+            " Delete /migration (zookeeper-shell: delete /migration) once a ZooKeeper broker is the"
             " controller."
         ),
         since_ms=found.written_ms,
