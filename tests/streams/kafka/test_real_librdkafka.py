@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import ResourceType  # type: ignore[attr-defined]  # it exports it
 
 from orchestrator.lab import Lab, LabSpec
@@ -79,6 +80,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         admin = lab.broker_bootstrap
         grant(admin, USER, ("READ", "WRITE", "DESCRIBE"), ResourceType.TOPIC, TOPIC)
         grant(admin, USER, ("READ",), ResourceType.GROUP, NAME)
+        until(lambda: _has_coordinator(admin))
         yield Secured(
             lab,
             endpoint,
@@ -91,6 +93,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
                 key="publish.security",
             ),
         )
+
+
+def _has_coordinator(bootstrap: str) -> bool:
+    """Whether the group has one; the first request creates the topic of all groups' offsets."""
+    with closing(Consumer({"bootstrap.servers": bootstrap, "group.id": NAME})) as consumer:
+        try:
+            consumer.committed([TopicPartition(TOPIC, 0)], timeout=15.0)
+        except KafkaException:
+            return False
+    return True
 
 
 def test_a_missing_right_on_the_transactional_id_is_named_and_can_be_granted(
