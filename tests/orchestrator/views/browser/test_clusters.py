@@ -58,7 +58,7 @@ def test_another_cluster_shows_nothing_of_the_first(desk: Desk) -> None:
     page.get_by_role("link", name="Runbook").click()
     expect(page.get_by_text("No runbook is configured for edge-7.")).to_be_visible()
     page.get_by_role("navigation", name="Clusters").get_by_role("link", name="prod").click()
-    expect(page.locator(".old-band")).to_have_count(0)
+    desk.until_present(page)
     expect(page.locator(".checkpoint").first).to_contain_text("preflight")
 
 
