@@ -730,8 +730,10 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         assert waits.holds[0].endswith("complete it if it was begun, and do not begin it now")
         assert waits.holds[1] == "nothing_held: held: 2"
         assert waits.findings[0].condition == "nothing_held"  # the headline's, before the gate's
-        night.brokers = (replace(one, fenced=True), held(2))
+        night.brokers = (replace(one, fenced=True, in_controlled_shutdown=True), held(2))
         assert night.settle().turn == shown
+        night.brokers = (replace(one, fenced=True), held(2))
+        assert night.settle().turn == "", "it may have halted: see halted_in_migration"
         night.brokers = (held(1), migrating(2))
         seen = night.settle()
         assert (seen.stage_text, seen.turn) == ("step done, its gate is waited for", "")
