@@ -103,6 +103,15 @@ class PollResult:
     failure: LiveError | None = None
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the broker answered all requests that this principal may send.
+
+        Without the ends of its partitions, lost records would not be noticed.
+        """
+        is_described = self.log_dirs is not None
+        return is_described and (self.failure is None or isinstance(self.failure, NotAuthorized))
+
+    @property
     def has_offline(self) -> bool:
         return any(each.error == STORAGE_ERROR for each in self.log_dirs or ())
 

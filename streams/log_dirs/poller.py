@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from migration.observed.facts import DisksSeen, Observation
+from migration.observed.facts import DiskFact, DisksSeen, Observation
 from migration.observed.source_status import SourceStatus
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import WrongCluster
@@ -248,7 +248,7 @@ class LogDirsPoller(BackgroundThread):
                 self._last[broker] = news
         finally:
             paths = None
-            if reply.log_dirs is not None:
+            if reply.log_dirs is not None and reply.is_complete:
                 paths = frozenset(each.path for each in reply.log_dirs)
             done = self._turns.finish(broker, time.monotonic(), paths)
         if delivered:  # else the requests remain pending
@@ -267,21 +267,24 @@ class LogDirsPoller(BackgroundThread):
             listed=reply.listed(),
             failure_timeout_ms=reply.failure_timeout_ms,
         )
-        if reply.log_dirs is None:
-            compared = compare.unanswered(known, str(reply.failure), inputs)
-        else:
+        facts: tuple[DiskFact, ...] = ()
+        if reply.log_dirs is not None:
             compared = compare.answered(known, reply.log_dirs, inputs)
+            known, facts = compared.known, compared.facts
+        if not reply.is_complete:
+            compared = compare.unanswered(known, str(reply.failure), inputs)
+            facts = (*facts, *compared.facts)
         found = log_ends.compare_ends(self._memory.partition, reply.ends, now_ms)
         self._unreported.pop(broker, None)
         news = compared.disks if compare.is_news(self._last.get(broker), compared.disks) else None
         if news is None and isinstance(compared.disks, DisksSeen):
             self._unreported[broker] = compared.disks
-        facts = (*((news,) if news else ()), *compared.facts, *found.facts)
+        facts = (*((news,) if news else ()), *facts, *found.facts)
         self._memory.commit(facts, {broker: compared.known}, found.changed)
-        if reply.log_dirs is None:
-            self._snapshots.unanswered(broker)
-        else:
+        if reply.is_complete:
             self._snapshots.answered(broker, compared, time.monotonic())
+        else:
+            self._snapshots.unanswered(broker)
         return news
 
     def _take_view(self, view: ClusterView, broker: int | None) -> None:

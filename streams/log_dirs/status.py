@@ -1,6 +1,7 @@
 """The poller's status, composed of the result of each broker's last poll. Thread-safe."""
 
 import threading
+from collections.abc import Iterable
 from typing import Final
 
 from migration.observed.source_status import SourceStatus
@@ -28,14 +29,15 @@ class PollStatus:
     def status(self, now_ms: int) -> SourceStatus:
         """Return the status; a problem that an operator must fix is an error, any other a wait."""
         with self._lock:
-            waits = [each for of_one in self._waits.values() for each in of_one]
+            waits = [each for broker in _in_order(self._waits) for each in self._waits[broker]]
+            errors = [self._errors[broker] for broker in _in_order(self._errors)]
             return SourceStatus(
                 observed_ms=now_ms,
                 last_reply_ms=self._last_reply_ms,
                 endpoint=self._endpoint,
                 cluster_id=self._cluster_id,
                 waiting=joined(waits) or None,
-                error=joined(list(self._errors.values())) or None,
+                error=joined(errors) or None,
             )
 
     def seen_cluster(self, view: ClusterView) -> None:
@@ -74,7 +76,7 @@ class PollStatus:
             for each in (self._waits, self._errors):
                 each.pop(broker, None)
             self._errors.pop(None, None)
-            if reply.log_dirs is not None and reply.task.address is not None:
+            if reply.is_complete:
                 self._last_reply_ms = now_ms
                 self._endpoint = str(reply.task.address)
             if is_error:
@@ -82,6 +84,11 @@ class PollStatus:
             waits = _waits(reply, is_error=is_error)
             if waits:
                 self._waits[broker] = waits
+
+
+def _in_order(brokers: Iterable[int | None]) -> list[int | None]:
+    """Return what concerns all brokers first: a text in another order would be news."""
+    return sorted(brokers, key=lambda each: (each is not None, each))
 
 
 def _waits(reply: PollResult, *, is_error: bool) -> list[str]:

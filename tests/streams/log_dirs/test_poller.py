@@ -30,6 +30,7 @@ from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig, PollResult, PollTask
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.poller import LogDirsPoller
+from streams.log_dirs.status import PollStatus
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.listener import Listener
@@ -55,6 +56,7 @@ class MadeUp:
         self.end = 100
         self.cluster_id = "c"
         self.undiscovered: LiveError | None = None
+        self.without_ends: dict[int, LiveError] = {}
         self.hanging: dict[int, threading.Event] = {}
         self.topic_id = "00" * 15 + "25"
         self.listed = BROKERS
@@ -77,6 +79,9 @@ class MadeUp:
         answer = self.answers[task.broker]
         if isinstance(answer, LiveError):
             return PollResult(task=task, failure=answer)
+        if task.broker in self.without_ends:
+            why = self.without_ends[task.broker]
+            return PollResult(task=task, view=self.view(), log_dirs=answer, failure=why)
         id_ = self.topic_id
         ends = (PartitionEnd("t", 0, id_, 0, self.end, 1, 1),) if task.broker == 1 else ()
         return PollResult(task=task, view=self.view(), log_dirs=answer, ends=ends)
@@ -163,6 +168,33 @@ def test_a_broker_that_no_longer_answers_is_not_reported_to_answer(world: World)
     before = len(world.facts)
     until(lambda: len(world.facts.of(DisksSeen, before)) >= 2)
     assert {each.broker for each in world.facts.of(DisksSeen, before)} == {2}
+
+
+def test_a_broker_that_does_not_answer_for_its_ends_has_not_answered(world: World) -> None:
+    """A loss of records would not be noticed; what it says of its directories is kept."""
+    world.brokers.without_ends[2] = ConnectionFailed("b2 timed out")
+    world.brokers.answers[2] = FAILED
+    before = len(world.facts)
+    world.poll(2)
+    (seen,) = world.facts.of(DisksUnreachable, before)
+    assert (seen.broker, seen.why) == (2, "b2 timed out")
+    assert [each.path for each in world.facts.of(ReplicasCutOff, before)] == [B]
+    world.poll(2)
+    assert len(world.facts.of(DisksUnreachable, before)) == 1
+    world.brokers.without_ends[2] = NotAuthorized("DESCRIBE on TOPIC is needed")
+    world.poll(2)
+    assert [each.broker for each in world.facts.of(DisksSeen, before)] == [2]
+    assert "DESCRIBE" in str(world.poller.status().error)
+
+
+def test_reasons_are_in_the_order_of_the_brokers() -> None:
+    """In another order, they would be news to the audit trail and to `kraftgate wait`."""
+    status = PollStatus("c")
+    for broker in (1, 2, 1):
+        task = PollTask(broker, BROKERS[broker], None, "c", ())
+        status.replied(PollResult(task=task, failure=ConnectionFailed("refused")), 0)
+    none = "no broker was polled yet"
+    assert status.status(0).waiting == f"{none}; broker 1: refused; broker 2: refused"
 
 
 def test_a_report_that_cannot_be_stored_is_made_again(world: World) -> None:
