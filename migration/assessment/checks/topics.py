@@ -163,7 +163,11 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
             f"{one['topic']}-{one['partition']} in /admin/reassign_partitions" for one in listing
         ]
     except (ValueError, KeyError, TypeError):
-        return [f"/admin/reassign_partitions exists and cannot be parsed ({len(raw)} bytes)"], []
+        line = (
+            f"/admin/reassign_partitions exists and cannot be parsed ({len(raw)} bytes): no"
+            " controller can end it, so delete the znode (zookeeper-shell) if no tool writes it now"
+        )
+        return [line], []
     return found or ["/admin/reassign_partitions exists and names no partition"], []
 
 

@@ -252,7 +252,7 @@ CASES = (
     Case("open-reassignments",
          zookeeper(reassign_partitions=b'{"partitions":[{"topic":"t","partition":3}]}'), FAIL,
          "t-3"),
-    Case("open-reassignments", zookeeper(reassign_partitions=b"x"), FAIL, "cannot be parsed"),
+    Case("open-reassignments", zookeeper(reassign_partitions=b"x"), FAIL, "delete the znode"),
     Case("open-reassignments", topics(reassignments=WHY), UNKNOWN),
     Case("open-reassignments", no_zookeeper(), UNKNOWN),
     Case("topic-deletions-pending", WELL, PASS),
