@@ -69,9 +69,10 @@ _OF_QUERY: Final = re.compile(
     r"\[STREAM_FAILED\] .* terminated with exception: *(.*?)\.? *SQLSTATE: \w+"
 )
 _OF_ENDED: Final = ("EOFException", "Python worker ")
+# Spark waits 10 s for a process to start (PythonWorkerFactory).
 _PYTHON_ENDED: Final = (
-    "a Python process of Spark ended, perhaps killed for lack of memory (dmesg). Start the command"
-    " again"
+    "a Python process of Spark ended, or did not start within 10 s: memory is short (dmesg), or the"
+    " machine is busy. Start the command again"
 )
 _OF_FULL_DISK: Final = ("No space left on device", "Disk quota exceeded")
 _DISK_IS_FULL: Final = (

@@ -10,8 +10,8 @@ from streams.spark.query import _DISK_IS_FULL, _cause
 
 PORT = "EOFException occurred while reading the port number from pyspark.daemon's stdout"
 ENDED = (
-    ": a Python process of Spark ended, perhaps killed for lack of memory (dmesg). Start the"
-    " command again"
+    ": a Python process of Spark ended, or did not start within 10 s: memory is short (dmesg), or"
+    " the machine is busy. Start the command again"
 )
 FAILED = "[STREAM_FAILED] Query [id = 5e, runId = 7f] terminated with exception: "
 
