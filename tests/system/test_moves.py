@@ -88,13 +88,17 @@ class Cluster:
             json.dumps({"version": 1, "partitions": partitions})
         )
         (out := self.folder / f"plan-{broker}-{to}.json").unlink(missing_ok=True)
-        until(lambda: self._planned(asked, out))
-        return out
+        said = ""
 
-    def _planned(self, asked: Path, out: Path) -> bool:
-        done = self.move("plan", "--from", str(asked), "--out", str(out))
-        assert done.returncode in (ExitCode.DONE, ExitCode.NO_DATA, ExitCode.HAZARD), done.stderr
-        return out.exists()
+        def planned() -> bool:
+            nonlocal said
+            done = self.move("plan", "--from", str(asked), "--out", str(out))
+            said = done.stdout + done.stderr
+            assert done.returncode in (ExitCode.DONE, ExitCode.NO_DATA, ExitCode.HAZARD), said
+            return out.exists()
+
+        until(planned, "a plan", lambda: said)
+        return out
 
     def futures(self, broker: int) -> set[str]:
         """Return the replicas that the broker moves."""
