@@ -13,6 +13,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -68,6 +69,7 @@ _END_S_MAX: Final = 20.0
 """Time to wait for the end of Spark's processes. A source may take longer, of a cluster that does
 not answer; what it stored is durable at any time, so its process is killed then."""
 _END_POLL_S: Final = 0.02
+_LAST_THREAD_S_MAX: Final = 10.0
 _log: Final = logging.getLogger(__name__)
 _MEMORY: Final = (
     "Free memory on this host, or lower `spark.driver.memory` in `run.spark.settings`; its whole"
@@ -245,7 +247,9 @@ def end_session() -> None:
         gateway.proc.stdin.close()
         with _unless_gone():
             _wait_for({psutil.Process(gateway.proc.pid), *late})
-        gateway.proc.poll()
+        # Its first thread may have ended before the others, which makes it look like a zombie.
+        with suppress(subprocess.TimeoutExpired):
+            gateway.proc.wait(_LAST_THREAD_S_MAX)
         _forget_jvm()
     _end_templates()
 

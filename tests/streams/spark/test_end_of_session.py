@@ -27,6 +27,12 @@ source = subprocess.Popen([sys.executable, "-c", {_ENDS_WITH_ITS_INPUT!r}], stdi
 print(source.pid, flush=True)
 {_ENDS_WITH_ITS_INPUT}
 """
+_ENDS_ITS_FIRST_THREAD_FIRST: Final = f"""
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=[0.5]).start()
+{_ENDS_WITH_ITS_INPUT}
+ctypes.CDLL(None).pthread_exit(None)
+"""
 _JVM_OF_SPARK_SUBMIT: Final = f"""
 import subprocess, sys
 source = subprocess.Popen(
@@ -98,6 +104,16 @@ def test_the_sources_are_waited_for_before_the_jvm_is_ended(
         assert stopped
         assert not runs(source)
         assert process.returncode == 0  # Python warns of a child whose end nobody asked for
+
+
+def test_a_jvm_whose_first_thread_ends_first_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until its last thread has ended, it seems to be a zombie and has no exit code."""
+    argv = [sys.executable, "-c", _ENDS_ITS_FIRST_THREAD_FIRST]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:
+        spark = context(process.pid, process, lambda: None)
+        monkeypatch.setattr(SparkContext, "_active_spark_context", spark)
+        session.end_session()
+        assert process.returncode == 0
 
 
 def test_what_does_not_end_in_time_is_killed(
