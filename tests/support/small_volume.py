@@ -35,4 +35,4 @@ def read_only(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     if subprocess.run([*begin, "true"], check=False, capture_output=True).returncode:
         pytest.skip("this user may not mount in a namespace")
     command = [*begin, sys.executable, "-m", "orchestrator", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=180)

@@ -102,7 +102,7 @@ def test_one_step_at_a_time_and_faults_in_between(monkeypatch: pytest.MonkeyPatc
 
     def slow(_lab: Lab, _arguments: Message, _progress: Progress) -> Message:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return {"done": True}
 
     monkeypatch.setitem(OPERATIONS, "slow", Operation(slow, step=True))
@@ -111,12 +111,12 @@ def test_one_step_at_a_time_and_faults_in_between(monkeypatch: pytest.MonkeyPatc
     results: list[Message] = []
     step = threading.Thread(target=lambda: results.append(operations.handle("slow", {}, print)))
     step.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     with pytest.raises(WrongStateError, match="another step is running: slow"):
         operations.handle("slow", {}, print)
     assert operations.handle("fault", {}, print) == {}
     go_on.set()
-    step.join(10)
+    step.join(60)
     assert results == [{"done": True}]
     assert operations.handle("slow", {}, print) == {"done": True}
 

@@ -112,6 +112,6 @@ def test_they_die_with_their_lab_however_it_ends(tmp_path: Path, ending: signal.
     children = [psutil.Process(int(pid)) for pid in holder.stdout.readline().split()]
     assert [child.is_running() for child in children] == [True, True]
     holder.send_signal(ending)
-    holder.wait(90)
+    holder.wait(180)
     holder.stdout.close()
     wait_dead(children)

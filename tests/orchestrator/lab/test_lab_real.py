@@ -72,7 +72,7 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
         assert len(members) == 2
     finally:
         holder.send_signal(ending)
-        assert holder.wait(90) == code
+        assert holder.wait(180) == code
     wait_dead(members)
     assert run(home, "status").returncode == 1
 

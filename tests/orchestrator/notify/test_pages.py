@@ -116,7 +116,7 @@ def help_of(main_class: str, *arguments: str) -> str:
         [find_java(), "-cp", ensure_jars().classpath, main_class, *arguments, "--help"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     return done.stdout + done.stderr

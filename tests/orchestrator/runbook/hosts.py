@@ -81,7 +81,7 @@ class Host:
         """Call a command in this host's environment."""
         environment = {**self._environment(), **more}
         return subprocess.run(
-            argv, capture_output=True, text=True, env=environment, timeout=60, check=False
+            argv, capture_output=True, text=True, env=environment, timeout=180, check=False
         )
 
     @contextmanager
@@ -108,7 +108,7 @@ class Host:
             yield connected
             with goes_on.open("rb+", buffering=0) as opened:  # does not wait for a reader
                 opened.write(b"\n")
-                connected.returncode = process.wait(60)
+                connected.returncode = process.wait(180)
         finally:
             process.kill()
 

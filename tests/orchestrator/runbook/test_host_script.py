@@ -468,6 +468,6 @@ def test_shellcheck_has_nothing_to_say() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     assert found.stdout + found.stderr == ""

@@ -225,7 +225,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
          "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
          "-out", str(paths[0]), "-keyout", str(paths[1])],
-        check=True, capture_output=True, timeout=60,
+        check=True, capture_output=True, timeout=180,
     )  # fmt: skip
     return paths
 

@@ -63,5 +63,5 @@ except Py4JJavaError as error:
 @pytest.mark.spark
 def test_an_error_of_a_jvm_that_ended_has_a_line(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", _OF_AN_ENDED_JVM, str(tmp_path / "spark.log")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
     assert done.stdout == "Spark's JVM ended\n", done.stderr

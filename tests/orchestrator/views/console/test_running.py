@@ -70,7 +70,7 @@ def test_it_shows_what_the_loop_looks_at_and_ends_with_it(
         query = FakeFollowing(open_tab)
         config = load_config(with_console(config_file, free))
         follow_and_show(config, gate(None), stop, query.follow)
-    assert ended.wait(20)
+    assert ended.wait(60)
     tab.join()
     assert query.stopped
     assert found[-1] == "event: end"
