@@ -10,8 +10,8 @@ _PAUSE_S_MAX = 5.0
 def polls(timeout_s: float = PATIENCE_S, pause_s_min: float = 0.1) -> Iterator[None]:
     """Yield at once, then again and again until the time is up.
 
-    A pause is eight times as long as its poll, which leaves the processor to other processes; not
-    if the poll itself waited.
+    A pause is eight times as long as its poll, which leaves the processor to other processes, and
+    at most 5 s, because the poll itself may have waited.
     """
     deadline_s = time.monotonic() + timeout_s
     began_s = time.monotonic()

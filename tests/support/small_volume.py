@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.polling import PATIENCE_S
+
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _READ_ONLY)
 
@@ -35,4 +37,4 @@ def read_only(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     if subprocess.run([*begin, "true"], check=False, capture_output=True).returncode:
         pytest.skip("this user may not mount in a namespace")
     command = [*begin, sys.executable, "-m", "orchestrator", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)

@@ -22,6 +22,7 @@ from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.process import crash
 from orchestrator.process.crash import PREFIX, guarded
+from tests.support.polling import PATIENCE_S
 
 CONFIG = "cluster: {name: prod}\ncontrollers: {bootstrap: '127.0.0.1:1'}\nstate_dir: state\n"
 COMMANDS = {
@@ -309,7 +310,7 @@ def test_ctrl_c_of_a_command_is_one_word(folder: Path) -> None:
         assert process.stderr is not None
         begun = process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=180)[1]
+        rest = process.communicate(timeout=PATIENCE_S)[1]
     assert "Traceback" not in begun + rest
     assert process.returncode in (1, ExitCode.NO_DATA)
 
@@ -328,7 +329,7 @@ def test_ctrl_c_during_the_imports_prints_nothing(folder: Path, program: str) ->
         with process:
             time.sleep(after_s)  # there is no event before the imports
             process.send_signal(signal.SIGINT)
-            said = process.communicate(timeout=180)[1].decode()
+            said = process.communicate(timeout=PATIENCE_S)[1].decode()
         # Python's own start, and the import of `signal`, are before Kraftgate can do anything.
         early = "orchestrator/" not in said or "\n    import signal\n" in said
         assert early or "Traceback" not in said, (after_s, said)

@@ -25,6 +25,7 @@ from tests.orchestrator.notify.pages import (
     firsts,
 )
 from tests.orchestrator.notify.rules import alerts
+from tests.support.polling import PATIENCE_S
 
 
 def test_every_rule_has_its_page_and_every_page_its_rule() -> None:
@@ -116,7 +117,7 @@ def help_of(main_class: str, *arguments: str) -> str:
         [find_java(), "-cp", ensure_jars().classpath, main_class, *arguments, "--help"],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.stdout + done.stderr

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.support.polling import PATIENCE_S
+
 HOOKS: Final = Path("runbooks/hooks").resolve()
 _SYSTEMCTL: Final = """#!/bin/sh
 set -eu
@@ -81,7 +83,7 @@ class Host:
         """Call a command in this host's environment."""
         environment = {**self._environment(), **more}
         return subprocess.run(
-            argv, capture_output=True, text=True, env=environment, timeout=180, check=False
+            argv, capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False
         )
 
     @contextmanager
@@ -108,7 +110,7 @@ class Host:
             yield connected
             with goes_on.open("rb+", buffering=0) as opened:  # does not wait for a reader
                 opened.write(b"\n")
-                connected.returncode = process.wait(180)
+                connected.returncode = process.wait(PATIENCE_S)
         finally:
             process.kill()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.orchestrator.runbook.hosts import HOOKS, Host, host
+from tests.support.polling import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -468,6 +469,6 @@ def test_shellcheck_has_nothing_to_say() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=PATIENCE_S,
     )
     assert found.stdout + found.stderr == ""

@@ -16,6 +16,7 @@ from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
 from streams.jmx.http import Http
 from tests.streams.jmx.server import serving, text
+from tests.support.polling import PATIENCE_S
 
 WAIT_S = 0.5
 
@@ -225,7 +226,7 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
          "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
          "-out", str(paths[0]), "-keyout", str(paths[1])],
-        check=True, capture_output=True, timeout=180,
+        check=True, capture_output=True, timeout=PATIENCE_S,
     )  # fmt: skip
     return paths
 

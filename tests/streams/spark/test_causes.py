@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams.spark.query import _DISK_IS_FULL, _cause
+from tests.support.polling import PATIENCE_S
 
 PORT = "EOFException occurred while reading the port number from pyspark.daemon's stdout"
 ENDED = (
@@ -63,5 +64,5 @@ except Py4JJavaError as error:
 @pytest.mark.spark
 def test_an_error_of_a_jvm_that_ended_has_a_line(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", _OF_AN_ENDED_JVM, str(tmp_path / "spark.log")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.stdout == "Spark's JVM ended\n", done.stderr

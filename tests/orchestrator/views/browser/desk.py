@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.orchestrator.views.console.serve import Served
+from tests.support.polling import until
 
 CHROMIUM: Final = "/usr/bin/chromium-headless-shell"
 FLAGS: Final = (
@@ -26,8 +27,6 @@ LAPTOP: Final[Size] = (1280, 860)
 PHONE: Final[Size] = (390, 740)
 SEEN_MS: Final = 60_000
 """How long a busy machine may take to show something; playwright's own 5 s were too few once."""
-_TRIES: Final = 36
-_TRY_MS: Final = 5_000
 VIEWS: Final = ("overview", "brokers", "directories", "timeline", "runbook", "hazards")
 
 
@@ -86,15 +85,17 @@ class Desk:
         self.served.advance(time.time_ns() // 1_000_000, share=0.0)
 
     def until_present(self, page: Page) -> None:
-        """Wait until the page shows the present, which a tick is for 15 s.
+        """Wait until the page shows the present; a tick is the present for 15 s.
 
-        A page that a busy machine kept from two messages shows it a minute later.
+        A page that received two messages late shows it a minute later.
         """
-        for _ in range(_TRIES):
+        band = page.locator(".old-band")
+
+        def is_present() -> bool:
             self.refresh()
-            with suppress(AssertionError):
-                return expect(page.locator(".old-band")).to_have_count(0, timeout=_TRY_MS)
-        raise AssertionError(page.locator(".old-band").inner_text())
+            return band.count() == 0
+
+        until(is_present, "the page shows the present", band.all_inner_texts)
 
     def close(self) -> None:
         """Close every page and see that none complained."""

@@ -45,10 +45,14 @@ def _is_present(page: Page) -> None:
     expect(page.get_by_role("button", name="Pause")).to_be_enabled()
 
 
-def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
-    page = desk.open()
+def _becomes_present(desk: Desk, page: Page) -> None:
     desk.until_present(page)
     _is_present(page)
+
+
+def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
+    page = desk.open()
+    _becomes_present(desk, page)
     world = desk.served.world
     world.at = replace(world.at, now_ms=now_ms())
     world.tell(stale_ms=60_000)
@@ -57,15 +61,13 @@ def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
     assert _colour(page, ".need-name") > 30
     expect(page.get_by_role("button", name="Pause")).to_be_enabled()
     expect(page.locator(".old-age")).to_contain_text(re.compile(r"1 min 0\d s"))
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
 
 
 def test_a_hidden_tab_says_in_its_title_that_it_is_old(desk: Desk) -> None:
     """A browser runs no frame callback of a hidden page; one may be requested before."""
     page = desk.open()
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
     page.evaluate("window.requestAnimationFrame = () => 0")
     world = desk.served.world
     world.at = replace(world.at, now_ms=now_ms())
@@ -78,8 +80,7 @@ def test_a_hidden_tab_says_in_its_title_that_it_is_old(desk: Desk) -> None:
 def _page_of_a_dead_line(desk: Desk, line: Line) -> Page:
     """Open a page, freeze its connection, and move the page's clock on until it says so."""
     page = desk.open(url=line.url)
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
     page.clock.install()
     page.reload()
     _is_present(page)
@@ -100,8 +101,7 @@ def test_a_slow_connection_has_the_time_for_its_first_message(desk: Desk) -> Non
         page.clock.run_for(14_000)
         assert len([url for url in begun if url.endswith("api/stream")]) <= 2
         line.thaw()
-        desk.until_present(page)
-        _is_present(page)
+        _becomes_present(desk, page)
 
 
 def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk) -> None:
@@ -115,16 +115,14 @@ def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk)
         assert page.locator(".old-age time").inner_text() != shown, "it grows old as one looks"
         line.thaw()
         page.clock.run_for(12_000)
-        desk.until_present(page)
-        _is_present(page)
+        _becomes_present(desk, page)
 
 
 def test_the_end_of_kraftgate_is_said(desk: Desk, start: Start) -> None:
     desk.served = start()
     desk.expected = ["ERR_CONNECTION_REFUSED", "Failed to load resource"]
     page = desk.open()
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
     desk.served.end()
     _is_old(page, "Kraftgate has ended")
     expect(page.locator(".old-band")).to_contain_text("Nothing monitors the cluster.")
@@ -137,8 +135,7 @@ def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) 
     desk.expected = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "Failed to load resource"]
     with Line(desk.served.console.at.port) as line:
         page = desk.open(url=line.url)
-        desk.until_present(page)
-        _is_present(page)
+        _becomes_present(desk, page)
     _is_old(page, "This page receives nothing")
     expect(page.locator(".old-band")).to_contain_text("Kraftgate does not answer.")
 
@@ -146,12 +143,10 @@ def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) 
 def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
     """Beats arrive, but the data is that of the last tick."""
     page = desk.open()
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
     expect(page.locator(".old-band")).to_contain_text("Kraftgate does not poll", timeout=180_000)
     _is_old(page, "Kraftgate does not poll")
-    desk.until_present(page)
-    _is_present(page)
+    _becomes_present(desk, page)
 
 
 def test_a_server_that_has_not_polled_since_its_start_has_no_time(desk: Desk) -> None:
