@@ -2,7 +2,7 @@
 
 No shell is involved. A value that the cluster reports (a host name, a rack) is inserted into a
 command only if it is safe in a shell too, because ssh passes its arguments to a shell on the other
-host.
+host; and no word becomes an option by its value. (ZooKeeper's cluster ids may begin with a dash.)
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from orchestrator.runbook.values import Argv, Duration, Given, Id, Text, Variabl
 HOOK_FIELDS: Final = ("hooks", "step")
 """More fields of a command: the directory of the file of hooks, and the step's name."""
 _DOCUMENTED: Final = "see runbooks/hooks/ for examples"
-_HARMLESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.,:/@\[\]-]*")
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9_.,:/@\[\]-]*")
 
 
 class CheckCommand(Strict):
@@ -172,7 +172,14 @@ class Hooks:
                 what = f"{{{name}}} is {values[name]!r}, which is not safe in a command"
             if what is not None:
                 raise RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
-        return render(word, values)
+        filled = render(word, values)
+        if filled.startswith("-") and not word.startswith("-"):
+            what = (
+                f"{word} is {filled!r}, which a program takes for an option: put it behind other"
+                f" text in one word, such as --option={word}"
+            )
+            raise RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
+        return filled
 
 
 def load_hooks(path: Path, runbook: Runbook) -> Hooks:

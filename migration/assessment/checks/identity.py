@@ -84,7 +84,8 @@ def cluster_id_agrees(facts: Facts) -> Finding:
         lines = [f"{where}: {id_}" for where, id_ in known.items()]
         fix = (
             "configure addresses of one cluster only; format the controllers with the id in"
-            " /cluster/id (kafka-storage format -t ID), or brokers cannot register with them"
+            " /cluster/id (kafka-storage format --cluster-id=ID), or brokers cannot register with"
+            " them"
         )
         return violated("there are several cluster ids", *worse_first(lines, missing), fix=fix)
     if missing:

@@ -114,13 +114,28 @@ def test_a_variable_that_a_command_is_to_get_must_be_set(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("host", "-oProxyCommand=reboot"), ("host", "k1; reboot"), ("host", "$(reboot)")],
+    [("host", "--what=x"), ("host", "k1; reboot"), ("host", "$(reboot)")],
 )
 def test_what_is_harmful_does_not_get_into_a_command(
     tmp_path: Path, field: str, value: str
 ) -> None:
     with pytest.raises(RunbookError, match="is not safe in a command"):
         hooks(tmp_path).argv("enter-kraft", {**VALUES, field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("host", "-F"), ("cluster_id", "-4_lEiQYQs-boVSaKFufIw")]
+)
+def test_a_value_with_a_dash_does_not_become_an_option(
+    tmp_path: Path, field: str, value: str
+) -> None:
+    def argv(word: str) -> list[str]:
+        text = TEXT.replace("{host}", word)
+        return hooks(tmp_path, text).argv("enter-kraft", {**VALUES, field: value})
+
+    with pytest.raises(RunbookError, match=r"hooks.yaml:7: .* takes for an option: put it behind"):
+        argv(f"{{{field}}}")
+    assert argv(f"--from={{{field}}}")[1] == f"--from={value}"
 
 
 def test_what_is_not_known_does_not_get_into_a_command(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_a_text_without_a_cluster_can_be_read(name: str) -> None:
 
 def test_a_page_for_a_cluster_has_its_values() -> None:
     shown = page(load("zk-to-kraft-jbod").runbook, FACTS.values())
-    assert f"kafka-storage.sh format -t {ID} -c controller.properties" in shown
+    assert f"kafka-storage.sh format --cluster-id={ID} -c controller.properties" in shown
     assert "       node.id=3000\n       listeners=CONTROLLER://c1:9093\n" in shown
     assert "CLUSTER_ID" not in shown
 
