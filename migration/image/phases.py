@@ -1,7 +1,9 @@
 """The phases of the migration, from the metadata log (ZkMigrationState.java) and ZooKeeper.
 
 The numbers of ZkMigrationStateRecord are not in order: PRE_MIGRATION is 2, MIGRATION 1,
-POST_MIGRATION 3. A cluster that never had a ZooKeeper writes NONE (0).
+POST_MIGRATION 3. A cluster that never had a ZooKeeper writes NONE (0), or no record while its
+metadata.version is below 3.4 (FeaturesImage.write). A migrating quorum writes PRE_MIGRATION before
+any broker can register.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +52,7 @@ class MigrationState:
 def phase_of(
     state: MigrationState, brokers: Iterable[Registered], controller: ZkController | None
 ) -> Phase:
-    """Return the phase; before any state record the cluster is still in ZooKeeper mode.
+    """Return the phase; before any state record or KRaft broker, the cluster is in ZooKeeper mode.
 
     `controller`: the last known holder of /controller; nobody holds it while it passes from one
     broker to another. A ZooKeeper broker that claimed it after the copy has rolled the cluster
@@ -70,6 +72,8 @@ def _logged_phase(state: MigrationState, brokers: Iterable[Registered]) -> Phase
     if state.value == MIGRATION:
         in_zookeeper = any(broker.mode is not Mode.KRAFT for broker in brokers)
         return Phase.HYBRID if in_zookeeper else Phase.DUAL_WRITE
+    if state.value is None and any(broker.mode is Mode.KRAFT for broker in brokers):
+        return Phase.KRAFT
     if state.value not in _PHASES:
         raise UnknownMigrationState(f"ZkMigrationState {state.value} is none that Kafka 3.9 writes")
     return _PHASES[state.value]

@@ -339,10 +339,10 @@ class _Cluster:
     def phase(self) -> str:
         if self.transaction == _COPY:
             return "copying"
+        modes = [broker["mode"] for broker in self.brokers.values()]
         if self.migration_state is None:
-            return "zookeeper"
+            return "kraft" if "kraft" in modes else "zookeeper"
         if self.migration_state == 1:
-            modes = [broker["mode"] for broker in self.brokers.values()]
             return "hybrid" if "migrating" in modes else "dual-write"
         return _PHASES[self.migration_state]
 

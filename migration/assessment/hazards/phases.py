@@ -290,7 +290,7 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
     several = sorted({id_ for id_, number in counts if number > 1})
     if not several:
         return
-    nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION)
+    nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION) and not summary.topics
     yield Hazard(
         kind=HazardKind.METADATA_VERSION,
         text=(

@@ -429,6 +429,18 @@ def test_a_cluster_that_never_had_zookeeper_was_in_no_phase_before() -> None:
     assert changed == {"now": "kraft"}
 
 
+def test_a_kraft_cluster_below_metadata_version_3_4_writes_no_migration_state() -> None:
+    """FeaturesImage.write"""
+    record = RegisterBroker(1, False, bytes(16), 1, None, False, False, ())
+    batch = Batch(
+        log=1, start=0, end=_END, records=[(Stamped(4, 9600, record), Admission.NOW)], reports={}
+    )
+    image, events = advance(ClusterImage(), batch)
+    assert image.phase is Phase.KRAFT
+    (changed,) = (each.fields for each in events if each.kind == "phase_changed")
+    assert changed == {"now": "kraft"}
+
+
 @pytest.mark.parametrize("back", [("t0", "t1"), ("t0", "t1", "new"), ("t0", "t1", "t1")])
 def test_a_wipe_lasts_while_one_of_its_topics_is_missing(back: tuple[str, ...]) -> None:
     image = wiped_and_restored(*back)

@@ -732,6 +732,14 @@ def test_a_metadata_version_without_directories(
         assert "kafka-features.sh" in found.way_out
 
 
+@pytest.mark.parametrize("phase", [Phase.ZOOKEEPER, Phase.PRE_MIGRATION])
+def test_controllers_whose_log_has_topics_are_not_formatted(phase: Phase) -> None:
+    summary = replace(cluster(phase, disks=WELL, metadata_version=7), topics=1)
+    found = only(summary, HazardKind.METADATA_VERSION)
+    assert found is not None
+    assert found.way_out.startswith("Raise the metadata.version")
+
+
 def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
     kind = HazardKind.METADATA_VERSION
     found = only(cluster(Phase.PRE_MIGRATION, disks=WELL, metadata_version=14), kind)
