@@ -114,6 +114,7 @@ def _topics_seen(view: ClusterView, reassigning: int | None, at_ms: int) -> Topi
         missing=dict(missing),
         leaderless=len(leaderless),
         reassigning=reassigning,
+        controller=view.controller,
         odd=len(unhealthy),
         named=tuple(_named(view.partitions[each]) for each in unhealthy[:_NAMED_MAX]),
     )

@@ -75,6 +75,8 @@ def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -
             return unknown("the partitions of the metadata log were not counted yet")
         there = summary.partitions
     else:
+        if (outdated := _by_another_controller(view, topics)) is not None:
+            return outdated
         seen = zookeeper_of(view)
         if seen is None or seen.partitions is None:
             return unknown("the partitions in ZooKeeper were not counted yet")
@@ -86,6 +88,20 @@ def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -
             " is missing",
         )
     return None
+
+
+def _by_another_controller(view: View, topics: TopicsSeen) -> Finding | None:
+    """Return a finding if the brokers' answer names another controller than ZooKeeper does.
+
+    A broker that cannot reach ZooKeeper learns of no change: it still answers as the controller,
+    with full ISRs, after another broker has taken over.
+    """
+    seen = zookeeper_of(view)
+    if seen is None or seen.controller is None or seen.controller.id == topics.controller:
+        return None
+    holder = f"broker {seen.controller.id} holds /controller"
+    named = "none" if topics.controller is None else f"broker {topics.controller}"
+    return unknown(f"the brokers' answer is outdated: it names {named} as controller, and {holder}")
 
 
 def _by_the_log(view: View, broker: int | None) -> Iterator[str]:
@@ -145,23 +161,30 @@ def no_reassignment(view: View) -> Finding:
             return unknown("the partitions of the metadata log were not counted yet")
         who = "by the metadata log"
     else:
-        if (stale := brokers_alone_not_known(view)) is not None:
-            return stale
-        if (stale := not_known(view, _TOPICS)) is not None:
-            return stale
-        open_ones = None if view.topics is None else view.topics.reassigning
-        if open_ones is None:
-            return unknown("the ZooKeeper controller did not report open reassignments")
-        who = "by the controller"
-        zookeeper = zookeeper_of(view)
-        if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
-            reason = f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions"
-            return waiting(reason)
+        reported = _reported_by_the_controller(view)
+        if isinstance(reported, Finding):
+            return reported
+        open_ones, who = reported, "by the controller"
     if open_ones:
         named, odd = ((), 0) if view.topics is None else (view.topics.named, view.topics.odd)
         reason = f"{_reassigned(open_ones)}, {who}"
         return waiting(reason, *named, counted=odd)
     return satisfied(f"no partition is being reassigned, {who}")
+
+
+def _reported_by_the_controller(view: View) -> int | Finding:
+    """Return the number of reassignments that ZooKeeper's controller knows; or why it is not."""
+    stale = brokers_alone_not_known(view) or not_known(view, _TOPICS)
+    if stale is not None or view.topics is None:
+        return stale or unknown("the brokers were not polled yet")
+    if (outdated := _by_another_controller(view, view.topics)) is not None:
+        return outdated
+    if view.topics.reassigning is None:
+        return unknown("the ZooKeeper controller did not report open reassignments")
+    zookeeper = zookeeper_of(view)
+    if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
+        return waiting(f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions")
+    return view.topics.reassigning
 
 
 KINDS: Final = (isr_full, no_reassignment)

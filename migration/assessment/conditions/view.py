@@ -29,6 +29,7 @@ class TopicsSeen:
             zeros.
         leaderless: number of partitions without a leader.
         reassigning: number of partitions with an open reassignment; None: unknown.
+        controller: the controller by the same answer; arbitrary under a KRaft controller.
         odd: number of partitions with a replica that is not in the ISR, or without a leader.
         named: descriptions of some of those.
     """
@@ -39,6 +40,7 @@ class TopicsSeen:
     missing: Mapping[int, int] = field(default_factory=dict)
     leaderless: int = 0
     reassigning: int | None = None
+    controller: int | None = None
     odd: int = 0
     named: tuple[str, ...] = ()
 

@@ -49,7 +49,9 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
 def test_the_topics_are_those_of_the_cluster(answer: Answer) -> None:
     answer("ours", "ours")
-    assert isinstance(ask_topics(TARGET, lambda: 1), TopicsSeen)
+    seen = ask_topics(TARGET, lambda: 1)
+    assert isinstance(seen, TopicsSeen)
+    assert seen.controller == 2
 
 
 @pytest.mark.parametrize("ids", [("theirs", "ours"), ("ours", "theirs")])

@@ -131,7 +131,7 @@ DOUBTFUL = directory("/d1", error=41)
 DOWN_IN_A_MOVE = all_disks(replace(moves(3), unreachable="refused"))
 ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
-REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
+REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0, controller=1)
 BEHIND = replace(REPORTED, under_replicated=4, missing={3: 4})
 MOVING = replace(REPORTED, reassigning=1)
 KRAFT_CONTROLLER = controller(3000, ready=False)
@@ -398,6 +398,10 @@ CASES = (
     Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, partitions=31))),
     Case("isr_full(3)", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, partitions=31))),
     Case("isr_full", SATISFIED, replace(ZK_TIME, topics=replace(REPORTED, partitions=33))),
+    Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, controller=2))),
+    Case("isr_full(3)", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, controller=None))),
+    Case("no_reassignment", UNKNOWN, replace(ZK_TIME, topics=replace(REPORTED, controller=2))),
+    Case("isr_full", SATISFIED, view(topics=replace(REPORTED, controller=2))),
     Case(
         "isr_full",
         UNKNOWN,

@@ -181,7 +181,9 @@ def view(summary: ClusterSummary = SUMMARY, **changes: object) -> View:
         stall_after_ms=STALL_MS,
         not_current={},
         hazards=hazards(summary, NOW, CURRENT),
-        topics=TopicsSeen(at_ms=NOW, partitions=summary.partitions or 32, reassigning=0),
+        topics=TopicsSeen(
+            at_ms=NOW, partitions=summary.partitions or 32, reassigning=0, controller=1
+        ),
         settings=SettingsSeen(at_ms=NOW, modes={each.id: each.mode for each in summary.brokers}),
         quorum=quorum(),
         preflight=PreflightSeen(at_ms=NOW, checks=40),
