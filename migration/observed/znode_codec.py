@@ -237,9 +237,11 @@ def broker_of(name: str, data: bytes, written_ms: int, read_ms: int) -> ZkBroker
     """
     id_ = whole(name, "name", 0, INT32_MAX)
     content = fields_of(data)
+    # Without a PLAINTEXT listener, Kafka writes null as the host (BrokerIdZNode.encode).
+    host = content.get("host") or next((host_of(each) for _, each in endpoints_of(data)), None)
     return ZkBroker(
         id=id_,
-        host=_name(content, "host"),
+        host=_name({"host": host}, "host"),
         rack=_name(content, "rack"),
         since_ms=written_ms,
         read_ms=read_ms,
@@ -264,6 +266,11 @@ def endpoints_of(data: bytes | None) -> tuple[tuple[str, str], ...]:
             raise Unreadable(f"a listener is {each!r}")
         found.append((str(protocols.get(name, name)), address))
     return tuple(found)
+
+
+def host_of(address: str) -> str:
+    """Return the host of a listener's host:port, without the brackets of an IPv6 address."""
+    return address.rpartition(":")[0].strip("[]")
 
 
 def notifying_broker_of(data: bytes) -> int:

@@ -24,6 +24,7 @@ from migration.observed.znode_codec import (
     controller_of,
     endpoints_of,
     fields_of,
+    host_of,
     replicas_of,
 )
 from migration.values.foreign import Unreadable
@@ -98,7 +99,7 @@ def ask_addresses(ensemble: Ensemble) -> Maybe[BrokerAddresses]:
         for id_ in sorted(reader.broker_ids(), key=broker_id_of):
             for protocol, address in endpoints_of(reader.data(f"{znodes.BROKER_IDS}/{id_}")):
                 found.setdefault(protocol, []).append(address)
-                hosts.setdefault(broker_id_of(id_), address.rpartition(":")[0].strip("[]"))
+                hosts.setdefault(broker_id_of(id_), host_of(address))
         controller = reader.data(znodes.CONTROLLER)
         return BrokerAddresses(
             cluster_id=cluster_id_of(reader.data(znodes.CLUSTER_ID)),

@@ -208,6 +208,19 @@ def test_brokers_that_only_zookeeper_knows_are_there() -> None:
     assert events == [("zk_broker_appeared", {})]
 
 
+@pytest.mark.parametrize(
+    ("listener", "host"), [("SSL://b1.prod:9093", "b1.prod"), ("SSL://[fd00::1]:9093", "fd00::1")]
+)
+def test_without_a_plaintext_listener_kafka_names_the_host_only_there(
+    listener: str, host: str
+) -> None:
+    """BrokerIdZNode.encode"""
+    content = {"host": None, "port": -1, "endpoints": [listener], "version": 5}
+    image, _ = observed(znode("/brokers/ids/4", content))
+    (broker,) = summarize("c", image).brokers
+    assert broker.host == host
+
+
 def test_requests_of_operators_are_kept() -> None:
     image, _ = observed(
         znode("/admin/reassign_partitions", {"version": 1, "partitions": [{}, {}]}),
