@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from migration.assessment.checks.brokers import inter_broker_name
 from migration.observed.probed import QUORUM_SETTINGS
 from orchestrator.runbook.templates import CONTROLLER_LINES
 
@@ -53,7 +54,7 @@ def step_values(answers: Answers, broker: int | None = None) -> dict[str, str]:
         "quorum_line": quorum,
         CONTROLLER_LINES: "\n".join(_controller_lines(quorum or "")),
         "listener_map": _agreed(map(_listener_map, answers.brokers)),
-        "inter_broker_listener": _agreed(map(_inter_broker_listener, answers.brokers)),
+        "inter_broker_listener": _agreed(map(inter_broker_name, answers.brokers)),
     }
     if broker is not None:
         found["log_dirs"] = shlex.join(answers.log_dirs.get(broker, ()))
@@ -87,12 +88,7 @@ def _controller_lines(quorum: str) -> Iterator[str]:
 def _listener_map(settings: Mapping[str, str]) -> str:
     """Return a broker's map without the controllers' listener, which a migrating broker has."""
     parts = settings.get("listener.security.protocol.map", "").split(",")
-    return ",".join(each for each in parts if each.partition(":")[0] != _LISTENER)
-
-
-def _inter_broker_listener(settings: Mapping[str, str]) -> str:
-    named = settings.get("inter.broker.listener.name")
-    return named or settings.get("security.inter.broker.protocol", "")
+    return ",".join(e for e in parts if e.partition(":")[0].strip().upper() != _LISTENER)
 
 
 def _agreed(values: Iterable[str]) -> str | None:

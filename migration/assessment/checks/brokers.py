@@ -74,13 +74,13 @@ def unknown_settings(facts: Facts) -> list[str]:
     return unknowns((f"the settings of broker {each.id}", each.settings) for each in facts.brokers)
 
 
-def several_dirs(broker: Broker) -> bool:
-    """Return whether a broker has several log directories, by its answers; True if unknown."""
-    if not isinstance(broker.log_dirs, Unknown):
-        return len(broker.log_dirs) > 1
-    if not isinstance(broker.settings, Unknown):
-        return "," in broker.settings.get("log.dirs", "")
-    return True
+def inter_broker_name(settings: Mapping[str, str]) -> str:
+    """Return the name of the listener between brokers, as Kafka reads it; "": unknown.
+
+    Kafka writes the names of listeners in capitals (ListenerName.normalised).
+    """
+    named = settings.get("inter.broker.listener.name", "").strip().upper()
+    return named or settings.get("security.inter.broker.protocol", "")
 
 
 @check("broker-versions", "Every broker runs a release that can migrate", needs=no_brokers)
@@ -137,13 +137,14 @@ def inter_broker_protocol(facts: Facts) -> Finding:
             continue
         lines.append(f"broker {broker.id}: {PROTOCOL}={text}")
         levels.add(level)
-        if level < JBOD_LEVEL and several_dirs(broker):
+        if level < JBOD_LEVEL:
             low.append(lines[-1])
     if low:
         fix = (
-            f"raise {PROTOCOL} to the brokers' own release and restart them one by one: with"
-            f" several log directories a broker below {JBOD_NAME} does not start in migration"
-            " mode. It cannot be changed during the migration"
+            f"raise {PROTOCOL} to the brokers' own release and restart them one by one: below"
+            f" {JBOD_NAME} a broker with several log directories does not start in migration mode,"
+            " and no replica gets a directory id, which the runbook waits for. It cannot be changed"
+            " during the migration"
         )
         return violated(f"{PROTOCOL} is below {JBOD_NAME}", *worse_first(low, missing), fix=fix)
     if len(levels) > 1:

@@ -4,10 +4,9 @@ Before the controllers exist each check here is skipped: that is a phase of the 
 error.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.checks.brokers import PROTOCOL, known_settings
+from migration.assessment.checks.brokers import PROTOCOL, inter_broker_name, known_settings
 from migration.assessment.checks.check import (
     GRANT,
     SEE_BROKERS,
@@ -159,9 +158,9 @@ def inter_broker_listener(facts: Facts) -> Finding:
     their own inter.broker.listener.name; if the brokers' listener has another name, the controllers
     find no address.
     """
-    theirs = {b.id: _listener(settings) for b, settings in known_settings(facts)}
+    theirs = {b.id: inter_broker_name(settings) for b, settings in known_settings(facts)}
     ours = {
-        one.endpoint: _listener(one.settings)
+        one.endpoint: inter_broker_name(one.settings)
         for one in facts.answering
         if not isinstance(one.settings, Unknown)
     }
@@ -187,11 +186,6 @@ def _settings_unknown(facts: Facts) -> Finding | None:
     missing = silent_controllers(facts) + unknowns(asked)
     denied = any(isinstance(each, Unknown) and each.denied for _, each in asked)
     return missing_data(*missing, fix=GRANT if denied else ASK) if missing else None
-
-
-def _listener(settings: Mapping[str, str]) -> str:
-    named = settings.get("inter.broker.listener.name")
-    return named or settings.get("security.inter.broker.protocol") or "PLAINTEXT"
 
 
 @check("authorizer-agrees", "Controllers check ACLs as brokers do")

@@ -81,6 +81,14 @@ def test_the_brokers_listeners_are_those_of_all_of_them() -> None:
     assert "inter_broker_listener" not in step_values(Answers(brokers=[plain, LISTENERS]))
 
 
+def test_kafka_reads_the_names_of_listeners_in_capitals() -> None:
+    listeners = "Internal:PLAINTEXT, Controller:PLAINTEXT,CLIENT:SSL"
+    odd = {"inter.broker.listener.name": "Internal", "listener.security.protocol.map": listeners}
+    found = step_values(Answers(brokers=[odd]))
+    assert found["listener_map"] == "Internal:PLAINTEXT,CLIENT:SSL"
+    assert step_values(Answers(brokers=[odd, LISTENERS]))["inter_broker_listener"] == "INTERNAL"
+
+
 def test_the_directories_are_words_of_a_command() -> None:
     assert step_values(PLANNED, 1)["log_dirs"] == "/data/d0 '/data/d 1'"
     assert "log_dirs" not in step_values(PLANNED, 2)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from migration.assessment.checks.brokers import PROTOCOL
 from migration.observed.probed import Facts, TopicPartition, Unknown, ZooKeeperServer
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
@@ -283,6 +284,10 @@ CASES = (
     Case("inter-broker-protocol", WELL, PASS),
     Case("inter-broker-protocol", settings(inter_broker_protocol_version="3.6"), FAIL,
          "broker 2: inter.broker.protocol.version=3.6"),
+    Case("inter-broker-protocol",
+         replace(WELL, brokers=(replace(BROKERS[0], log_dirs=ONE_DIR,
+                                        settings={**SETTINGS, PROTOCOL: "3.6"}),)),
+         FAIL, "broker 1: inter.broker.protocol.version=3.6"),
     Case("inter-broker-protocol", settings(inter_broker_protocol_version="3.7-IV1"), FAIL,
          "3.7-IV1"),
     Case("inter-broker-protocol", settings(inter_broker_protocol_version="3.8"), FAIL, "differs"),
@@ -371,6 +376,8 @@ CASES = (
     Case("inter-broker-listener", WELL, PASS, "PLAINTEXT"),
     Case("inter-broker-listener", all_settings(inter_broker_listener_name="INTERNAL"), FAIL,
          "controller c1:9093: PLAINTEXT"),
+    Case("inter-broker-listener", settings(inter_broker_listener_name=" Plaintext"), PASS,
+         "PLAINTEXT"),
     Case("inter-broker-listener", controller(settings=WHY), UNKNOWN, "controllers.bootstrap"),
     Case("inter-broker-listener", controller(settings=NO_RIGHT), UNKNOWN, "grant"),
     Case("inter-broker-listener", no_brokers(), UNKNOWN, "see brokers-reachable"),
