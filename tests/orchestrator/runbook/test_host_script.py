@@ -444,6 +444,22 @@ def test_ssh_goes_from_host_to_host(here: Host) -> None:
     assert (code, called) == (0, ["c1 node provision controller", "c2 node provision controller"])
 
 
+def test_ssh_goes_to_an_ipv6_address(here: Host) -> None:
+    """The brackets of a word are quoted: the other side's shell takes them for a pattern."""
+    code, called = ssh(
+        here, "[fd00::1]:9093,fd00::2,[fd00::3]", "delete-znodes", "[fd00::4]:2181/k"
+    )
+    said = "node delete-znodes '[fd00::4]:2181/k'"
+    assert (code, called) == (0, [f"fd00::{each} {said}" for each in (1, 2, 3)])
+
+
+@pytest.mark.parametrize(
+    "hosts", ["[]:9093", "k1:9092:9093", "[fd00::1", "fd00::1]", "k1[a]", "::x"]
+)
+def test_ssh_goes_to_no_odd_address(here: Host, hosts: str) -> None:
+    assert ssh(here, hosts, "provision", "controller") == (2, [])
+
+
 def test_a_host_that_is_down_does_not_keep_the_others_from_their_turn(here: Host) -> None:
     code, called = ssh(here, "c1:9093,c2:9093", "deprovision", "controller", dead="c1")
     assert code == 1
