@@ -20,7 +20,7 @@ from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.failed_directories import advice, danger
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.waits import ADD_KEY, DOWN, Wait, WaitKind, source_error
+from migration.assessment.waits import ADD_KEY, BLIND, DOWN, Wait, WaitKind, source_error
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized, count
@@ -76,16 +76,6 @@ _NIGHT: Final = "migration-night"
 _ROLLBACK: Final = "rollback"
 _HAZARDS: Final = "hazards"
 
-_BLIND: Final = frozenset(
-    {
-        WaitKind.SOURCE_ERROR,
-        WaitKind.NOT_RUNNING,
-        WaitKind.NO_CONTROLLER,
-        WaitKind.STALE_DATA,
-        WaitKind.ZOOKEEPER_BLIND,
-    }
-)
-"""Once an operator must act on one of these, nothing else can be advised: nothing is known."""
 _HELD: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.REPLICAS_PENDING})
 _HELD_OR_STALLED: Final = frozenset({WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED})
 _OF_HELD: Final = ("assignments_complete", "nothing_held")
@@ -106,20 +96,14 @@ _KEYS: Final[Mapping[DataSource, tuple[DataSource, str]]] = {
 }
 """The sources that need a key of the configuration: the followed source of the key, and the key."""
 _OF_WAITS: Final[Mapping[WaitKind, str]] = {
-    WaitKind.SOURCE_ERROR: "kraftgate preflight",
+    **dict.fromkeys(BLIND, "kraftgate preflight"),
     WaitKind.NOT_RUNNING: _RUN,
-    WaitKind.NO_CONTROLLER: "kraftgate preflight",
-    WaitKind.STALE_DATA: "kraftgate preflight",
-    WaitKind.ZOOKEEPER_BLIND: "kraftgate preflight",
 }
 """The commands of the waits that concern no broker; those of the next step: `_STEPS`."""
 
 _TOPICS: Final[Mapping[WaitKind, str]] = {
-    WaitKind.SOURCE_ERROR: "KraftgateStreamStale",
+    **dict.fromkeys(BLIND, "KraftgateStreamStale"),
     WaitKind.NOT_RUNNING: "KraftgateOrchestratorDown",
-    WaitKind.NO_CONTROLLER: "KraftgateStreamStale",
-    WaitKind.STALE_DATA: "KraftgateStreamStale",
-    WaitKind.ZOOKEEPER_BLIND: "KraftgateStreamStale",
     WaitKind.BROKER_STALLED: "KraftgateAssignmentStalled",
     WaitKind.BROKER_HELD: "KraftgateBrokerHeldTooLong",
     WaitKind.REPLICAS_OFFLINE: "KraftgateLogDirOffline",
@@ -157,7 +141,7 @@ def _found(
     view: View, execution: Execution | None, waits: Sequence[Wait], eta: Eta | None
 ) -> NextAction:
     first = waits[0] if waits else None
-    if first is not None and first.kind in _BLIND and first.needs_person:
+    if first is not None and first.kind in BLIND and first.needs_person:
         return _of_wait(first, view.summary, eta)
     if execution is not None and execution.outcome is None and execution.asks is not None:
         return _decision(execution)

@@ -58,17 +58,17 @@ class WaitKind(enum.StrEnum):
     ROLLED_BACK = "rolled_back"
 
 
-_WRONG: Final = frozenset(
+BLIND: Final = frozenset(
     {
         WaitKind.SOURCE_ERROR,
         WaitKind.NOT_RUNNING,
         WaitKind.NO_CONTROLLER,
         WaitKind.STALE_DATA,
         WaitKind.ZOOKEEPER_BLIND,
-        WaitKind.BROKER_STALLED,
-        WaitKind.REPLICAS_OFFLINE,
     }
 )
+"""Once an operator must act on one of these, nothing else can be advised: nothing is known."""
+_WRONG: Final = BLIND | {WaitKind.BROKER_STALLED, WaitKind.REPLICAS_OFFLINE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
