@@ -15,7 +15,7 @@ from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
-from migration.image.known_ids import in_zookeeper
+from migration.image.known_ids import ids, in_zookeeper
 from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.log_dirs import BrokerDisks
@@ -598,7 +598,7 @@ def _zookeeper_mode_waits(
 
 
 def _rolling_back(reverted: list[int]) -> Wait:
-    cause = f"{_named(reverted)} went from KRaft mode back to migration mode"
+    cause = f"{ids(reverted)} went from KRaft mode back to migration mode"
     text = (
         f"the rollback to end: {cause}. To migrate nevertheless, restart every broker in KRaft mode"
     )
@@ -647,7 +647,7 @@ def _left_of_rollback(summary: ClusterSummary, in_zookeeper_mode: Collection[int
         return _DELETE_ZNODE
     left = [each.id for each in summary.brokers if each.mode is not Mode.ZOOKEEPER]
     if left:
-        return f"Restart {_named(left)} in ZooKeeper mode"
+        return f"Restart {ids(left)} in ZooKeeper mode"
     unproven = [
         each.id
         for each in summary.brokers
@@ -656,11 +656,7 @@ def _left_of_rollback(summary: ClusterSummary, in_zookeeper_mode: Collection[int
     if not unproven:
         return ""
     verb = "runs" if len(unproven) == 1 else "run"
-    return f"Check that {_named(unproven)} {verb} in ZooKeeper mode"
-
-
-def _named(brokers: list[int]) -> str:
-    return f"{'broker' if len(brokers) == 1 else 'brokers'} {_ids(brokers)}"
+    return f"Check that {ids(unproven)} {verb} in ZooKeeper mode"
 
 
 ADD_KEY: Final = "Add `{}` to the configuration and restart `kraftgate run`"
@@ -684,11 +680,8 @@ def _registrations_text(summary: ClusterSummary) -> str:
 
 
 def _not_before(unsettled: list[int]) -> str:
-    if not unsettled:
-        return ""
-    noun = "broker" if len(unsettled) == 1 else "brokers"
-    return f", once nothing is pending for {noun} {_ids(unsettled)}"
+    return f", once nothing is pending for {ids(unsettled)}" if unsettled else ""
 
 
-def _ids(ids: Iterable[int]) -> str:
-    return ", ".join(str(i) for i in sorted(ids))
+def _ids(found: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(found)))

@@ -48,3 +48,9 @@ def no_such(kind: str, id_: int, cluster: str, known: Collection[int]) -> str:
     """Return the message that an id does not exist, with the known ids."""
     listed = ", ".join(map(str, sorted(known))) or "none"
     return f"{cluster} has no {kind} {id_}. Known {kind}s: {listed}"
+
+
+def ids(found: Collection[int]) -> str:
+    """Return the ids as text: `broker 3`, `brokers 1, 2`."""
+    listed = ", ".join(map(str, sorted(found)))
+    return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"

@@ -4,7 +4,7 @@ Before the copy, and after a rollback, ZooKeeper's controller is authoritative: 
 no topics then, or outdated ones. This is only assumed while ZooKeeper itself shows it.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from migration.assessment.conditions.view import View
@@ -13,7 +13,7 @@ from migration.assessment.finding import Finding, unknown
 from migration.assessment.hazards.dual_write import writing_not_known
 from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
-from migration.image.known_ids import known_brokers, member_brokers
+from migration.image.known_ids import ids, known_brokers, member_brokers
 from migration.image.summary import (
     WITHOUT_ZOOKEEPER,
     BrokerSummary,
@@ -360,9 +360,3 @@ def brokers_not_known(view: View) -> Finding | None:
     """Return why the set of brokers is unknown; None: it is known."""
     kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
     return not_known(view, *(each for each in kept if in_use(view, each)))
-
-
-def ids(found: Collection[int]) -> str:
-    """Return the ids as text: `broker 3`, `brokers 1, 2`."""
-    listed = ", ".join(map(str, sorted(found)))
-    return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"

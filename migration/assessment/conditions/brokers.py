@@ -5,7 +5,6 @@ from typing import Final
 from migration.assessment.conditions.authority import (
     authority_not_known,
     brokers_not_known,
-    ids,
     in_use,
     not_known,
     zookeeper_of,
@@ -14,7 +13,7 @@ from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting
-from migration.image.known_ids import in_zookeeper, member_brokers
+from migration.image.known_ids import ids, in_zookeeper, member_brokers
 from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.metadata.versions import name_of
 from migration.values.evidence import count

@@ -5,7 +5,6 @@ from typing import Final
 
 from migration.assessment.conditions.authority import (
     comparison_not_known,
-    ids,
     undescribed,
     unread,
 )
@@ -15,7 +14,7 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
-from migration.image.known_ids import member_brokers
+from migration.image.known_ids import ids, member_brokers
 from migration.observed.log_dirs import BrokerDisks, is_bad
 from migration.values.evidence import count
 

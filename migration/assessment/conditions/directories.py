@@ -6,7 +6,6 @@ from typing import Final
 
 from migration.assessment.conditions.authority import (
     brokers_not_known,
-    ids,
     is_log_current,
     not_known,
     undescribed,
@@ -15,6 +14,7 @@ from migration.assessment.conditions.kind import BROKER, COUNT, kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
+from migration.image.known_ids import ids
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import PENDING_STATES, ReplicaState
 from migration.observed.log_dirs import BrokerDisks, is_bad, name

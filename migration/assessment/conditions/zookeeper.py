@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import ids, not_known, zookeeper_of
+from migration.assessment.conditions.authority import not_known, zookeeper_of
 from migration.assessment.conditions.kind import kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.dual_write import silence, unwritable, writing_not_known
+from migration.image.known_ids import ids
 from migration.image.summary import Phase
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
