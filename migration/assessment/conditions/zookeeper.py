@@ -118,7 +118,7 @@ def dual_write_alive(view: View) -> Finding:
         over = phase in (Phase.FINALIZED, Phase.ROLLED_BACK, Phase.KRAFT)
         return violated(reason) if over else waiting(reason)
     if (stop := unwritable(seen, view.now_ms)) is not None:
-        return violated(stop.text, stop.evidence)
+        return violated(stop.text, *stop.evidence)
     found = seen.migration
     if found is None:
         return violated(f"the phase is {phase}, and /migration does not exist")

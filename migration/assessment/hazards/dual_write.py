@@ -8,7 +8,8 @@ was observed on 3.9.1.
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
@@ -40,15 +41,6 @@ _NOT_KNOWN: Final = (
 )
 
 
-class Stop(NamedTuple):
-    """Why ZooKeeper is not written, as the fields of a hazard."""
-
-    text: str
-    evidence: str
-    way_out: str
-    since_ms: int | None
-
-
 def stuck(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int, currency: Currency
 ) -> Iterator[Hazard]:
@@ -61,13 +53,7 @@ def stuck(
     if stop is None and seen and currency.is_current(DataSource.METADATA_LOG):
         stop = silence(zookeeper, now_ms, currency.led_since_ms)
     if stop is not None:
-        yield Hazard(
-            kind=HazardKind.DUAL_WRITE_STUCK,
-            text=stop.text,
-            evidence=(stop.evidence, *_lag(summary)),
-            way_out=stop.way_out,
-            since_ms=stop.since_ms,
-        )
+        yield replace(stop, evidence=(*stop.evidence, *_lag(summary)))
 
 
 def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
@@ -79,7 +65,7 @@ def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
     return max(beat_ms, zookeeper.seen_ms or 0)
 
 
-def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
+def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
     """Return why no controller can write to ZooKeeper; None: nothing shows that it cannot.
 
     This counts only while a KRaft controller holds /controller: in a rollback an operator deletes
@@ -94,8 +80,8 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     return _emptied(zookeeper, at_ms) or _overtaken(zookeeper, at_ms)
 
 
-def silence(zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None) -> Stop | None:
-    """Return a stop if `/migration` was not written for `BEACON_STALE_MS`.
+def silence(zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None) -> Hazard | None:
+    """Return a hazard if `/migration` was not written for `BEACON_STALE_MS`.
 
     Call it only while ZooKeeper is current. None: there was a write, or
     `writing_not_known` returns what is missing.
@@ -106,9 +92,10 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int, led_since_ms: int | None) ->
     if writing_not_known(zookeeper, now_ms, led_since_ms) is not None:
         return None
     age = duration_text(now_ms - found.written_ms)
-    return Stop(
+    return Hazard(
+        kind=HazardKind.DUAL_WRITE_STUCK,
         text=f"ZooKeeper has not been written for {age}: {_UNSEEN}",
-        evidence=f"/migration: last written up to metadata offset {found.offset}",
+        evidence=(f"/migration: last written up to metadata offset {found.offset}",),
         way_out=_RESTART,
         since_ms=found.written_ms,
     )
@@ -137,8 +124,8 @@ def writing_not_known(
     return None
 
 
-def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Return a stop if `/migration` is deleted or marks no copy; no controller does either."""
+def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
+    """Return a hazard if `/migration` is deleted or marks no copy; no controller does either."""
     now, was = zookeeper.migration, zookeeper.migration_copied
     if now is not None and now.is_copied:
         return None
@@ -148,16 +135,17 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     last = "its last content is unknown" if was is None else f"its last content was {was.text}"
     put = "create it" if now is None else "set it"
     way_out = _NOT_KNOWN if was is None else _PUT_BACK.format(put=f"{put} again", content=was.text)
-    return Stop(
+    return Hazard(
+        kind=HazardKind.DUAL_WRITE_STUCK,
         text=f"/migration {state}, so no controller writes to ZooKeeper: {_UNSEEN}",
-        evidence=f"/migration {state}; {last}",
+        evidence=(f"/migration {state}; {last}",),
         way_out=way_out,
         since_ms=None if was is None else was.written_ms,
     )
 
 
-def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Return a stop if another client wrote `/controller_epoch` after the controller's claim.
+def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Hazard | None:
+    """Return a hazard if another client wrote `/controller_epoch` after the controller's claim.
 
     The controller writes `/controller` and `/controller_epoch` in one transaction (KafkaZkClient,
     claimControllerLeadership). Later it checks the version of `/controller_epoch` in each write of
@@ -172,16 +160,18 @@ def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     (_, claimed), (_, epoch) = versions[CONTROLLER], versions[CONTROLLER_EPOCH]
     if epoch <= claimed:
         return None
-    return Stop(
+    evidence = (
+        f"/controller_epoch is {zookeeper.controller_epoch}, written in transaction"
+        f" 0x{epoch:x}; controller {controller.id} took over in 0x{claimed:x}"
+    )
+    return Hazard(
+        kind=HazardKind.DUAL_WRITE_STUCK,
         text=(
             "no change reaches ZooKeeper, although /migration is still written: another client"
             " wrote /controller_epoch, and since then every metadata write of controller"
             f" {controller.id} fails: {_UNSEEN}"
         ),
-        evidence=(
-            f"/controller_epoch is {zookeeper.controller_epoch}, written in transaction"
-            f" 0x{epoch:x}; controller {controller.id} took over in 0x{claimed:x}"
-        ),
+        evidence=(evidence,),
         way_out=_RESTART,
         since_ms=written_ms,
     )
