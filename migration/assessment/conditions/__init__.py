@@ -1,13 +1,12 @@
 """Conditions on a cluster: named, typed, pure functions of the known data."""
 
 from migration.assessment.conditions.authority import hazards_not_known
-from migration.assessment.conditions.call import SOAK, Call, call_of
 from migration.assessment.conditions.condition import (
     Condition,
     ConditionError,
     judge_all,
 )
-from migration.assessment.conditions.parse import external, known, parse
+from migration.assessment.conditions.parse import SOAK, Call, call_of, external, known, parse
 from migration.assessment.conditions.view import (
     CheckSeen,
     Execution,

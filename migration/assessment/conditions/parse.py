@@ -1,6 +1,8 @@
 """Parses conditions (`finalized`, `broker_mode(3, kraft)`, `soak(10m)`); lists all kinds."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -16,7 +18,6 @@ from migration.assessment.conditions import (
     zookeeper,
 )
 from migration.assessment.conditions.authority import not_known
-from migration.assessment.conditions.call import call_of
 from migration.assessment.conditions.condition import (
     Condition,
     ConditionError,
@@ -45,6 +46,27 @@ _KINDS: Final[Mapping[str, Kind]] = {
 }
 _PHASES: Final = frozenset(map(str, Phase))
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+SOAK: Final = "soak"
+"""The condition that counts the time since all the others hold."""
+_CALL: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*(?:\(([^()]*)\))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A condition's name and arguments as written: `broker_mode(broker, kraft)`."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+
+def call_of(text: str) -> Call | None:
+    """Split a condition's text; None: it is not a condition."""
+    match = _CALL.fullmatch(text)
+    if match is None:
+        return None
+    name, given = match.groups()
+    arguments = (given or "").split(",") if (given or "").strip() else []
+    return Call(name, tuple(each.strip() for each in arguments))
 
 
 def known() -> Collection[Kind]:
