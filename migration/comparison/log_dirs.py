@@ -15,7 +15,7 @@ from migration.comparison.differences import (
     confirm,
 )
 from migration.metadata.partitions import Numbers
-from migration.observed.facts import DiskContentSeen, TopicOnDisk
+from migration.observed.facts import DiskContentSeen
 
 
 def against_disks(
@@ -37,7 +37,8 @@ def against_disks(
     for topic in seen.topics:
         logged = topics.get(topic.topic_id)
         there = on_disk.setdefault(topic.topic_id, set())
-        for partition, broker, path, future, lag in _replicas(topic, seen):
+        for partition, place, future, lag in topic.replicas:
+            broker, path = seen.paths[place]
             subject = f"{topic.name}-{partition}"
             replicas = None if logged is None else logged.partitions.get(partition)
             if replicas is None or broker not in replicas.brokers:
@@ -120,11 +121,3 @@ def _not_looked_at(
     for each in left:
         if ((each.subject, each.broker) in hosted) is (each.kind != "stray"):
             yield each
-
-
-def _replicas(
-    topic: TopicOnDisk, seen: DiskContentSeen
-) -> Iterator[tuple[int, int, str, bool, int]]:
-    for partition, path, future, lag in topic.replicas:
-        broker, name = seen.paths[path]
-        yield partition, broker, name, future, lag

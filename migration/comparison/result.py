@@ -4,6 +4,7 @@ A comparison is complete when every shard has reported its part. The image keeps
 one. It includes the last result for the brokers.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -114,10 +115,9 @@ def take(
 
 
 def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | None) -> Compared:
-    lasting: dict[str, int] = {}
+    lasting: Counter[str] = Counter()
     for part in parts:
-        for kind, count in part.lasting.items():
-            lasting[kind] = lasting.get(kind, 0) + count
+        lasting.update(part.lasting)
     unlisted = {each for part in parts for each in part.unlisted}
     known = [count for part in parts for of, count in part.without_id.items() if of in unlisted]
     if known:
@@ -125,7 +125,9 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
     placed = [each for part in parts for each in part.placed]
     identities = identify(placed, disks) if disks is not None else ()
     found = list(_misplaced(placed, identities))
-    misplaced = frozenset(_named(found)) | {e for e in before.misplaced if _unseen(e, disks)}
+    misplaced = frozenset(
+        place._replace(subject=subject) for place, each in found for subject in each.named
+    ) | {e for e in before.misplaced if _unseen(e, disks)}
     counted: dict[Difference, int] = {}
     for place, each in found:
         counted[place] = counted.get(place, 0) + each.replicas - len(each.named)
@@ -173,12 +175,10 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
 
     A path gets no id if two ids have equally many of its replicas.
     """
-    counts: dict[tuple[int, str], dict[str, int]] = {}
+    counts: defaultdict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for each in placed:
         if not is_reserved(each.directory):
-            of_path = counts.setdefault((each.broker, each.path), {})
-            id_ = to_text(each.directory)
-            of_path[id_] = of_path.get(id_, 0) + each.replicas
+            counts[each.broker, each.path][to_text(each.directory)] += each.replicas
     known = {
         (one.id, log_dir.path): log_dir.directory_id
         for one in disks.brokers.values()
@@ -187,7 +187,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
     }
     found = []
     for broker, path in sorted(counts.keys() | known.keys()):
-        of_path = counts.get((broker, path), {})
+        of_path = counts[broker, path]
         total = sum(of_path.values())
         written = known.get((broker, path))
         by, id_ = "meta.properties", written or ""
@@ -195,7 +195,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
             by, id_ = "replicas", max(of_path, key=lambda each: of_path[each])
             if 2 * of_path[id_] <= total:
                 continue
-        agreeing = of_path.get(id_, 0)
+        agreeing = of_path[id_]
         found.append(
             Identity(
                 broker=broker,
@@ -227,12 +227,6 @@ def _misplaced(
         assigned = to_text(each.directory)
         if assigned != lies_in:
             yield Difference("misplaced", "", lies_in, assigned, each.broker, each.path), each
-
-
-def _named(found: Iterable[tuple[Difference, Placed]]) -> Iterable[Difference]:
-    for place, each in found:
-        for subject in each.named:
-            yield place._replace(subject=subject)
 
 
 def _tell(before: Compared, now: Compared, collected: EventCollector) -> None:
