@@ -64,14 +64,18 @@ class Problem(NamedTuple):
     text: str
 
 
-def future_folder(at: TopicPartition) -> str:
-    """Return a name as long as that of the folder of a future replica (UnifiedLog)."""
-    return f"{at}.{_UNIQUE_ID}-future"
+def too_long(at: TopicPartition) -> str | None:
+    """Return why a partition with such a name cannot move; None: it can.
 
-
-def is_too_long(at: TopicPartition) -> bool:
-    """Return whether no broker can create the folder of a future replica."""
-    return len(future_folder(at).encode()) > FOLDER_BYTES_MAX
+    The folder of a future replica has the partition's name and a postfix (UnifiedLog).
+    """
+    size = len(f"{at}.{_UNIQUE_ID}-future".encode())
+    if size <= FOLDER_BYTES_MAX:
+        return None
+    return (
+        f"the folder of its future replica would have a name of {size} bytes, and file systems"
+        f" permit {FOLDER_BYTES_MAX}: the broker would fail the directory"
+    )
 
 
 def read(data: bytes) -> tuple[tuple[Wanted, ...], tuple[Problem, ...]]:
@@ -264,8 +268,8 @@ def _wanted(entry: _Object, problems: list[Problem]) -> Wanted | None:
         tuple(replicas) if isinstance(replicas, list) else (),
         tuple(log_dirs) if isinstance(log_dirs, list) else (),
     )
-    if is_too_long(at) and any(path != ANY for path in one.log_dirs):
-        texts.append(too_long(at))
+    if (why := too_long(at)) is not None and any(path != ANY for path in one.log_dirs):
+        texts.append(why)
     name = f"{_cut(topic)}-{partition}"
     problems += [Problem(entry.line, f"{name}: {each}") for each in texts]
     return one
@@ -295,15 +299,6 @@ def _log_dir_problems(replicas: object, log_dirs: object) -> Iterator[str]:
     for path in log_dirs:
         if path != ANY and not path.startswith("/"):
             yield f'{_shown(path)} is neither an absolute path nor "{ANY}"'
-
-
-def too_long(at: TopicPartition) -> str:
-    """Return why a partition with such a name cannot move."""
-    size = len(future_folder(at).encode())
-    return (
-        f"the folder of its future replica would have a name of {size} bytes, and file systems"
-        f" permit {FOLDER_BYTES_MAX}: the broker would fail the directory"
-    )
 
 
 def _contradictions(

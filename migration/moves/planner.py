@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from migration.moves.plan_file import ANY, Wanted, is_too_long, to_file, too_long
+from migration.moves.plan_file import ANY, Wanted, to_file, too_long
 from migration.observed.probed import Broker, LogDir, Partition, TopicPartition, Topics, Unknown
 
 THROTTLE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -111,7 +111,7 @@ def even_out(broker: Broker, measure: Measure) -> tuple[Move, ...]:
     load = {path: sum(each.values()) for path, each in weights.items()}
     near = EVEN_ENOUGH * sum(load.values()) / len(load) if measure is Measure.BYTES else 1
     movable = {
-        path: sorted((weight, at) for at, weight in each.items() if weight and not is_too_long(at))
+        path: sorted((weight, at) for at, weight in each.items() if weight and not too_long(at))
         for path, each in weights.items()
     }
     moves: list[Move] = []
@@ -213,9 +213,7 @@ def obstacles(
     """
     moves = tuple(moves)
     found = dict.fromkeys(
-        f"broker {each.broker}: {each.at}: {too_long(each.at)}"
-        for each in moves
-        if is_too_long(each.at)
+        f"broker {each.broker}: {each.at}: {why}" for each in moves if (why := too_long(each.at))
     )
     there = set()
     for id_ in sorted({each.broker for each in moves}):

@@ -11,11 +11,10 @@ from migration.moves.plan_file import (
     ANY,
     FOLDER_BYTES_MAX,
     Problem,
-    future_folder,
-    is_too_long,
     problems_with,
     read,
     to_file,
+    too_long,
 )
 from migration.observed.probed import Broker, TopicPartition, Unknown
 from tests.migration.moves.brokers import D0, D1, at, broker, log_dir, topics
@@ -109,8 +108,9 @@ def test_any_bytes_are_a_file_or_a_problem(data: bytes) -> None:
 def test_the_longest_name_fits(length: int, number: int) -> None:
     """KIP-113, "Solution": the future replica has a folder with a postfix; shipped as `-future`."""
     one = TopicPartition("x" * length, number)
-    assert future_folder(one).endswith("-future")
-    assert is_too_long(one) is (len(f"{one}") + 1 + 32 + 7 > FOLDER_BYTES_MAX)
+    size, why = len(f"{one}") + len(".") + 32 + len("-future"), too_long(one)
+    assert (why is None) is (size <= FOLDER_BYTES_MAX)
+    assert why is None or f"a name of {size} bytes" in why
 
 
 PLACED = topics({"t-0": (1, 2), "t-1": (2, 1)}, frozenset({1, 2}))
