@@ -146,19 +146,11 @@ def _duration(text: str) -> timedelta:
         raise Refused(f"does not take {text!r}: {error}") from error
 
 
-def _duration_text(value: object) -> str:
-    return format_duration(parse_duration(value))
-
-
 def _level(text: str) -> int:
     level = level_of(text)
     if not level:
         raise Refused(f"takes a metadata.version such as 3.7-IV2 or 3.9, not {text!r}")
     return level
-
-
-def _level_text(value: object) -> str:
-    return name_of(int(str(value)))
 
 
 BROKER: Final = Parameter(
@@ -185,12 +177,12 @@ DURATION: Final = Parameter(
     read=_duration,
     pattern=r"(?:(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+|PT?[0-9][0-9A-Z.]*)",
     example="10m",
-    text=_duration_text,
+    text=lambda value: format_duration(parse_duration(value)),
 )
 LEVEL: Final = Parameter(
     name="version",
     read=_level,
     pattern=r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",
     example="3.7-IV2",
-    text=_level_text,
+    text=lambda value: name_of(int(str(value))),
 )
