@@ -5,7 +5,7 @@ Several conditions can hold a checkpoint at the same time, so these durations mu
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from migration.assessment.finding import WORST_FIRST, Verdict
 from orchestrator.api.report.execution import CheckpointAccount, Hold, HoldKind, Result, StepRun
@@ -16,17 +16,6 @@ from orchestrator.audit.execution.state import TURNED_BACK, CheckpointState, Exe
 from orchestrator.execution.route import CheckpointInstance, approvals_needed, is_covered
 from orchestrator.runbook.model import Checkpoint
 
-_STEP: Final[dict[str, Any]] = {
-    "attempt": None,
-    "argv": (),
-    "text": None,
-    "ended_at": None,
-    "took_ms": None,
-    "exit_code": None,
-    "output": "",
-    "output_sha256": None,
-    "decided": None,
-}
 Key: TypeAlias = tuple[HoldKind, str]
 _PARTS: Final[Mapping[str, HoldKind]] = {"needs": "guard", "opens_when": "gate"}
 
@@ -230,7 +219,8 @@ class CheckpointRecord:
         return each.part in _PARTS
 
     def _begin(self, **known: object) -> None:
-        self.steps.append(StepRun(**{**_STEP, **known}))
+        unknown = dict.fromkeys(StepRun.model_fields) | {"argv": (), "output": ""}
+        self.steps.append(StepRun.model_validate(unknown | known))
 
     def _change(self, **known: object) -> None:
         if self.steps:
