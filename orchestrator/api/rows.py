@@ -24,15 +24,6 @@ from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.notify.notification import page_url
 
-_REPLICA_ORDER = (
-    ReplicaState.MIGRATING,
-    ReplicaState.UNASSIGNED,
-    ReplicaState.ASSIGNED,
-    ReplicaState.OFFLINE,
-    ReplicaState.LOST,
-    ReplicaState.RESERVED,
-)
-
 
 class ProgressRow(Row):
     """The assignments of a broker's replicas since its registration."""
@@ -289,7 +280,7 @@ def broker_row(
     rate = None if rate is None else round(rate, 3)
     return BrokerRow.from_facts(
         broker,
-        replicas={state: broker.replicas[state] for state in _REPLICA_ORDER},
+        replicas={state: broker.replicas[state] for state in ReplicaState},
         progress=progress and ProgressRow.from_facts(progress, rate_per_second=rate),
         under_replicated=broker.under_replicated if counts_known else None,
         replicas_known=replicas_known,
