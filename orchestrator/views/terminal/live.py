@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
-from types import FrameType, TracebackType
 from typing import IO, Final, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -61,12 +60,7 @@ class Stop:
             self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: overdue())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._overdue is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
@@ -92,7 +86,7 @@ class Stop:
             self._bell.acquire(timeout=seconds)
         return self._is_set
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def _on_signal(self, number: int, _: object) -> None:
         if self._overdue is not None:
             signal.setitimer(signal.ITIMER_REAL, _END_S_MAX, 1)
         # A terminal that is closed, or a host that goes down, sends several signals at once.
