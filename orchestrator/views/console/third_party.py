@@ -129,10 +129,7 @@ def _module(path: Path) -> bytes:
     hooks.mjs imports "preact" by name, which needs an inline import map; the page's
     Content-Security-Policy forbids that.
     """
-    content = path.read_bytes()
-    if _BARE_IMPORT in content:
-        return content.replace(_BARE_IMPORT, _PATH_IMPORT)
-    return content
+    return path.read_bytes().replace(_BARE_IMPORT, _PATH_IMPORT)
 
 
 def _write(path: Path, content: bytes) -> None:
