@@ -320,7 +320,7 @@ def _run(asked: _Asked, plan: Plan) -> Iterator[MoveRun]:
     with (
         open_verified(asked.config) as log,
         orchestrating(asked.config, asked.entry, log) as held,
-        Stop(hang_up=True) as stop,
+        Stop() as stop,
     ):
         yield MoveRun(plan, held, _requests(asked), stop.wait, partial(echo_if_open, err=True))
 

@@ -155,7 +155,7 @@ def run(
         _confirm_execution(config)
     if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
-    with Stop(hang_up=True, overdue=_kill_jvm) as stop, ExitStack() as stack:
+    with Stop(overdue=_kill_jvm) as stop, ExitStack() as stack:
         check_claim = stack.enter_context(claiming(config.state_dir, key(config)))
         pollers = {
             each.name: stack.enter_context(

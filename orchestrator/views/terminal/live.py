@@ -31,17 +31,14 @@ _ROOMY: Final = 4
 
 
 class Stop:
-    """Is set by Ctrl-C or SIGTERM while it is entered; the view then ends in an orderly way.
+    """Is set by Ctrl-C, SIGTERM or SIGHUP while it is entered; then the view ends in good order.
 
     Args:
-        hang_up: Whether SIGHUP, of a terminal that is closed, sets it, too; not under nohup.
         overdue: Ends what the end has waited for, for `_END_S_MAX`. It is called by the main thread
             in the middle of the blocked call, and again each second.
     """
 
-    def __init__(
-        self, *, hang_up: bool = False, overdue: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, *, overdue: Callable[[], object] | None = None) -> None:
         # Released by `set`. Not an Event, whose lock may be held by the thread that a signal
         # interrupts, and no SimpleQueue: a wait that is over before it begins lasts for ever.
         self._bell = Lock()
@@ -49,8 +46,8 @@ class Stop:
         self._is_set = False
         self._before: dict[int, object] = {}
         self._arrived: set[int] = set()
-        hang_up = hang_up and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-        self._numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
+        under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        self._numbers = [signal.SIGINT, signal.SIGTERM, *([] if under_nohup else [signal.SIGHUP])]
         self._overdue = overdue
 
     def __enter__(self) -> "Stop":

@@ -1008,7 +1008,7 @@ def test_a_terminal_that_is_closed_ends_the_command_in_good_order(*, is_ignored:
     """Under nohup it ignores that."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
     try:
-        with Stop(hang_up=True) as stop:
+        with Stop() as stop:
             signal.raise_signal(signal.SIGHUP)
             assert stop.is_set() is not is_ignored
     finally:
@@ -1046,7 +1046,7 @@ for _ in range(30_000):
 
 def test_several_signals_at_once_interrupt_nothing() -> None:
     """A host that goes down sends SIGTERM and SIGHUP; the throttles must be restored."""
-    with Stop(hang_up=True) as stop:
+    with Stop() as stop:
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.raise_signal(number)
         assert stop.is_set()
