@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from orchestrator.api.console.answers import Failure, Problem
@@ -41,18 +40,11 @@ class Refused(Exception):
         self.problem = Problem(code=code, message=message, mend=fix)
 
 
-class Refusals:
-    """Returns the responses for errors."""
-
-    def __init__(self, cleaner: RedactedJson) -> None:
-        self._cleaner = cleaner
-
-    def answer(self, _: Request, error: Exception) -> Response:
-        """Return a failure as a response; it closes the connection, since the rest is not read."""
-        refused = _refused(error)
-        ending = {"Connection": "close", **refused.headers}
-        failure = Failure(error=refused.problem)
-        return json_response(self._cleaner, failure, refused.status, **ending)
+def failure_response(cleaner: RedactedJson, error: Exception) -> Response:
+    """Return a failure as a response; it closes the connection, since the rest is not read."""
+    refused = _refused(error)
+    ending = {"Connection": "close", **refused.headers}
+    return json_response(cleaner, Failure(error=refused.problem), refused.status, **ending)
 
 
 def _refused(error: Exception) -> Refused:

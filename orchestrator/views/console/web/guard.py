@@ -11,13 +11,14 @@ from typing import Final
 
 from anyio import to_thread
 from starlette.datastructures import MutableHeaders
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orchestrator.config.load import Config
 from orchestrator.process.admission import Crowd, Rank
 from orchestrator.views.console.access.permissions import Access, bearer
-from orchestrator.views.console.access.refusals import Refusals, Refused
+from orchestrator.views.console.access.redaction import RedactedJson
+from orchestrator.views.console.access.refusals import Refused, failure_response
 from orchestrator.views.console.access.wrong_tokens import WRONG_MAX, WrongTokens
 from orchestrator.views.console.web.actions import record_wrong_token
 
@@ -43,14 +44,14 @@ class Guard:
     """The outermost middleware of the application."""
 
     def __init__(
-        self, app: ASGIApp, config: Config, access: Access, crowd: Crowd, refusals: Refusals
+        self, app: ASGIApp, config: Config, access: Access, crowd: Crowd, cleaner: RedactedJson
     ) -> None:
         self._app = app
         self._config = config
         self._access = access
         self._crowd = crowd
         self._wrong = WrongTokens(access.token)
-        self._refusals = refusals
+        self._cleaner = cleaner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,7 +69,7 @@ class Guard:
         try:
             await self._check(HTTPConnection(scope), scope, api=api)
         except Refused as refused:
-            answer = self._refusals.answer(Request(scope), refused)
+            answer = failure_response(self._cleaner, refused)
             await answer(scope, receive, with_headers)
             return
         await self._app(scope, receive, with_headers)

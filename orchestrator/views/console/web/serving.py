@@ -30,7 +30,7 @@ from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.certificate import Certificate
 from orchestrator.views.console.access.permissions import Access
 from orchestrator.views.console.access.redaction import cleaner
-from orchestrator.views.console.access.refusals import Refusals, Refused
+from orchestrator.views.console.access.refusals import Refused, failure_response
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
 from orchestrator.views.console.feed.publisher import Publisher
@@ -202,9 +202,8 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
 
 
 def _application(routes: Routes, crowd: Crowd) -> Starlette:
-    refusals = Refusals(routes.cleaner)
     guard = Middleware(
-        Guard, config=routes.config, access=routes.access, crowd=crowd, refusals=refusals
+        Guard, config=routes.config, access=routes.access, crowd=crowd, cleaner=routes.cleaner
     )
     return Starlette(
         routes=[
@@ -215,7 +214,8 @@ def _application(routes: Routes, crowd: Crowd) -> Starlette:
         ],
         middleware=[guard],
         exception_handlers=dict.fromkeys(
-            (Refused, HTTPException, KraftgateError, Exception), refusals.answer
+            (Refused, HTTPException, KraftgateError, Exception),
+            lambda _, error: failure_response(routes.cleaner, error),
         ),
     )
 
