@@ -63,10 +63,10 @@ def _print(outcome: "ReplayOutcome") -> None:
     from migration.assessment.waits import nothing_seen
     from orchestrator.output.printing import echo
     from orchestrator.output.rich_console import console
-    from orchestrator.views.terminal.closing import closing, event_lines
+    from orchestrator.views.terminal.closing import closing, event_line
 
-    for line in event_lines(outcome.events):
-        echo(line)
+    for event in outcome.events:
+        echo(event_line(event))
     echo()
     console().print(closing(outcome.summary or nothing_seen(CLUSTER)))
 

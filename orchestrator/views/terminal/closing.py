@@ -1,7 +1,5 @@
 """The closing table: the course of every broker's latest registration, with offsets and times."""
 
-from collections.abc import Sequence
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -37,12 +35,8 @@ def closing(summary: ClusterSummary) -> RenderableType:
     return Group(head, Text(""), table)
 
 
-def event_lines(events: Sequence[Event]) -> list[str]:
-    """Return each event as one line: its time, its offset and its sentence."""
-    return [_event_line(event) for event in events]
-
-
-def _event_line(event: Event) -> str:
+def event_line(event: Event) -> str:
+    """Return an event as one line: its time, its offset and its sentence."""
     at = "-" if event.moment_ms is None else moment_text(event.moment_ms)
     place = "" if event.offset is None else f"@{event.offset}  "
     return f"{at}  {place}{sentence(event)}"

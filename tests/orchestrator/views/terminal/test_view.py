@@ -22,7 +22,7 @@ from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.event_text import sentence
 from orchestrator.output.formatting import pairs, quoted, short_age, short_rate
 from orchestrator.run.reader import ClusterRead
-from orchestrator.views.terminal.closing import closing, event_lines
+from orchestrator.views.terminal.closing import closing, event_line
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
 from orchestrator.views.terminal.table import LETTERS, bar, cells, save_svg
@@ -433,9 +433,9 @@ def test_the_closing_table_tells_how_long_each_was_held() -> None:
             "still held"
         ),
     ]
-    assert event_lines([EVENTS[4][1]]) == [
+    assert event_line(EVENTS[4][1]) == (
         "2026-09-21 14:12:20 UTC  @680  broker 1 is complete: every replica has a directory"
-    ]
+    )
 
 
 def test_the_screen_can_be_kept_as_a_picture(tmp_path: Path) -> None:
