@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import InstanceOf, PlainSerializer
 
 from migration.assessment.conditions.authority import log_counts
-from migration.assessment.eta import Eta
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms
@@ -122,7 +121,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     assessment, execution = one.assessment, one.execution
     age = stale_ms(one.status, one.now_ms)
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}
-    eta = _eta(assessment.eta)
+    eta = None if assessment.eta is None else eta_row(assessment.eta)
     alerts = assessment.alerts
     return StatusRow.from_facts(
         one.summary,
@@ -175,7 +174,3 @@ def _cluster(
         "phase": summary.known_phase,
         **unknown_counts(known=own_counts or known),
     }
-
-
-def _eta(eta: Eta | None) -> EtaRow | None:
-    return None if eta is None else eta_row(eta)
