@@ -75,11 +75,7 @@ def _or_dash(number: int | None) -> str:
 
 def sources(one: Assessed) -> Text | None:
     """Return how current the sources other than the metadata log are; None: there are none."""
-    line = Text()
-    for words, style in _sources(one):
-        line.append("  " if line else "")
-        line.append_text(text(words, style))
-    return line or None
+    return Text("  ").join(text(words, style) for words, style in _sources(one)) or None
 
 
 def _sources(one: Assessed) -> Iterator[tuple[str, str]]:
