@@ -144,6 +144,9 @@ class _Registrations:
         known = self.by_broker.get(broker, []) if broker is not None else []
         return known[-1] if known and known[-1].ended_offset is None else None
 
+    def _every_current(self) -> Iterator[Registration]:
+        return filter(None, map(self._current, self.by_broker))
+
     def _register(self, event: Event, broker: int) -> None:
         before = self._current(broker)
         if before is not None:
@@ -165,32 +168,25 @@ class _Registrations:
 
     def _restart(self, event: Event) -> None:
         """Close all registrations: another metadata log begins, and the old one is void."""
-        for broker in self.by_broker:
-            reg = self._current(broker)
-            if reg is not None:
-                reg.close(event.moment_ms, -1)
+        for reg in self._every_current():
+            reg.close(event.moment_ms, -1)
         self._log = _number(event.fields.get("log")) or self._log + 1
 
     def _roll_back(self, event: Event) -> None:
         """End all fences and holds: ZooKeeper's controller owns the cluster again, not this log."""
-        for broker in self.by_broker:
-            reg = self._current(broker)
-            if reg is not None:
-                reg.fence_ends(event.moment_ms)
-                reg.cut_short = reg.is_held
-                reg.hold_ends(event.moment_ms, exact=False)
+        for reg in self._every_current():
+            reg.fence_ends(event.moment_ms)
+            reg.cut_short = reg.is_held
+            reg.hold_ends(event.moment_ms, exact=False)
 
     def _load_snapshot(self, event: Event) -> None:
         """End what a snapshot shows as ended; it replaced records, so the time is not exact."""
         held = _listed(event.fields.get("held"))
         gone = _listed(event.fields.get("unregistered"))
-        for broker in self.by_broker:
-            reg = self._current(broker)
-            if reg is None:
-                continue
-            if broker in gone:
+        for reg in self._every_current():
+            if reg.broker in gone:
                 reg.close(event.moment_ms, event.offset)
-            elif broker not in held:
+            elif reg.broker not in held:
                 reg.hold_ends(event.moment_ms, exact=False)
 
 
