@@ -186,12 +186,10 @@ class Routes:
 
     def _broker(self, cluster: str, id_: int) -> BrokerSummary:
         tick = self.tick()
-        clusters = () if tick is None else tick.clusters
-        brokers = [b for each in clusters if each.name == cluster for b in each.summary.brokers]
-        for each in brokers:
-            if each.id == id_:
-                return each
-        raise Refused(404, "not_found", f"broker {id_} is not known in {cluster}")
+        found = None if tick is None else tick.cluster(cluster).summary.broker(id_)
+        if found is None:
+            raise Refused(404, "not_found", f"broker {id_} is not known in {cluster}")
+        return found
 
     def _json(self, model: BaseModel) -> Response:
         return json_response(self.cleaner, model)
