@@ -216,15 +216,7 @@ def broker_table(assessment: Assessment, brokers: Sequence[BrokerSummary], width
     """Return the rows of these brokers; on a narrow terminal with fewer columns, never cut ones."""
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
-    columns = [
-        _cells(
-            broker,
-            _counted(assessment, broker),
-            eta_text(assessment.etas.get(broker.id), roomy=width >= _ROOMY),
-            assessment.now_ms,
-        )
-        for broker in brokers
-    ]
+    columns = [_cells(assessment, each, roomy=width >= _ROOMY) for each in brokers]
     needs = {
         each: max(len(each), *(row[i].cell_len for row in columns)) + 1
         for i, each in enumerate(heads[:-1])
@@ -281,16 +273,16 @@ def _bar(assessment: Assessment, broker: BrokerSummary, width: int) -> Text:
     return Text(words[:width].ljust(width), style="dim", no_wrap=True)
 
 
-def _cells(broker: BrokerSummary, counted: str, eta: str, now_ms: int) -> list[Text]:
+def _cells(assessment: Assessment, broker: BrokerSummary, *, roomy: bool) -> list[Text]:
     return [
         Text(str(broker.id), style="bold"),
         Text(str(broker.mode), style=_MODE_STYLE[broker.mode]),
         _state(broker),
         Text("HELD", style="bold black on yellow") if broker.held else Text("-", style="dim"),
-        Text(counted),
+        Text(_counted(assessment, broker)),
         Text(short_rate(rate_per_second(broker))),
-        Text(eta),
-        Text(_since_progress(broker, now_ms)),
+        Text(eta_text(assessment.etas.get(broker.id), roomy=roomy)),
+        Text(_since_progress(broker, assessment.now_ms)),
     ]
 
 
