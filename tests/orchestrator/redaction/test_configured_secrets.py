@@ -10,11 +10,10 @@ from orchestrator.api.console.answers import Problem
 from orchestrator.audit.opening import open_verified
 from orchestrator.config.load import parse_config
 from orchestrator.errors import ExitCode, SecretUnknown
-from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.configured_secrets import configured_files, redactor_of
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.redactor import MARK
-from orchestrator.views.console.access.bearer_token import Token
-from orchestrator.views.console.access.redaction import cleaner
+from orchestrator.views.console.access.redaction import RedactedJson
 
 ROTATED = """
 cluster: {name: prod}
@@ -111,14 +110,14 @@ def test_a_rotated_secret_is_known_at_once_and_the_earlier_one_remains(tmp_path:
 def test_audit_trail_and_console_know_a_rotated_secret(tmp_path: Path) -> None:
     (tmp_path / "pw").write_text("first-password\n")
     config = parse_config(ROTATED, tmp_path / "kraftgate.yaml")
-    clean = cleaner(config, Token(tmp_path / "token", "t" * 20))
+    cleaner = RedactedJson(redactor_of(config))
     said = "login second-password"
     model = Problem(code="c", message=said)
-    assert json.loads(clean.json(model))["message"] == said
+    assert json.loads(cleaner.json(model))["message"] == said
     with open_verified(config) as log:
         (tmp_path / "pw").write_text("second-password\n")
         assert log.append("prod", "note", {"o": said}, 1).body == {"o": f"login {MARK}"}
-    assert json.loads(clean.json(model))["message"] == f"login {MARK}"
+    assert json.loads(cleaner.json(model))["message"] == f"login {MARK}"
 
 
 def test_an_address_that_is_a_secret_is_one_without_its_host_too(tmp_path: Path) -> None:

@@ -6,10 +6,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from orchestrator.config.load import Config
-from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.redaction.redactor import Redactor, redacted
-from orchestrator.views.console.access.bearer_token import Token
 
 _TEXTS_KEPT: Final = 16_384
 
@@ -32,12 +29,3 @@ class RedactedJson:
         self._redactor = redactor
         # The same hosts, paths and texts occur at every tick.
         self._text = lru_cache(_TEXTS_KEPT)(redactor.text)
-
-
-def cleaner(config: Config, token: Token) -> RedactedJson:
-    """Return a cleaner for the secrets of the configuration, of the environment, and the token.
-
-    Raises:
-        SecretUnknown: a file with a secret cannot be read, so it could not be redacted.
-    """
-    return RedactedJson(redactor_of(config, [token.secret()]))

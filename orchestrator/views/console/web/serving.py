@@ -22,6 +22,7 @@ from orchestrator.errors import ConfigError, KraftgateError
 from orchestrator.output.printing import echo
 from orchestrator.process.admission import Crowd
 from orchestrator.process.http_server import HttpServer, listening
+from orchestrator.redaction.configured_secrets import redactor_of
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import load
 from orchestrator.views.console import third_party
@@ -29,7 +30,7 @@ from orchestrator.views.console.access import bearer_token as tokens
 from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.certificate import Certificate
 from orchestrator.views.console.access.permissions import Access
-from orchestrator.views.console.access.redaction import cleaner
+from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.access.refusals import Refused, failure_response
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
@@ -146,13 +147,13 @@ def _running(
         READERS_MAX,
         READERS_RESERVED,
     )
-    clean = cleaner(config, token)
+    cleaner = RedactedJson(redactor_of(config, [token.secret()]))
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
-    publisher = Publisher(config, clean, loaded, lambda *tick: server.call(hub.take, *tick))
+    publisher = Publisher(config, cleaner, loaded, lambda *tick: server.call(hub.take, *tick))
     hosts = {wanted.listen.host.lower(), *wanted.hosts}
     routes = Routes(
         config=config,
-        cleaner=clean,
+        cleaner=cleaner,
         hub=hub,
         access=Access(token, port, hosts, loopback=loopback),
         insecure=insecure,
