@@ -127,29 +127,25 @@ class _Course:
         until_ms = as_of_ms if state.ended_ms is None else state.ended_ms
         stands = next((each.id for each in self._open()), None)
         is_there = now is not None and now.checkpoint == stands
-        return ExecutionAccount.model_validate(
-            {
-                "number": recorded.number,
-                "runbook": state.runbook,
-                "runbook_sha256": state.sha256,
-                "runbook_kept": self._loaded is not None,
-                "began_at": state.began_ms,
-                "ended_at": state.ended_ms,
-                "duration_ms": elapsed(state.began_ms, until_ms),
-                "outcome": state.outcome,
-                "way_back": state.path,
-                "turned_at": state.turned_at,
-                "stands_at": stands,
-                "place": now.place if now is not None and is_there else "",
-                "waiting_for": now.holds if now is not None and is_there else (),
-                "checkpoints": [e.account(state, until_ms) for e in self._records.values()],
-                "orchestrators": recorded.orchestrators,
-                "unexpected": [
-                    Noticed.from_facts(body, at=entry.at_ms)
-                    for entry, body in recorded.entries
-                    if isinstance(body, entries.UnexpectedChange)
-                ],
-            }
+        return ExecutionAccount.from_facts(
+            state,
+            number=recorded.number,
+            runbook_sha256=state.sha256,
+            runbook_kept=self._loaded is not None,
+            began_at=state.began_ms,
+            ended_at=state.ended_ms,
+            duration_ms=elapsed(state.began_ms, until_ms),
+            way_back=state.path,
+            stands_at=stands,
+            place=now.place if now is not None and is_there else "",
+            waiting_for=now.holds if now is not None and is_there else (),
+            checkpoints=[each.account(state, until_ms) for each in self._records.values()],
+            orchestrators=recorded.orchestrators,
+            unexpected=[
+                Noticed.from_facts(body, at=entry.at_ms)
+                for entry, body in recorded.entries
+                if isinstance(body, entries.UnexpectedChange)
+            ],
         )
 
     def _update(self, at_ms: int) -> None:
