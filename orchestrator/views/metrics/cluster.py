@@ -328,14 +328,8 @@ def add_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
     )
     for rule in RULES:
         for state, is_active in (("firing", True), ("pending", False)):
-            into.value(
-                _ALERTS,
-                counts[rule.name, rule.severity, is_active],
-                cluster,
-                rule.name,
-                rule.severity,
-                state,
-            )
+            number = counts[rule.name, rule.severity, is_active]
+            into.value(_ALERTS, number, cluster, rule.name, rule.severity, state)
     for each in alerts.all.values():
         _add_alert(into, cluster, each)
 
