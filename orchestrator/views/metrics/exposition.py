@@ -95,7 +95,6 @@ class Exposition:
             self.value(metric, each is now, *labels, each)
 
     def families(self) -> Iterator[Family]:
-        """Yield the samples as families of prometheus_client."""
         for metric, samples in self._samples.items():
             yield _family(metric, samples)
 

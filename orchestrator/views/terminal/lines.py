@@ -134,7 +134,6 @@ def _execution_changes(
 
 
 def _execution_fields(walk: ExecutionStatus) -> dict[str, object]:
-    """Return the state of the execution as the fields of a line."""
     return {
         "checkpoint": walk.checkpoint,
         "stage": None if walk.stage is None else str(walk.stage),

@@ -182,7 +182,6 @@ class LineView:
         self._before: dict[str, Assessed] = {}
 
     def show(self, tick: Tick) -> None:
-        """Write the changes since the last call."""
         for one in tick.clusters:
             for line in changes(self._before.get(one.name), one):
                 write_line(self._out, line)

@@ -199,7 +199,6 @@ def bar(replicas: Mapping[ReplicaState, int], width: int) -> Text:
 
 
 def legend() -> Text:
-    """Return the meanings of the letters."""
     line = Text()
     for state, (letter, style) in LETTERS.items():
         line.append(letter, style=style)

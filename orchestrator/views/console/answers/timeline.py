@@ -187,7 +187,6 @@ def event_row(sequence: int, event: Event) -> TimelineEvent:
 
 
 def decision_row(entry: Entry) -> TimelineEvent:
-    """Return an entry of the audit trail as a row of the timeline."""
     broker, checkpoint = entry.body.get("broker"), entry.body.get("checkpoint")
     return TimelineEvent(
         id=f"a{entry.sequence}",

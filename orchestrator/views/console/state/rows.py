@@ -111,7 +111,6 @@ class BrokerFacts(NamedTuple):
 
 
 def broker_state(facts: BrokerFacts) -> BrokerState:
-    """Return the page's row of one broker."""
     broker, known, on_disk, eta, stalled, has_failed = facts
     row = broker_row(broker, replicas_known=known, counts_known=known, replicas_on_disk=on_disk)
     return BrokerState.from_facts(

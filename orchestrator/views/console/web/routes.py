@@ -90,7 +90,6 @@ class Routes:
         ]
 
     async def state(self, _: Request) -> Response:
-        """Return the whole state once."""
         return Response(self.hub.since(0), media_type=_JSON)
 
     async def stream(self, request: Request) -> Response:

@@ -100,7 +100,6 @@ class CheckpointRecord:
     ended_ms: int | None = None
 
     def take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
-        """Process an entry of this checkpoint."""
         if not isinstance(body, Evaluated | entries.Approved | entries.ApprovalsExpired):
             self.evaluated.clear()
         match body:
@@ -174,7 +173,6 @@ class CheckpointRecord:
         )
 
     def _reasons(self, execution: ExecutionState, now: CheckpointState) -> dict[Key, Reason]:
-        """Return what holds the checkpoint in this state of its execution."""
         people = 0
         if self.known is not None:
             begun = is_covered(execution, self.known, now.id, None)

@@ -270,7 +270,6 @@ def no_hazard(why_unknown: str | None, *, gaps: bool) -> str:
 
 
 def no_decision(audit: AuditAccount | None) -> str:
-    """Return the text if no decision is known."""
     if audit is None:
         return "It is unknown which decisions were made: there is no audit trail."
     if not audit.intact:
@@ -279,7 +278,6 @@ def no_decision(audit: AuditAccount | None) -> str:
 
 
 def no_gap(why_unknown: str | None) -> str:
-    """Return the text if no gap is known."""
     if why_unknown is None:
         return "Every followed source was current all the time."
     return f"It is unknown whether every source was current: {why_unknown}."
