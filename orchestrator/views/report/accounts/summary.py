@@ -22,6 +22,7 @@ from orchestrator.api.report.report import (
     UnseenAccount,
     Window,
 )
+from orchestrator.api.report.shape import Span
 from orchestrator.audit import Entry
 from orchestrator.audit.execution.entries import HOW_ENDED
 from orchestrator.audit.run_spans import Periods
@@ -37,7 +38,6 @@ _ENDINGS: Final[Mapping[str, str]] = {
 _NAMED_MAX: Final = 12
 _SET_BACK_MS: Final = 30_000
 """Two processes may append entries in another order than that of their times, by less than this."""
-_END_UNKNOWN: Final = "It is unknown which were active at the end."
 
 
 def sentences(
@@ -207,16 +207,9 @@ def _losses(losses: Sequence[LossAccount]) -> str:
 
 
 def _hazards(hazards: Sequence[HazardAccount], *, is_cut: bool) -> str:
-    named = _named(each.hazard for each in hazards)
     critical = sum(each.severity == "critical" for each in hazards)
-    if is_cut:
-        occurred = f"At least {count(len(hazards), 'hazard')} occurred, {critical or 'none'}"
-        return f"{occurred} critical: {named}. {_END_UNKNOWN}"
-    active = sum(each.ended_at is None for each in hazards)
-    return (
-        f"{count(len(hazards), 'hazard')} occurred, {critical or 'none'} critical,"
-        f" {active or 'none'} active at the end: {named}."
-    )
+    what = f"{count(len(hazards), 'hazard')} occurred, {critical or 'none'} critical"
+    return _occurred(what, hazards, [each.hazard for each in hazards], is_cut=is_cut)
 
 
 def no_replicas(*, is_read: bool) -> str:
@@ -313,20 +306,19 @@ def never_current(found: Periods, sources: Iterable[DataSource]) -> list[str]:
 
 
 def _of_alerts(alerts: Sequence[AlertAccount], *, is_cut: bool) -> Iterator[str]:
-    if not alerts:
-        return
-    named = _named(each.name for each in alerts)
-    active = sum(each.ended_at is None for each in alerts)
-    occurred = f"{count(len(alerts), 'alert')} occurred"
+    if alerts:
+        what = f"{count(len(alerts), 'alert')} occurred"
+        yield _occurred(what, alerts, [each.name for each in alerts], is_cut=is_cut)
+
+
+def _occurred(what: str, found: Iterable[Span], kinds: Iterable[str], *, is_cut: bool) -> str:
+    """Return the sentence that begins with `what`; `is_cut`: ends may be missing in the trail."""
+    times = Counter(kinds)
+    names = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in times.items())
     if is_cut:
-        yield f"At least {occurred}: {named}. {_END_UNKNOWN}"
-    else:
-        yield f"{occurred}, {active or 'none'} active at the end: {named}."
-
-
-def _named(kinds: Iterable[str]) -> str:
-    found = Counter(kinds)
-    return ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in found.items())
+        return f"At least {what}: {names}. It is unknown which were active at the end."
+    active = sum(each.ended_at is None for each in found)
+    return f"{what}, {active or 'none'} active at the end: {names}."
 
 
 def _of_decisions(decisions: Sequence[Decision], audit: AuditAccount | None) -> Iterator[str]:
