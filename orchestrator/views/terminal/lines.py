@@ -109,20 +109,17 @@ def _hazard_changes(before: tuple[Hazard, ...], after: Assessed) -> Iterator[str
         if now[_which(each)] <= was[_which(each)]:
             continue
         fields = {
-            "hazard": str(each.kind),
+            "hazard": each.kind,
             "broker": each.broker,
-            "severity": str(each.severity),
-            "blocks": None if each.blocks is None else str(each.blocks),
+            "severity": each.severity,
+            "blocks": each.blocks,
             "text": each.text,
         }
         yield f"change=hazard {pairs(fields)}"
     for kind, broker in sorted(was.keys() - now.keys(), key=str):
-        end = (
-            {"over": True}
-            if is_hazard_over(after.assessment.view, kind, broker)
-            else {"known": False}
-        )
-        yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
+        is_over = is_hazard_over(after.assessment.view, kind, broker)
+        end = {"over": True} if is_over else {"known": False}
+        yield f"change=hazard {pairs({'hazard': kind, 'broker': broker, **end})}"
 
 
 def _execution_changes(
@@ -130,19 +127,16 @@ def _execution_changes(
 ) -> Iterator[str]:
     if after is None or (before is not None and _execution_key(before) == _execution_key(after)):
         return
-    yield f"change=checkpoint {pairs(_execution_fields(after))}"
-
-
-def _execution_fields(walk: ExecutionStatus) -> dict[str, object]:
-    return {
-        "checkpoint": walk.checkpoint,
-        "stage": None if walk.stage is None else str(walk.stage),
-        "path": walk.path,
-        "outcome": walk.outcome,
-        "paused": walk.paused is not None,
-        "holds": len(walk.holds),
-        "text": walk.holds[0] if walk.holds else (walk.shown or ""),
+    fields = {
+        "checkpoint": after.checkpoint,
+        "stage": after.stage,
+        "path": after.path,
+        "outcome": after.outcome,
+        "paused": after.paused is not None,
+        "holds": len(after.holds),
+        "text": after.holds[0] if after.holds else (after.shown or ""),
     }
+    yield f"change=checkpoint {pairs(fields)}"
 
 
 def _execution_key(walk: ExecutionStatus) -> object:
