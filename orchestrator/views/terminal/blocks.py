@@ -1,4 +1,4 @@
-"""Blocks of lines for the terminal, each with the space that it needs; see `layout`.
+"""Blocks of lines for the terminal, each with the space that it needs; see `fit`.
 
 A text wraps over as many lines as it needs: a cut could hide the part that the operator needs.
 A block ends early only if there is no room, and then shows an ellipsis.
@@ -18,27 +18,31 @@ from orchestrator.output.visible import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
-    """The number of lines that a block needs, and how far it can shrink.
+class Block:
+    """A part of the screen that is drawn over some lines, and how far it can shrink.
 
     Attributes:
         lines: the number of lines if there is room.
         least: the number that remains while other blocks can shrink.
         floor: the number that always remains.
         rank: the block with the highest rank shrinks first.
+        draw: returns the content for this number of lines, at least one.
+        printed: the content where nothing bounds the lines; empty: the same.
     """
 
     lines: int
     least: int = 0
     floor: int = 0
     rank: int
+    draw: Callable[[int], Sequence[RenderableType]]
+    printed: Sequence[RenderableType] = ()
 
 
-def fit(wants: Sequence[Want], height: int) -> list[int]:
+def fit(blocks: Sequence[Block], height: int) -> list[int]:
     """Return the lines of each block so that all fit; only the floors can exceed `height`."""
-    given = [each.lines for each in wants]
-    order = sorted(range(len(wants)), key=lambda at: -wants[at].rank)
-    for floors in ([each.least for each in wants], [each.floor for each in wants]):
+    given = [each.lines for each in blocks]
+    order = sorted(range(len(blocks)), key=lambda at: -blocks[at].rank)
+    for floors in ([each.least for each in blocks], [each.floor for each in blocks]):
         for at in order:
             excess = sum(given) - height
             if excess <= 0:
@@ -61,20 +65,6 @@ def share(heights: Sequence[int], height: int) -> list[int]:
 _MORE: Final = "…"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """A part of the screen that is drawn over some lines.
-
-    Attributes:
-        draw: returns the content for this number of lines, at least one.
-        printed: the content where nothing bounds the lines; empty: the same.
-    """
-
-    want: Want
-    draw: Callable[[int], Sequence[RenderableType]]
-    printed: Sequence[RenderableType] = ()
-
-
 def lines_of(
     texts: Iterable[Text], width: int, *, rank: int, least: int = 0, floor: int = 0
 ) -> Block:
@@ -89,8 +79,8 @@ def lines_of(
         last.append(f" {_MORE}")
         return [*lines[: count - 1], last]
 
-    want = Want(lines=len(lines), least=min(least, len(lines)), floor=floor, rank=rank)
-    return Block(want=want, draw=draw)
+    least = min(least, len(lines))
+    return Block(lines=len(lines), least=least, floor=floor, rank=rank, draw=draw)
 
 
 def command_of(line: Text, width: int, *, rank: int, least: int = 0, floor: int = 0) -> Block:
@@ -148,7 +138,7 @@ def notes_of(notes: Iterable[str]) -> list[Text]:
 
 def blank(rank: int) -> Block:
     """Return an empty line; with a high rank it is the first to be dropped."""
-    return Block(want=Want(lines=1, rank=rank), draw=lambda _: [Text("")])
+    return Block(lines=1, rank=rank, draw=lambda _: [Text("")])
 
 
 def text(words: str, style: str = "") -> Text:

@@ -28,16 +28,7 @@ from orchestrator.output.formatting import local_time, short_age, short_rate, zo
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed, urgency
 from orchestrator.views.terminal import head
-from orchestrator.views.terminal.blocks import (
-    Block,
-    Want,
-    bare_table,
-    blank,
-    cut,
-    fit,
-    lines_of,
-    text,
-)
+from orchestrator.views.terminal.blocks import Block, bare_table, blank, cut, fit, lines_of, text
 from orchestrator.views.terminal.waiting import (
     execution_blocks,
     hazard_blocks,
@@ -77,7 +68,7 @@ class Picture:
     @property
     def height(self) -> int:
         """The number of lines of the whole picture."""
-        return sum(each.want.lines for each in self._blocks)
+        return sum(each.lines for each in self._blocks)
 
     def draw(self, height: int | None = None) -> RenderableType:
         """Return the picture over at most `height` lines.
@@ -87,9 +78,9 @@ class Picture:
         parts: list[RenderableType] = []
         if height is None:
             for block in self._blocks:
-                parts += block.printed or block.draw(block.want.lines)
+                parts += block.printed or block.draw(block.lines)
             return Group(*parts)
-        given = fit([each.want for each in self._blocks], height)
+        given = fit(self._blocks, height)
         for block, count in zip(self._blocks, given, strict=True):
             parts += block.draw(count) if count else ()
         return Group(*parts)
@@ -143,8 +134,7 @@ def _brokers(assessment: Assessment, width: int) -> Block:
             parts.append(Text(f"and {len(brokers) - rows} {more}"[:width], style="dim"))
         return parts
 
-    want = Want(lines=len(brokers) + 1, least=_BROKERS_LEAST, rank=11)
-    return Block(want=want, draw=draw)
+    return Block(lines=len(brokers) + 1, least=_BROKERS_LEAST, rank=11, draw=draw)
 
 
 def _events(events: Sequence[Event], now_ms: int, width: int) -> Block:
@@ -165,7 +155,7 @@ def _events(events: Sequence[Event], now_ms: int, width: int) -> Block:
         newest = lines[len(lines) - count + 1 :] if count > 1 else []
         return [Text(title, style="bold"), *newest] if newest else []
 
-    return Block(want=Want(lines=len(lines) + 1, least=_EVENTS_LEAST, rank=18), draw=draw)
+    return Block(lines=len(lines) + 1, least=_EVENTS_LEAST, rank=18, draw=draw)
 
 
 def cells(replicas: Mapping[ReplicaState, int], width: int) -> dict[ReplicaState, int]:

@@ -14,15 +14,7 @@ from orchestrator.output.formatting import local_time, short_age
 from orchestrator.output.visible import visible
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import ExecutionStatus
-from orchestrator.views.terminal.blocks import (
-    Block,
-    Want,
-    command_of,
-    lines_of,
-    text,
-    unbroken,
-    wrapped,
-)
+from orchestrator.views.terminal.blocks import Block, command_of, lines_of, text, unbroken, wrapped
 
 _HAZARDS_MAX: Final = 3
 _LABELS: Final = {
@@ -160,8 +152,8 @@ def _instructions(of_step: str, runbook: str, width: int) -> Block:
     def draw(count: int) -> list[Text]:
         return lines if count >= len(lines) else [*lines[: count - 1], rest]
 
-    want = Want(lines=len(lines), least=len(lines), floor=1, rank=6)
-    return Block(want=want, draw=draw, printed=printed)
+    count = len(lines)
+    return Block(lines=count, least=count, floor=1, rank=6, draw=draw, printed=printed)
 
 
 def _indented(line: str, width: int) -> list[Text]:

@@ -1,14 +1,17 @@
 """Lines where there is not room for all: who gives way, to how few, and nobody for nothing."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from orchestrator.views.terminal.blocks import Want, fit, lines_of, share, text
+from orchestrator.views.terminal.blocks import Block, fit, lines_of, share, text
 
-wants = st.lists(
+block = partial(Block, draw=lambda _: ())
+blocks = st.lists(
     st.builds(
-        lambda lines, least, floor, rank: Want(
+        lambda lines, least, floor, rank: block(
             lines=lines, least=least, floor=min(floor, least), rank=rank
         ),
         st.integers(0, 40), st.integers(0, 10), st.integers(0, 2), st.integers(0, 20),
@@ -17,13 +20,13 @@ wants = st.lists(
 )  # fmt: skip
 
 
-@given(wants, st.integers(0, 200))
-def test_all_fit_but_where_the_floors_do_not(found: list[Want], height: int) -> None:
+@given(blocks, st.integers(0, 200))
+def test_all_fit_but_where_the_floors_do_not(found: list[Block], height: int) -> None:
     given_ = fit(found, height)
     floors = sum(min(each.floor, each.lines) for each in found)
     assert sum(given_) <= max(height, floors)
-    for want, lines in zip(found, given_, strict=True):
-        assert min(want.floor, want.lines) <= lines <= want.lines
+    for each, lines in zip(found, given_, strict=True):
+        assert min(each.floor, each.lines) <= lines <= each.lines
     if sum(each.lines for each in found) <= height:
         assert given_ == [each.lines for each in found]
     elif floors <= height:
@@ -31,7 +34,8 @@ def test_all_fit_but_where_the_floors_do_not(found: list[Want], height: int) -> 
 
 
 def test_the_highest_rank_gives_way_first_and_to_its_least() -> None:
-    found = [Want(lines=5, least=2, rank=1), Want(lines=5, least=1, rank=9), Want(lines=5, rank=5)]
+    found = [block(lines=5, least=2, rank=1), block(lines=5, least=1, rank=9)]
+    found.append(block(lines=5, rank=5))
     assert fit(found, 12) == [5, 2, 5]
     assert fit(found, 8) == [5, 1, 2]
     assert fit(found, 4) == [3, 1, 0]
