@@ -25,7 +25,7 @@ Assignments = Mapping[TopicPartition, Assignment]
 
 
 def partition_of(text: str) -> TopicPartition:
-    """Return the partition of a cursor.
+    """Return the partition of a cursor, which is its name.
 
     Raises:
         ValueError: the text is not a cursor.
@@ -76,7 +76,7 @@ class Replicas:
             total=len(found),
             expected=sum(broker.replicas[each] for each in asked.state),
             replicas=tuple(_pending_replica(at, known[at], lie_in.get(at)) for at in shown),
-            next=cursor(shown[-1]) if len(rest) > asked.limit else None,
+            next=str(shown[-1]) if len(rest) > asked.limit else None,
             note=places.why if isinstance(places, Unknown) else None,
         )
 
@@ -94,11 +94,6 @@ class Replicas:
             while len(self._kept) > _KEPT_MAX:
                 del self._kept[next(iter(self._kept))]
             return kept[1]
-
-
-def cursor(at: TopicPartition) -> str:
-    """Return a partition as a cursor, which `partition_of` reads."""
-    return f"{at.topic}-{at.number}"
 
 
 def _files(store: Path, cluster: str) -> list[str]:

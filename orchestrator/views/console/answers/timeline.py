@@ -41,7 +41,7 @@ Part = tuple[TimedRows[Any], Callable[[int, Any], TimelineEvent]]
 
 
 def place_of(text: str) -> EventPosition:
-    """Return the place of a cursor.
+    """Return the place of a cursor, which is its numbers with dots between them.
 
     Raises:
         ValueError: the text is not a cursor.
@@ -125,7 +125,7 @@ class History:
         more = len(found) > limit
         return EventPage(
             events=tuple(each for _, each in shown),
-            next=cursor(shown[-1][0]) if more else None,
+            next=".".join(map(str, shown[-1][0])) if more else None,
         )
 
     def _window(self, cluster: str, asked: TimelineQuery) -> EventFilter:
@@ -207,11 +207,6 @@ def _is_bad(kind: str) -> bool:
     """Return whether a kind of event or entry is bad, whatever its fields are."""
     weight = EntryKind(kind).weight if kind in KINDS else weight_of(kind)
     return weight == "bad"
-
-
-def cursor(place: EventPosition) -> str:
-    """Return a place as a cursor, which `place_of` reads."""
-    return ".".join(map(str, place))
 
 
 def _bounded(text: str) -> str:
