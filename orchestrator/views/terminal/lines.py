@@ -15,7 +15,7 @@ from migration.assessment.conditions.authority import is_hazard_over
 from migration.assessment.eta import NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind
 from migration.assessment.waits import Wait
-from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.image.summary import BrokerSummary
 from migration.metadata.events import in_time_order
 from migration.metadata.replica_state import ReplicaState
 from migration.values.timestamps import iso
@@ -28,13 +28,11 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     """Return the changes between two ticks of one cluster; the whole state if `before` is None."""
     summary, waits = after.summary, after.waits
     head = f"{iso(after.now_ms)} cluster={summary.cluster}"
-    was = None if before is None else before.summary
     lines: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
     lines += _cluster_changes(before, after)
-    lines += _broker_changes(was, after.assessment)
-    was_found = () if before is None else before.hazards
-    lines += _hazard_changes(was_found, after)
-    lines += _execution_changes(None if before is None else before.execution, after.execution)
+    lines += _broker_changes(before, after)
+    lines += _hazard_changes(before, after)
+    lines += _execution_changes(before, after)
     if before is None or _next_key(before) != _next_key(after):
         now = after.assessment.next
         fields = {
@@ -89,21 +87,22 @@ def _controller(one: Assessed) -> tuple[int | None, int | None]:
     return one.active_controller, one.leader_epoch
 
 
-def _broker_changes(before: ClusterSummary | None, assessment: Assessment) -> Iterator[str]:
-    after = assessment.summary
-    known = {} if before is None else {broker.id: broker for broker in before.brokers}
-    for broker in after.brokers:
+def _broker_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
+    offset = after.summary.metadata_offset
+    known = {} if before is None else {broker.id: broker for broker in before.summary.brokers}
+    for broker in after.summary.brokers:
         if known.pop(broker.id, None) != broker:
-            fields = broker_fields(assessment, broker)
-            fields["offset"] = after.metadata_offset
+            fields = broker_fields(after.assessment, broker)
+            fields["offset"] = offset
             yield f"change=broker {pairs(fields)}"
     for broker_id in sorted(known):
-        fields = {"broker": broker_id, "gone": True, "offset": after.metadata_offset}
+        fields = {"broker": broker_id, "gone": True, "offset": offset}
         yield f"change=broker {pairs(fields)}"
 
 
-def _hazard_changes(before: tuple[Hazard, ...], after: Assessed) -> Iterator[str]:
-    was, now = Counter(map(_which, before)), Counter(map(_which, after.hazards))
+def _hazard_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
+    was = Counter(map(_which, () if before is None else before.hazards))
+    now = Counter(map(_which, after.hazards))
     for each in after.hazards:
         # Two directories of one broker are two hazards with the same identity.
         if now[_which(each)] <= was[_which(each)]:
@@ -122,19 +121,18 @@ def _hazard_changes(before: tuple[Hazard, ...], after: Assessed) -> Iterator[str
         yield f"change=hazard {pairs({'hazard': kind, 'broker': broker, **end})}"
 
 
-def _execution_changes(
-    before: ExecutionStatus | None, after: ExecutionStatus | None
-) -> Iterator[str]:
-    if after is None or (before is not None and _execution_key(before) == _execution_key(after)):
+def _execution_changes(before: Assessed | None, after: Assessed) -> Iterator[str]:
+    was, now = None if before is None else before.execution, after.execution
+    if now is None or (was is not None and _execution_key(was) == _execution_key(now)):
         return
     fields = {
-        "checkpoint": after.checkpoint,
-        "stage": after.stage,
-        "path": after.path,
-        "outcome": after.outcome,
-        "paused": after.paused is not None,
-        "holds": len(after.holds),
-        "text": after.holds[0] if after.holds else (after.shown or ""),
+        "checkpoint": now.checkpoint,
+        "stage": now.stage,
+        "path": now.path,
+        "outcome": now.outcome,
+        "paused": now.paused is not None,
+        "holds": len(now.holds),
+        "text": now.holds[0] if now.holds else (now.shown or ""),
     }
     yield f"change=checkpoint {pairs(fields)}"
 
