@@ -1,17 +1,31 @@
-"""An entry of the audit trail as a sentence; the export has all of its fields."""
+"""An entry of the audit trail as text: its author and a sentence; the export has all its fields."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pydantic import ValidationError
 
 from migration.metadata.event_kinds import Weight
 from orchestrator.audit import move_entries, run_entries
-from orchestrator.audit.description import fields_text
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.execution import entries
 from orchestrator.audit.kinds import KINDS, EntryBody, EntryKind
+from orchestrator.output.formatting import for_people, pairs
 
 _FAMILIES: Final = (entries.Body, run_entries.Body, move_entries.Body)
+_AUTHOR: Final = "by"
+_OMITTED: Final = frozenset({_AUTHOR, "facts", "basis", "evidence"})
+_CHARACTERS_MAX: Final = 160
+
+
+def author(entry: Entry) -> str:
+    """Return who decided it, and on which host; kraftgate if no operator did."""
+    by = entry.body.get(_AUTHOR)
+    if isinstance(by, Mapping):
+        given, login = by.get("who"), by.get("login")
+        name = given if login in (None, given) else f"{given} (login {login})"
+        return f"{name}@{by.get('host')}"
+    return str(by or "kraftgate")
 
 
 def sentence(entry: Entry) -> str:
@@ -23,7 +37,7 @@ def sentence(entry: Entry) -> str:
         found = EntryKind(entry.kind).sentence.format_map(entry.body)
     except (ValueError, KeyError, AttributeError):  # a value or a field of another version
         found = ""
-    return found or f"{entry.kind} {fields_text(entry)}".strip()
+    return found or f"{entry.kind} {_fields_text(entry)}".strip()
 
 
 def weight_of(entry: Entry) -> Weight:
@@ -44,3 +58,32 @@ def _body(entry: Entry) -> EntryBody | None:
             except ValidationError:
                 return None
     return None
+
+
+def _fields_text(entry: Entry) -> str:
+    """Return the fields in one line of at most `_CHARACTERS_MAX` characters, without digests."""
+    text = pairs(for_people(dict(_fields(entry))))
+    return f"{text[:_CHARACTERS_MAX]}..." if len(text) > _CHARACTERS_MAX else text
+
+
+def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
+    """Yield the fields, except the author, empty values, and those that only the export shows."""
+    for key, value in entry.body.items():
+        if key in _OMITTED or value is None:
+            continue
+        if key == "findings":
+            yield from _unmet(value)
+        else:
+            yield key, value
+
+
+def _unmet(findings: object) -> Iterator[tuple[str, object]]:
+    if isinstance(findings, Sequence) and not isinstance(findings, str):
+        conditions = [each for each in findings if isinstance(each, Mapping)]
+        reasons = [
+            f"{each.get('condition')}: {each.get('reason')}"
+            for each in conditions
+            if each.get("verdict") != "satisfied"
+        ]
+        if reasons:
+            yield "holds", "; ".join(reasons)

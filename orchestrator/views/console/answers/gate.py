@@ -8,10 +8,9 @@ from pydantic import ValidationError
 
 from orchestrator.api.console.answers import Decision, GateEvidence, GateVerdict
 from orchestrator.audit import AUDIT_FILE, Entry
-from orchestrator.audit.description import author
 from orchestrator.audit.execution.entries import Evaluated
 from orchestrator.audit.kinds import EntryKind
-from orchestrator.audit.sentences import sentence
+from orchestrator.audit.sentences import author, sentence
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
 from orchestrator.runbook.loaded import Loaded

@@ -17,7 +17,6 @@ from migration.metadata.events import Event, Source
 from orchestrator.api.console.answers import Bucket, EventPage, Timeline
 from orchestrator.api.console.state import Lane, TimelineEvent
 from orchestrator.audit import AUDIT_FILE, Entry, sentences
-from orchestrator.audit.description import author
 from orchestrator.audit.kinds import KINDS, EntryKind
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.errors import NoDataError
@@ -197,7 +196,7 @@ def decision_row(entry: Entry) -> TimelineEvent:
         broker=broker if isinstance(broker, int) else None,
         offset=None,
         checkpoint=checkpoint if isinstance(checkpoint, str) else None,
-        by=author(entry),
+        by=sentences.author(entry),
         weight=sentences.weight_of(entry),
         text=_bounded(sentences.sentence(entry)),
     )
