@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from migration.assessment.conditions import SOAK, Condition, Finding, Verdict
+from migration.assessment.conditions import SOAK, Condition, Verdict
 from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
 from orchestrator.api.rows import finding_row
@@ -23,7 +23,7 @@ from orchestrator.cli.framework import (
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
-from orchestrator.execution.passed_checkpoint import checkpoint_condition, checkpoint_named, passed
+from orchestrator.execution.passed_checkpoint import checkpoint_named, passed
 from orchestrator.output.formatting import local_times
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run.assessed import Assessor
@@ -84,12 +84,15 @@ def wait(
         raise click.UsageError("nothing to wait for: add --condition or --checkpoint")
     config = load_config(config_path)
     entries = config.clusters_named(cluster)
+    own: dict[str, Mapping[str, OwnPoll]] = {}
     if checkpoint is not None:
         for each in entries:
             awaited = checkpoint_named(config, each.name, checkpoint)
-        conditions = (*conditions, checkpoint_condition(awaited))
+            evaluate = OwnPoll(partial(passed, config, each.name, awaited))
+            own[each.name] = {awaited.condition.name: evaluate}
+        conditions = (*conditions, awaited.condition)
     _require_more_than_soak(conditions)
-    with _sources(config, entries, conditions, checkpoint) as sources:
+    with _sources(config, entries, conditions, own) as sources:
         waiting = ConditionWait(entries, conditions, sources)
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
     if as_json:
@@ -106,7 +109,7 @@ def _sources(
     config: Config,
     entries: Sequence[ClusterEntry],
     conditions: Sequence[Condition],
-    checkpoint: str | None,
+    own: Mapping[str, Mapping[str, OwnPoll]],
 ) -> Iterator[WaitSources]:
     from streams.log_dirs.errors import RequestsUnusable
     from streams.log_dirs.poll_requests import poll_disks
@@ -115,8 +118,7 @@ def _sources(
     with ExitStack() as stack:
         pollers = {}
         for each in entries:
-            own = _own(config, each, checkpoint)
-            poller = poller_for(config, each, conditions, own)
+            poller = poller_for(config, each, conditions, own.get(each.name, {}))
             pollers[each.name] = stack.enter_context(closing(poller))
 
         def poll(cluster: str, broker: int | None, timeout_s: float) -> bool:
@@ -133,14 +135,6 @@ def _sources(
             report=_print_pending,
             not_followed=assessor.not_followed,
         )
-
-
-def _own(config: Config, entry: ClusterEntry, checkpoint: str | None) -> Mapping[str, OwnPoll]:
-    if checkpoint is None:
-        return {}
-    awaited = checkpoint_named(config, entry.name, checkpoint)
-    name = checkpoint_condition(awaited).name
-    return {name: OwnPoll(partial(passed, config, entry.name, awaited))}
 
 
 def _require_more_than_soak(conditions: Sequence[Condition]) -> None:
@@ -186,11 +180,8 @@ def _end(outcome: WaitResult, timeout: timedelta) -> None:
     worst = [
         f"{name}: {each.condition}: {each.reason}"
         for name, findings in outcome.found.items()
-        for each in _of(findings, outcome.verdict)
+        for each in findings
+        if each.verdict is outcome.verdict
     ]
     within = f"not within {format_duration(timeout)}"
     raise errors[outcome.verdict](f"{within}: {'; '.join(worst)}")
-
-
-def _of(findings: Sequence[Finding], verdict: Verdict) -> Iterator[Finding]:
-    return (each for each in findings if each.verdict is verdict)

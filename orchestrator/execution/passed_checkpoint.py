@@ -22,11 +22,12 @@ _ID: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 
 @dataclass(frozen=True, slots=True)
 class AwaitedCheckpoint:
-    """A checkpoint, or an instance of one, of a runbook."""
+    """A checkpoint, or an instance of one, of a runbook; `passed` evaluates its condition."""
 
     id: str
     of: Checkpoint
     loaded: Loaded
+    condition: Condition
 
 
 def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCheckpoint:
@@ -54,7 +55,12 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> AwaitedCh
     if instance is not None and (found.for_each is None or not _ID.fullmatch(instance)):
         kind = found.for_each or "instance"
         raise UnknownIdError(f"the checkpoint {found.id} has no {kind} {instance}")
-    return AwaitedCheckpoint(checkpoint, found, loaded)
+    condition = external(f"checkpoint({checkpoint})")
+    if instance is not None and found.for_each == "broker":
+        condition = replace(condition, broker=int(instance))
+    elif instance is not None:
+        condition = replace(condition, controller=int(instance))
+    return AwaitedCheckpoint(checkpoint, found, loaded, condition)
 
 
 def _parts(checkpoint: str) -> tuple[str, str | None]:
@@ -75,21 +81,7 @@ def passed(config: Config, cluster: str, awaited: AwaitedCheckpoint) -> Finding:
         AuditError: the audit trail cannot be read.
     """
     verdict, reason = _verdict(_execution(config, cluster), awaited)
-    name = checkpoint_condition(awaited).name
-    return Finding(condition=name, verdict=verdict, reason=reason)
-
-
-def checkpoint_condition(awaited: AwaitedCheckpoint) -> Condition:
-    """Return a condition that `passed` evaluates."""
-    condition = external(f"checkpoint({awaited.id})")
-    _, instance = _parts(awaited.id)
-    if instance is None:
-        return condition
-    return (
-        replace(condition, broker=int(instance))
-        if awaited.of.for_each == "broker"
-        else replace(condition, controller=int(instance))
-    )
+    return Finding(condition=awaited.condition.name, verdict=verdict, reason=reason)
 
 
 def _execution(config: Config, cluster: str) -> ExecutionState | None:
