@@ -26,7 +26,7 @@ from orchestrator.execution.facts import FactFinder
 from orchestrator.execution.kept_runbook import kept_runbook
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.step_fence import end_own
-from orchestrator.execution.steps import Record, Steps
+from orchestrator.execution.steps import Steps
 from orchestrator.hooks.commands import cluster_environment, hook_for
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.process.owner import Owner
@@ -141,7 +141,15 @@ class _ClusterExecution:
                 trail=self._trail,
                 fence=self._fence,
                 facts=self.facts,
-                steps=lambda record: self._steps(record, hooks, lock, config.state_dir, home),
+                steps=lambda record: Steps(
+                    entry=entry,
+                    make_hook=None if hooks is None else partial(hook_for, hooks),
+                    runs=HookRuns(config.state_dir),
+                    lock=lock,
+                    home=home,
+                    environment=cluster_environment(entry.name, self._fence),
+                    record=record,
+                ),
                 commands=Commands.of(config, entry.name),
                 state_dir=config.state_dir,
             )
@@ -170,19 +178,6 @@ class _ClusterExecution:
                 f"{self._entry.name}: the lock of the cluster cannot be taken: {error}. Without"
                 " --execute, `kraftgate run` follows the clusters and needs no lock in ZooKeeper"
             ) from error
-
-    def _steps(
-        self, record: Record, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
-    ) -> Steps:
-        return Steps(
-            entry=self._entry,
-            make_hook=None if hooks is None else partial(hook_for, hooks),
-            runs=HookRuns(state_dir),
-            lock=lock,
-            home=home,
-            environment=cluster_environment(self._entry.name, self._fence),
-            record=record,
-        )
 
     def tick(self, one: Assessed) -> None:
         """Continue the execution with this tick, and write its status."""
