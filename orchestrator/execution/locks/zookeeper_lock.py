@@ -221,21 +221,18 @@ class ZooKeeperLock:
     def _take(self) -> int | None:
         """Take a free lock; None: something changed in the meantime."""
         fence = self._fence()
+        is_mine = fence.zxid == self._token
         taking = self._zookeeper.transaction()
-        if fence.zxid == self._token:
+        if is_mine:
             taking.check(FENCE, fence.version)
-            taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
-            if self._zookeeper.commit(taking) is None:
-                return None
-            return fence.zxid
-        taking.set_data(FENCE, self._data, fence.version)
+        else:
+            taking.set_data(FENCE, self._data, fence.version)
         taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
         done = self._zookeeper.commit(taking)
         if done is None:
             return None
-        token: int = done[0].mzxid
-        self._token = token
-        return token
+        self._token = fence.zxid if is_mine else done[0].mzxid
+        return self._token
 
     def _take_back(self, lock: Znode) -> int | None:
         """Take over the own lock: the answer was lost, or it belongs to an own, older session."""
