@@ -219,16 +219,6 @@ def _ever_registered(view: View, kind: str) -> list[int]:
     return sorted(members)
 
 
-def another_begun(execution: ExecutionState, id_: str) -> bool:
-    """Return whether the step of another instance of the checkpoint was begun."""
-    prefix = f"{id_.partition('[')[0]}["
-    return any(
-        was_begun(each)
-        for each in execution.checkpoints.values()
-        if each.id.startswith(prefix) and each.id != id_
-    )
-
-
 def is_covered(
     execution: ExecutionState, checkpoint: Checkpoint, id_: str, summary: ClusterSummary | None
 ) -> bool:
@@ -237,12 +227,13 @@ def is_covered(
     An approval of a destructive step does not cover a broker whose state has changed since. Without
     a `summary`, the recorded expiry shows that.
     """
-    if not another_begun(execution, id_):
+    name, _, which = id_.rstrip("]").partition("[")
+    instances = [e for e in execution.checkpoints.values() if e.id.startswith(f"{name}[")]
+    if not any(was_begun(each) for each in instances if each.id != id_):
         return False
     approval = checkpoint.approval
     if approval is None or not (checkpoint.destructive and checkpoint.for_each == "broker"):
         return True
-    name, _, which = id_.rstrip("]").partition("[")
     given = [
         each
         for state in execution.checkpoints.values()
@@ -284,14 +275,15 @@ def was_begun(state: CheckpointState) -> bool:
 def _of_each(
     execution: ExecutionState, checkpoint: Checkpoint, view: View
 ) -> CheckpointInstance | AllPassed | UnknownInstance:
-    kind = str(checkpoint.for_each)
-    current = execution.current
+    kind, current = str(checkpoint.for_each), execution.current
+
+    def instance(which: str) -> CheckpointInstance:
+        id_ = f"{checkpoint.id}[{which}]"
+        begun = is_covered(execution, checkpoint, id_, view.summary)
+        return CheckpointInstance(id=id_, checkpoint=checkpoint, bind={kind: which}, begun=begun)
+
     if current is not None and current.id.startswith(f"{checkpoint.id}["):
-        which = current.id[len(checkpoint.id) + 1 : -1]
-        begun = is_covered(execution, checkpoint, current.id, view.summary)
-        return CheckpointInstance(
-            id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun
-        )
+        return instance(current.id[len(checkpoint.id) + 1 : -1])
     polls = () if kind == "broker" else (DataSource.QUORUM,)
     unseen = members_not_known(kind, view, *polls)
     if unseen is not None:
@@ -305,9 +297,7 @@ def _of_each(
     ]
     for each in in_order(members, rules_of(checkpoint), _leaders(view), done):
         if each.id not in done:
-            id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
-            begun = is_covered(execution, checkpoint, id_, view.summary)
-            return CheckpointInstance(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
+            return instance(str(each.id))
     return AllPassed(id=checkpoint.id)
 
 
