@@ -145,7 +145,8 @@ def init(
     plain = replace(found, listeners={_PLAINTEXT: found.listeners[_protocol(found)]})
     _require_config(config_text(named, connect, plain, planned or None), config_path)
     _write({config_path: text, hooks: hooks_text(found, planned or None)})
-    echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, {_count(found)}")
+    brokers = ", ".join(f"{len(each)} at {offer}" for offer, each in found.listeners.items())
+    echo(f"{config_path}: cluster {found.cluster_id or 'without an id'}, brokers: {brokers}")
     echo(f"{hooks}: a line for each step, all commented out")
     if planned and not controllers:
         echo(f"controllers: {planned}")
@@ -270,11 +271,6 @@ def _steps() -> Iterator[str]:
 def _scalar(text: str) -> str:
     """Return a text as YAML reads it back, quoted and in one line."""
     return yaml.safe_dump(text, default_style='"', width=math.inf).removesuffix("\n")
-
-
-def _count(found: BrokerAddresses) -> str:
-    protocols = ", ".join(f"{len(each)} at {name}" for name, each in found.listeners.items())
-    return f"brokers: {protocols}"
 
 
 def _write(files: Mapping[Path, str]) -> None:

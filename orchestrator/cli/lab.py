@@ -1,6 +1,7 @@
 """The click group `lab`: `start` runs a lab in the foreground; every other command asks it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -199,12 +200,8 @@ def create_topic(
 @_NAME
 def dump_log(home: Path, name: str) -> None:
     """Print the metadata log of process NAME as kafka-dump-log shows it."""
-    for file in ask(home, "dump-log", {"name": name}, _to_stderr)["files"]:
+    for file in ask(home, "dump-log", {"name": name}, partial(echo, err=True))["files"]:
         echo_text(Path(file).read_text("utf-8"))
-
-
-def _to_stderr(line: str) -> None:
-    echo(line, err=True)
 
 
 def _pairs(configs: tuple[str, ...]) -> dict[str, str]:

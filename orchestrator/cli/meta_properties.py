@@ -208,15 +208,9 @@ def _print(
         out.print(Text(f"{fault.path}: {fault.text}", style="bold yellow"))
     for start in starts:
         node = "" if role is Role.BROKER else f"{_NAMES[role]}, "
-        out.print(Text(f"\n{node}{start.mode} mode: {_verdict(start)}", style=_style(start)))
+        verdict = "starts" if start.refusal is None else f"refuses to start: {start.refusal}"
+        style = "bold green" if start.is_safe else "bold red"
+        out.print(Text(f"\n{node}{start.mode} mode: {verdict}", style=style))
         for effect in start.directories:
             style = "bold red" if effect.effect is Effect.HARMS else ""
             out.print(Text(f"  {effect.path}: {effect.text}", style=style))
-
-
-def _verdict(start: NextStart) -> str:
-    return "starts" if start.refusal is None else f"refuses to start: {start.refusal}"
-
-
-def _style(start: NextStart) -> str:
-    return "bold green" if start.is_safe else "bold red"

@@ -347,7 +347,10 @@ def _plan_of(asked: _Asked, file: Path, data: bytes, wanted: Iterable[Wanted]) -
     if planned.cluster_id not in (None, found):
         text = f"it was planned for cluster {planned.cluster_id}, and {name} is cluster {found}"
         raise PlanError([f"{file}: {text}: plan again"])
-    targets = _targets(wanted)
+    targets: dict[int, dict[TopicPartition, str]] = {}
+    for one in wanted:
+        for id_, to in one.targets.items():
+            targets.setdefault(id_, {})[one.at] = to
     return Plan(
         file=file,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -422,14 +425,6 @@ def _confirm(cluster: str) -> None:
         raise click.UsageError("there is no terminal to confirm the moves on: pass --yes")
     if ask(f"This writes to Kafka. Type the cluster's name, {cluster}, to begin") != cluster:
         raise click.Abort
-
-
-def _targets(wanted: Iterable[Wanted]) -> dict[int, dict[TopicPartition, str]]:
-    targets: dict[int, dict[TopicPartition, str]] = {}
-    for one in wanted:
-        for id_, to in one.targets.items():
-            targets.setdefault(id_, {})[one.at] = to
-    return targets
 
 
 def _require_allowed(forbidden: Sequence[str], unknown: Sequence[str], where: str = "") -> None:

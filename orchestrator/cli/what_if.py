@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from migration.image.known_ids import no_such
-from migration.image.summary import ClusterSummary, Mode
+from migration.image.summary import Mode
 from migration.observed.probed import Broker, Maybe, Unknown
 from migration.values.evidence import named
 from migration.what_if import (
@@ -124,7 +124,8 @@ def _situation(config: Config, entry: ClusterEntry, broker: int) -> tuple[Situat
         if reported in _MODES_WITHOUT_METADATA
         else followed(config, entry, broker)
     )
-    registered = _registered(summary, broker)
+    recorded = None if summary is None else summary.broker(broker)
+    registered = None if recorded is None else recorded.mode
     mode = registered if reported is None else reported
     notes = []
     if mode is not registered and registered is not None:
@@ -198,11 +199,6 @@ def _no_leader(target: Target, in_kraft: Sequence[str]) -> str | None:
     if isinstance(quorum, Unknown):
         return quorum.why
     return none_leads if quorum.leader is None else None
-
-
-def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
-    brokers = () if summary is None else summary.brokers
-    return next((each.mode for each in brokers if each.id == broker), None)
 
 
 def _serious(prediction: Prediction) -> str:
