@@ -12,7 +12,10 @@ from orchestrator.audit.execution import entries
 from orchestrator.audit.kinds import KINDS, EntryBody, EntryKind
 from orchestrator.output.formatting import for_people, pairs
 
-_FAMILIES: Final = (entries.Body, run_entries.Body, move_entries.Body)
+BODIES: Final[Mapping[str, type[EntryBody]]] = (
+    entries.Body.types | run_entries.Body.types | move_entries.Body.types
+)
+"""The typed bodies of all families by kind; the other kinds have none."""
 _AUTHOR: Final = "by"
 _OMITTED: Final = frozenset({_AUTHOR, "facts", "basis", "evidence"})
 _CHARACTERS_MAX: Final = 160
@@ -50,14 +53,11 @@ def weight_of(entry: Entry) -> Weight:
 
 def _body(entry: Entry) -> EntryBody | None:
     """Return the typed body; None: there is none, or another version wrote it."""
-    for family in _FAMILIES:
-        kind: type[EntryBody] | None = family.types.get(entry.kind)
-        if kind is not None:
-            try:
-                return kind.model_validate(entry.body)
-            except ValidationError:
-                return None
-    return None
+    kind = BODIES.get(entry.kind)
+    try:
+        return None if kind is None else kind.model_validate(entry.body)
+    except ValidationError:
+        return None
 
 
 def _fields_text(entry: Entry) -> str:

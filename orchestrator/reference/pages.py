@@ -7,9 +7,8 @@ from typing import Final
 
 from migration.assessment.conditions import known
 from migration.metadata.event_kinds import EventKind
-from orchestrator.audit import move_entries, run_entries
-from orchestrator.audit.execution import entries as execution_entries
 from orchestrator.audit.kinds import EntryKind
+from orchestrator.audit.sentences import BODIES
 from orchestrator.errors import ExitCode
 from orchestrator.reference.commands import commands
 from orchestrator.reference.configuration import configuration
@@ -106,8 +105,7 @@ def events() -> str:
         (code(each), each.weight, re.sub(r"\{(\w+)\}", r"`{\1}`", each.sentence))
         for each in EventKind
     ]
-    bodies = execution_entries.Body.types | run_entries.Body.types | move_entries.Body.types
-    kinds = [(code(kind), first_line(body)) for kind, body in bodies.items()]
+    kinds = [(code(kind), first_line(body)) for kind, body in BODIES.items()]
     return page(
         "Events and audit entries",
         "## Events",
