@@ -1,6 +1,7 @@
-"""An entry of the audit trail as text: its author and a sentence; the export has all its fields."""
+"""Entries of the audit trail as text, for people; the export has all entries with all fields."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from pydantic import ValidationError
@@ -51,6 +52,21 @@ def weight_of(entry: Entry) -> Weight:
     return EntryKind(entry.kind).weight if entry.kind in KINDS else "notable"
 
 
+def folded(found: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
+    """Yield the entries; of consecutive evaluations the last of each part, and how many."""
+    for _, group in groupby(found, key=_series):
+        parts: dict[object, tuple[Entry, int]] = {}
+        for entry in group:
+            part = entry.body.get("part")
+            parts[part] = entry, parts.pop(part, (entry, 0))[1] + 1
+        yield from parts.values()
+
+
+def checked_text(times: int) -> str:
+    """Return the number of folded entries, such as " (checked 92 times)"; "": only one."""
+    return f" (checked {times} times)" if times > 1 else ""
+
+
 def _body(entry: Entry) -> EntryBody | None:
     """Return the typed body; None: there is none, or another version wrote it."""
     kind = BODIES.get(entry.kind)
@@ -87,3 +103,9 @@ def _unmet(findings: object) -> Iterator[tuple[str, object]]:
         ]
         if reasons:
             yield "holds", "; ".join(reasons)
+
+
+def _series(entry: Entry) -> object:
+    if entry.kind != EntryKind.JUDGED:
+        return entry.sequence
+    return entry.kind, entry.cluster, entry.body.get("checkpoint")

@@ -9,9 +9,8 @@ import click
 
 from migration.values.foreign import INT64_MAX
 from orchestrator.audit.entry import Entry, parse_hash
-from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
-from orchestrator.audit.sentences import author, sentence
+from orchestrator.audit.sentences import author, checked_text, folded, sentence
 from orchestrator.audit.verify import VerifyResult
 from orchestrator.cli.framework import Group, config_option, json_option
 from orchestrator.config.load import load_config

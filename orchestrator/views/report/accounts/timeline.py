@@ -10,8 +10,8 @@ from orchestrator.api.report.report import Happening, Lane
 from orchestrator.audit import Entry, move_entries, run_entries
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
-from orchestrator.audit.folding import checked_text, folded
 from orchestrator.audit.kinds import EntryBody
+from orchestrator.audit.sentences import checked_text, folded
 from orchestrator.output.event_text import sentence, weight_of
 from orchestrator.run.reader import ClusterRead
 from orchestrator.views.report.accounts.executions import RecordedExecution
