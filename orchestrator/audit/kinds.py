@@ -98,7 +98,6 @@ class EntryBody(BaseModel):
     types: ClassVar[dict[str, type[Any]]]
 
     def __init_subclass__(cls, kind: EntryKind | None = None) -> None:
-        """Add a body to its family."""
         super().__init_subclass__()
         if kind is not None:
             cls.kind = kind

@@ -164,7 +164,6 @@ class Group(click.Group):
     """The headings of the help, each with its commands; empty: one heading with all."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by their groups."""
         for heading, names in (self.groups or {"Commands": self.list_commands(ctx)}).items():
             found = [(name, self.get_command(ctx, name)) for name in names]
             rows = [(name, each.get_short_help_str(_WHOLE)) for name, each in found if each]
@@ -245,7 +244,6 @@ class LazyCommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # click's own
     ) -> click.Context:
-        """Return the context of the real command."""
         return self.load().make_context(info_name, args, parent=parent, **extra)
 
     def load(self) -> click.Command:

@@ -40,8 +40,6 @@ def hooks() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Checked:
-    """The hooks of one cluster."""
-
     plan: Plan
     hooks: Hooks
     results: Sequence[CheckedHook]

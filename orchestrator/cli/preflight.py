@@ -30,8 +30,6 @@ _AT_ONCE_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """One cluster, checked."""
-
     facts: Facts
     results: tuple[Result, ...]
 

@@ -104,8 +104,6 @@ class Conductor:
 
 
 class _ClusterExecution:
-    """The execution on one cluster, with everything it needs."""
-
     def __init__(
         self,
         config: Config,

@@ -338,7 +338,6 @@ class Executor:
         )
 
     def _approve(self, at: _Tick) -> Turn:
-        """Return the turn of an operator to approve the step."""
         checkpoint, given = at.instance.checkpoint, at.state.approvals
         people = approvals_needed(at.execution, at.instance)
         facts = ["it cannot be undone"] if checkpoint.cannot_be_undone else []

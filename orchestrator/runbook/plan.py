@@ -123,8 +123,6 @@ def plan(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
 
 
 class _Planner:
-    """Plans checkpoints of one runbook for one cluster."""
-
     def __init__(self, runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> None:
         self._own = frozenset(each.name for each in runbook.conditions)
         self._facts = facts

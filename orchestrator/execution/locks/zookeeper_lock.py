@@ -165,7 +165,6 @@ class ZooKeeperLock:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connected session now."""
         return self._zookeeper.connected
 
     def _refresh(self) -> None:

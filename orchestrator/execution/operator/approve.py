@@ -68,8 +68,6 @@ def _other_login(by: Person) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Approvable:
-    """A checkpoint that needs an approval now."""
-
     checkpoint: Checkpoint
     state: CheckpointState
     people: int
