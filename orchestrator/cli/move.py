@@ -372,18 +372,15 @@ def _show_left(asked: _Asked, wanted: Iterable[Wanted], plan: Plan) -> None:
     moves, unknown = _left(wanted, plan, asked.brokers)
     moving = {(id_, at) for id_, at, _ in _copied(asked.brokers, plan)}
     ids = sorted({each.broker for each in moves if (each.broker, each.at) not in moving})
-    allowed = Permission()
+    brokers = list(dict.fromkeys(each.broker for each in moves))
     found = Planned(
         cluster=asked.entry.name,
         topics=asked.topics,
         brokers=asked.brokers,
         moves=moves,
         throttles=plan.throttles,
-        rates={
-            each.broker: plan.throttles.get(each.broker) or _throttle(asked, each.broker)
-            for each in moves
-        },
-        permissions={each.broker: allowed for each in moves} | dict(_permissions(asked, ids, _OWN)),
+        rates={id_: plan.throttles.get(id_) or _throttle(asked, id_) for id_ in brokers},
+        permissions=dict.fromkeys(brokers, Permission()) | dict(_permissions(asked, ids, _OWN)),
         obstacles=obstacles(moves, asked.brokers, plan.targets),
         unknown=unknown,
     )
