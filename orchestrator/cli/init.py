@@ -257,12 +257,8 @@ def _steps() -> Iterator[str]:
         if step is None or step.name in seen:
             continue
         seen.add(step.name)
-        of_each: Mapping[str | None, tuple[str, ...]] = {
-            None: (),
-            "broker": ("{host}", "{broker}"),
-            "controller": ("{host}", "{controller}"),
-        }
-        words = ", ".join(f'"{word}"' for word in (f"./{step.name}", *of_each[each]))
+        member = () if each is None else ("{host}", f"{{{each}}}")
+        words = ", ".join(f'"{word}"' for word in (f"./{step.name}", *member))
         reach = ', check: {argv: [ssh, -oBatchMode=yes, "{host}", "true"]}' if each else ""
         yield f"  # {step.do or place.checkpoint.title}\n"
         yield f"  # {step.name}: {{argv: [{words}], timeout: 10m{reach}}}\n"
