@@ -23,7 +23,7 @@ them.
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -33,7 +33,7 @@ from orchestrator.errors import LockError, LockHeld
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.process.owner import Owner
 from streams.process.clocks import boot_clock_s
-from streams.zookeeper.calls import Pending, Transaction, Znode, ZooKeeperCalls
+from streams.zookeeper.calls import Pending, Znode, ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import InvalidAcl, NoAnswer, NoAuth, NoNode, ZooKeeperError
 
@@ -123,17 +123,13 @@ class ZooKeeperLock:
 
     def check(self) -> Held | NotHeld:
         """Check with ZooKeeper's leader that the lock is held, by a transaction without changes."""
-        return self._checked(lambda _: None)
+        return self._checked()
 
     def begin(self, step: RunningStep) -> Held | NotHeld:
         """Record that a step runs, in the transaction that checks the lock."""
-
-        def record(transaction: Transaction) -> None:
-            transaction.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
-
         # The step may be recorded even if the answer is lost.
         self._running = step
-        found = self._checked(record)
+        found = self._checked(step)
         if isinstance(found, Held):
             return found
         try:
@@ -186,8 +182,8 @@ class ZooKeeperLock:
         found = self._zookeeper.get(STEP)
         return None if found is None else RunningStep.from_json(found.text)
 
-    def _checked(self, change: Callable[[Transaction], None]) -> Held | NotHeld:
-        """Check that the lock is held, and make a change in the same transaction."""
+    def _checked(self, step: RunningStep | None = None) -> Held | NotHeld:
+        """Check that the lock is held, and record a step in the same transaction."""
         token = self._token
         if token is None:
             return NotHeld(why="it was not taken")
@@ -202,7 +198,9 @@ class ZooKeeperLock:
                 transaction = self._zookeeper.transaction()
                 transaction.check(FENCE, fence.version)
                 transaction.check(LOCK, 0)
-                change(transaction)
+                if step is not None:
+                    data = step.model_dump_json().encode()
+                    transaction.create(STEP, data, acl=self._zookeeper.acl)
                 if self._zookeeper.commit(transaction) is None:
                     return NotHeld(why=_why_lost(self._zookeeper.get(FENCE), token))
         except LockError as error:
