@@ -8,14 +8,14 @@ from typing import Any, Final, Protocol, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from streams.kafka.errors import ConnectionFailed, RequestRefused
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.framing import CLIENT_ID
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 from streams.net.tls import client_context
 
-UNREACHABLE: Final = frozenset(
+_UNREACHABLE: Final = frozenset(
     {
         KafkaError._TIMED_OUT,  # noqa: SLF001  # public by its documentation
         KafkaError._TRANSPORT,  # noqa: SLF001
@@ -66,6 +66,20 @@ class Rejections:
         kind = ConnectionFailed if is_tls else AuthenticationFailed
         why = _MOMENT.sub("", str(self._last.str()))
         return kind(f"{what}: {why}: check `{self._security.key}`")
+
+    def error_of(
+        self, what: str, error: KafkaException, denied: Mapping[int, str], *clients: _Polled
+    ) -> LiveError:
+        """Return the error of a request of these clients as this package's.
+
+        `what`: what failed, for the message; `denied`: the missing right by error code.
+        """
+        code = error.args[0].code()
+        if code in denied:
+            return NotAuthorized(f"{what}: {denied[code]} is needed")
+        if code not in _UNREACHABLE:
+            return RequestRefused(f"{what}: {words(error)}")
+        return self.last(what, *clients) or ConnectionFailed(f"{what}: {words(error)}")
 
 
 def made(

@@ -20,8 +20,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 )
 
 from migration.moves.planner import THROTTLE
-from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.librdkafka import UNREACHABLE, Rejections, made, words
+from streams.kafka.errors import ConnectionFailed
+from streams.kafka.librdkafka import Rejections, made
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
@@ -50,6 +50,10 @@ class Throttles:
 
     Each request uses a new client: one that read the metadata while a broker was restarting no
     longer knows that broker, and waits for it in vain (librdkafka 2.16, confirmed on 3.9.1).
+
+    Every request raises AuthenticationFailed if a secret cannot be read or the listener rejects the
+    credentials, and RequestRefused if Kafka returns another error or librdkafka does not support
+    the security settings.
     """
 
     def __init__(self, bootstrap: Sequence[Endpoint], security: Security) -> None:
@@ -60,11 +64,8 @@ class Throttles:
         """Return the throttle of a broker, as the broker itself applies it.
 
         Raises:
-            AuthenticationFailed: a secret cannot be read, or the listener rejects the credentials.
             ConnectionFailed: no answer.
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
-            RequestRefused: the broker returns another error, or librdkafka does not support the
-                security settings.
         """
         asked = ConfigResource(ResourceType.BROKER, str(broker))
 
@@ -81,11 +82,8 @@ class Throttles:
         """Set the throttle of this broker alone; None: delete it.
 
         Raises:
-            AuthenticationFailed: a secret cannot be read, or the listener rejects the credentials.
             ConnectionFailed: no answer; whether it is set is unknown.
             NotAuthorized: ALTER_CONFIGS on CLUSTER is missing.
-            RequestRefused: Kafka returns another error, or librdkafka does not support the security
-                settings.
         """
         how = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
         entry = ConfigEntry(THROTTLE, value, incremental_operation=how)
@@ -114,10 +112,5 @@ class Throttles:
         except TimeoutError as error:
             raise rejections.last(what, client) or ConnectionFailed(f"{what}: no answer") from error
         except KafkaException as error:
-            code = error.args[0].code()
-            if code in _DENIED:
-                raise NotAuthorized(f"{what}: {right} on CLUSTER is needed") from error
-            if code not in UNREACHABLE:
-                raise RequestRefused(f"{what}: {words(error)}") from error
-            rejected = rejections.last(what, client)
-            raise rejected or ConnectionFailed(f"{what}: {words(error)}") from error
+            denied = dict.fromkeys(_DENIED, f"{right} on CLUSTER")
+            raise rejections.error_of(what, error, denied, client) from error

@@ -21,8 +21,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
-from streams.kafka.librdkafka import UNREACHABLE, Rejections, calling, made, words
+from streams.kafka.errors import RequestRefused
+from streams.kafka.librdkafka import Rejections, calling, made
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.process.background import begin
@@ -46,7 +46,11 @@ class WriterFenced(Exception):
 
 
 class TopicWriter:
-    """A connected writer. Not thread-safe. After any error, close it and connect another one."""
+    """A connected writer. Not thread-safe. After any error, close it and connect another one.
+
+    Every request raises AuthenticationFailed if the listener rejects the credentials, and
+    ConnectionFailed, NotAuthorized or RequestRefused if there is no answer, or an error.
+    """
 
     def __init__(
         self, bootstrap: Sequence[Endpoint], security: Security, topic: str, name: str
@@ -81,12 +85,7 @@ class TopicWriter:
         )
 
     def cluster_id(self) -> str:
-        """Return the id of the cluster, which must have the topic.
-
-        Raises:
-            AuthenticationFailed: the listener rejects the credentials.
-            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
-        """
+        """Return the id of the cluster, which must have the topic."""
         found = self._asked(lambda: self._consumer.list_topics(self._topic, timeout=_ANSWER_S_MAX))
         error = found.topics[self._topic].error
         if error is not None:
@@ -94,23 +93,13 @@ class TopicWriter:
         return str(found.cluster_id)
 
     def topic_id(self) -> str:
-        """Return the topic's id; a topic that is created again has another one.
-
-        Raises:
-            AuthenticationFailed: the listener rejects the credentials.
-            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
-        """
+        """Return the topic's id; a topic that is created again has another one."""
         admin = made(AdminClient, self._bootstrap, self._security, on_error=self._rejections.note)
         asked = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S_MAX)
         return str(self._asked(asked[self._topic].result).topic_id)
 
     def connect(self) -> str | None:
-        """Fence an earlier writer; return the position of its last transaction; None: none.
-
-        Raises:
-            AuthenticationFailed: the listener rejects the credentials.
-            ConnectionFailed, NotAuthorized, RequestRefused: no answer, or an error.
-        """
+        """Fence an earlier writer; return the position of its last transaction; None: none."""
         self._asked(lambda: self._producer.init_transactions(_ANSWER_S_MAX))
         place = [TopicPartition(self._topic, 0)]
         (found,) = self._asked(lambda: self._consumer.committed(place, timeout=_ANSWER_S_MAX))
@@ -119,13 +108,12 @@ class TopicWriter:
     def write(self, records: Iterable[tuple[bytes, bytes]], position: str, number: int) -> None:
         """Write keys and values and the position in one transaction.
 
-        `number`: the offset that the group shows; never lower than the last one.
+        `number`: the offset that the group shows; never lower than the last one. After any error
+        nothing was written, or an answer is missing; the position that `connect` of the next writer
+        returns is right.
 
         Raises:
             WriterFenced: another writer has taken over.
-            AuthenticationFailed, ConnectionFailed, NotAuthorized, RequestRefused: nothing was
-                written, or an answer is missing; the position that `connect` of the next writer
-                returns is right.
         """
         self._failed = None
         self._asked(self._producer.begin_transaction)
@@ -203,12 +191,7 @@ class TopicWriter:
             raise self._as_ours(error) from error
 
     def _as_ours(self, error: KafkaException) -> Exception:
-        code, what = error.args[0].code(), f"{self._topic} at {self._where}"
-        if code in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):  # noqa: SLF001  # documented
+        what = f"{self._topic} at {self._where}"
+        if error.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):  # noqa: SLF001  # documented
             return WriterFenced(f"{what}: another process writes as {self._name}")
-        if code in _DENIED:
-            return NotAuthorized(f"{what}: {_DENIED[code]} is needed")
-        if code in UNREACHABLE:
-            rejected = self._rejections.last(what, self._producer, self._consumer)
-            return rejected or ConnectionFailed(f"{what}: {words(error)}")
-        return RequestRefused(f"{what}: {words(error)}")
+        return self._rejections.error_of(what, error, _DENIED, self._producer, self._consumer)
