@@ -42,7 +42,7 @@ class AllZnodes:
         self.session = session
         self.topics = Topics(session, emitter, events, touched)
         self._emitter = emitter
-        self._tree = Tree(session, emitter, znodes.DATA, znodes.BRANCHES)
+        self._tree = Tree(session, emitter)
         self._notifications = Notifications(session, emitter, ahead)
         self._read_at = session.began_at
 

@@ -4,11 +4,9 @@ Every read sets its watch, and every watch that fires causes a read, so no chang
 read and its watch. A path that does not exist is watched for its creation.
 """
 
-from collections.abc import Sequence
-
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observed.znodes import BROKER_IDS
+from migration.observed.znodes import BRANCHES, BROKER_IDS, DATA
 from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.session import Action, Session
 
@@ -16,36 +14,33 @@ from streams.zookeeper.session import Action, Session
 class Tree:
     """Reads paths for one session and updates the `Emitter`."""
 
-    def __init__(
-        self, session: Session, emitter: Emitter, data: Sequence[str], branches: Sequence[str]
-    ) -> None:
-        """Prepare: `session` sends the requests, `emitter` receives each znode found or gone.
-
-        `data` has paths of znodes; `branches` has paths of znodes whose children are read, each
-        with its data.
-        """
+    def __init__(self, session: Session, emitter: Emitter) -> None:
+        """Prepare: `session` sends the requests, `emitter` receives each znode found or gone."""
         self._session = session
         self._client = session.client
         self._emitter = emitter
-        self._data = data
-        self._branches = branches
         self._watched: set[str] = set()
 
     def read(self) -> None:
         # Of topics to delete there may be thousands, and only their names matter.
         self._watched -= self._emitter.known.below(BROKER_IDS)
-        for path in self._data:
+        for path in DATA:
             self._read(path)
-        for branch in self._branches:
+        for branch in BRANCHES:
             self._list(branch)
 
     def _read(self, path: str) -> None:
+        """Read a znode. While a child does not exist only its branch is watched."""
+
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
-            if found is None:
-                self._emitter.remove(path)
-                await_creation(self._session, path, reread)
-            else:
+            if found is not None:
+                self._watched.add(path)
                 self._emitter.update(path, *found)
+                return
+            self._watched.discard(path)
+            self._emitter.remove(path)
+            if path in DATA:
+                await_creation(self._session, path, reread)
 
         def reread() -> None:
             self._read(path)
@@ -61,7 +56,7 @@ class Tree:
             self._emitter.remove(*sorted(gone))
             self._watched -= gone
             for path in sorted(there - self._watched):
-                self._read_child(path)
+                self._read(path)
             if names is None:
                 await_creation(self._session, branch, reread)
 
@@ -73,24 +68,6 @@ class Tree:
             branch,
             answered,
             watch=self._session.watch(branch, reread),
-        )
-
-    def _read_child(self, path: str) -> None:
-        """Read a child. While it does not exist only its branch is watched."""
-
-        def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
-            if found is None:
-                self._watched.discard(path)
-                self._emitter.remove(path)
-            else:
-                self._watched.add(path)
-                self._emitter.update(path, *found)
-
-        self._session.ask(
-            self._client.get_async,
-            path,
-            answered,
-            watch=self._session.watch(path, lambda: self._read_child(path)),
         )
 
 
