@@ -12,20 +12,19 @@ from typing import Final, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
+from migration.observed.topic_facts import ZkTopicsFound
 from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from migration.values.foreign import Unreadable
 from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.errors import Unimplemented, ZooKeeperError
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Pipeline, Request, Session
-from streams.zookeeper.watch_events import NAMES_MAX, NONE, Names, WatchEvents
+from streams.zookeeper.watch_events import NONE, Names, WatchEvents
 
 POLL_S: Final = 30.0
 """From the beginning of one full reading to the next if there is no watch."""
 STATES_EVERY_MS: Final = 10_000
 """The period over which writes of partitions' states are counted before the count is emitted."""
-_STATES_NAMED_MAX: Final = 5
 _BRANCHES: Final = (TOPICS, TOPIC_CONFIGS)
 _IN_FLIGHT_MAX: Final = IN_FLIGHT_MAX // 2
 """The other half is for znodes that may be deleted before they are read (`notifications`)."""
@@ -106,18 +105,8 @@ class Topics:
     def emit_states(self, before_ms: int) -> None:
         """Emit the count of writes of partitions' states, if it began before `before_ms`."""
         states = self._events.take_states(before_ms)
-        if states is None:
-            return
-        names = sorted(states.topics or ())
-        self._emitter.emit(
-            ZkStatesChanged(
-                seen_ms=self._emitter.clock(),
-                since_ms=states.since_ms,
-                changes=states.changes,
-                topics=NAMES_MAX if states.topics is None else len(names),
-                named=tuple(names[:_STATES_NAMED_MAX]),
-            )
-        )
+        if states is not None:
+            self._emitter.emit(states)
 
     def _read_changed(self, branch: str, names: Names) -> None:
         if names is None:

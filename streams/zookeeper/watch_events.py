@@ -10,10 +10,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kazoo.protocol.states import EventType
 
+from migration.observed.topic_facts import ZkStatesChanged
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from streams.zookeeper.emitter import Clock
 
 NAMES_MAX: Final = 1000
+_STATES_NAMED_MAX: Final = 5
 _OF_TOPIC: Final = len(f"{TOPICS}/t".split("/"))
 _OF_STATE: Final = len(f"{TOPICS}/t/partitions/0/state".split("/"))
 
@@ -34,14 +36,6 @@ class ChangedTopics(NamedTuple):
     topics: Names
     configs: Names
     touched: Names
-
-
-class StateWrites(NamedTuple):
-    """Number of writes of partitions' states (`ZkStatesChanged`)."""
-
-    since_ms: int
-    changes: int
-    topics: Names
 
 
 class WatchEvents:
@@ -75,14 +69,21 @@ class WatchEvents:
         with self._lock:
             return ChangedTopics(self._topics.take(), self._configs.take(), self._touched.take())
 
-    def take_states(self, before_ms: int) -> StateWrites | None:
+    def take_states(self, before_ms: int) -> ZkStatesChanged | None:
         """Return the count that began before `before_ms`, and reset it; None: there is none."""
         with self._lock:
             if not self._states or self._states_since_ms > before_ms:
                 return None
-            taken = StateWrites(self._states_since_ms, self._states, self._written.take())
-            self._states = 0
-            return taken
+            topics = self._written.take()
+            names = sorted(topics or ())
+            changes, self._states = self._states, 0
+            return ZkStatesChanged(
+                seen_ms=self._clock(),
+                since_ms=self._states_since_ms,
+                changes=changes,
+                topics=NAMES_MAX if topics is None else len(names),
+                named=tuple(names[:_STATES_NAMED_MAX]),
+            )
 
 
 class _Bounded:

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kazoo.protocol.states import EventType
 
+from migration.observed.topic_facts import ZkStatesChanged
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
-from streams.zookeeper.watch_events import NAMES_MAX, NONE, ChangedTopics, StateWrites, WatchEvents
+from streams.zookeeper.watch_events import NAMES_MAX, NONE, ChangedTopics, WatchEvents
 
 CREATED, CHANGED, DELETED = EventType.CREATED, EventType.CHANGED, EventType.DELETED
 
@@ -53,14 +54,14 @@ def test_only_writes_of_states_are_counted_and_not_their_creation() -> None:
         (DELETED, state("a")),
     )
     assert made.take_states(4999) is None
-    assert made.take_states(5000) == StateWrites(5000, 3, names("a", "b"))
+    assert made.take_states(5000) == ZkStatesChanged(5000, 5000, 3, 2, ("a", "b"))
     assert made.take_states(5000) is None
 
 
 def test_more_names_than_are_kept_are_all_of_them_until_they_are_taken() -> None:
     made = marks(*((CHANGED, state(f"t{n}")) for n in range(NAMES_MAX + 1)))
     taken = made.take_states(5000)
-    assert taken == StateWrites(5000, NAMES_MAX + 1, None)
+    assert taken == ZkStatesChanged(5000, 5000, NAMES_MAX + 1, NAMES_MAX, ())
     assert made.take() == ChangedTopics(NONE, NONE, None)
     made.add_event(CHANGED, state("t"))
     assert made.take().touched == names("t")
