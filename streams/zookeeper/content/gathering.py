@@ -5,6 +5,7 @@ holds no more payloads than requests are in flight.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
@@ -44,16 +45,14 @@ left out together with those of users.
 T = TypeVar("T")
 
 
+@dataclass(slots=True)
 class _Topic:
     """A topic while its partitions' states are read."""
 
-    __slots__ = ("czxid", "name", "payload", "states")
-
-    def __init__(self, name: str, payload: TopicPayload, czxid: int) -> None:
-        self.name = name
-        self.payload = payload
-        self.czxid = czxid
-        self.states: dict[int, StatePayload | None] = {}
+    name: str
+    payload: TopicPayload
+    czxid: int
+    states: dict[int, StatePayload | None] = field(default_factory=dict)
 
     def whole(self) -> ZkTopic:
         return ZkTopic(
@@ -118,26 +117,23 @@ class Gathering:
             # Sorted, so that a truncated report always names the same ones.
             take(path, sorted(names or ()))
 
-        return Request(self._client.get_children_async, path, answered, self._refused(path))
+        refused = partial(self._refused, path)
+        return Request(self._client.get_children_async, path, answered, refused)
 
     def _get(self, path: str, take: Callable[[bytes | None, ZnodeStat], None]) -> Request:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is not None:  # else it was deleted since its parent was read
                 take(*found)
 
-        return Request(self._client.get_async, path, answered, self._refused(path))
+        return Request(self._client.get_async, path, answered, partial(self._refused, path))
 
-    def _refused(self, path: str) -> Callable[[ZooKeeperError], bool]:
-        """Return a function: whether a refusal only leaves out some settings."""
-
-        def refused(why: ZooKeeperError) -> bool:
-            whose = next((of for branch, of in _SENSITIVE.items() if path.startswith(branch)), None)
-            if whose is None or not isinstance(why, NoAuth):
-                return False
-            self._closed.add(whose)
-            return True
-
-        return refused
+    def _refused(self, path: str, why: ZooKeeperError) -> bool:
+        """Return whether a refusal only leaves out some settings."""
+        whose = next((of for branch, of in _SENSITIVE.items() if path.startswith(branch)), None)
+        if whose is None or not isinstance(why, NoAuth):
+            return False
+        self._closed.add(whose)
+        return True
 
     def _parsed(self, path: str, parse: Callable[[], T]) -> T | None:
         try:
