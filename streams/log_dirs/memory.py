@@ -67,6 +67,10 @@ class Memory:
     """The stored state of one cluster's disks. Not thread-safe, except for `partition`.
 
     Every method that stores something raises MemoryUnusable if the file cannot be written.
+
+    Attributes:
+        cluster_id: The stored cluster id; None before the first answer.
+        addresses: The last known address of every broker that was ever in METADATA.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,23 +86,13 @@ class Memory:
             self._db.executescript(_SCHEMA)
             self._brokers = _read_brokers(self._db)
             addresses = self._db.execute("SELECT id, host, port FROM brokers")
-            self._addresses = {id_: Endpoint(*at) for id_, *at in addresses}
+            self.addresses: Mapping[int, Endpoint] = {id_: Endpoint(*at) for id_, *at in addresses}
             partitions = self._db.execute("SELECT * FROM partitions")
             self._partitions = {(row[0], row[1]): KnownPartition(*row[2:]) for row in partitions}
             row = self._db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
-            self._cluster_id: str | None = row and row[0]
+            self.cluster_id: str | None = row and row[0]
             outbox = self._db.execute("SELECT fact FROM outbox ORDER BY sequence")
             self._outbox: list[Observation] = [unpack(fact) for (fact,) in outbox]
-
-    @property
-    def cluster_id(self) -> str | None:
-        """The stored cluster id; None before the first answer."""
-        return self._cluster_id
-
-    @property
-    def addresses(self) -> Mapping[int, Endpoint]:
-        """The last known address of every broker that was ever in METADATA."""
-        return self._addresses
 
     def broker(self, id_: int) -> KnownBroker:
         return self._brokers.get(id_, NOTHING)
@@ -121,17 +115,17 @@ class Memory:
         Raises:
             WrongCluster: it belongs to another cluster.
         """
-        if self._cluster_id is None:
+        if self.cluster_id is None:
             with self._transaction():
                 self._db.execute("INSERT INTO meta VALUES ('cluster_id', ?)", (cluster_id,))
-            self._cluster_id = cluster_id
-        elif self._cluster_id != cluster_id:
+            self.cluster_id = cluster_id
+        elif self.cluster_id != cluster_id:
             raise WrongCluster(
-                f"the brokers belong to cluster {cluster_id}, but {self.path} to {self._cluster_id}"
+                f"the brokers belong to cluster {cluster_id}, but {self.path} to {self.cluster_id}"
             )
 
     def keep_addresses(self, found: Mapping[int, Endpoint]) -> None:
-        fresh = {id_: each for id_, each in found.items() if self._addresses.get(id_) != each}
+        fresh = {id_: each for id_, each in found.items() if self.addresses.get(id_) != each}
         if not fresh:
             return
         with self._transaction():
@@ -139,7 +133,7 @@ class Memory:
                 "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
                 [(id_, *each) for id_, each in fresh.items()],
             )
-        self._addresses = {**self._addresses, **fresh}
+        self.addresses = {**self.addresses, **fresh}
 
     def commit(
         self,

@@ -27,17 +27,23 @@ class Known:
     The last fact of each kind of subject alone has the same result as all of them: of each path; of
     the session; of the topics; and of notifications, where the number of the last one, of any type,
     shows that all before it are counted.
+
+    Attributes:
+        topics_found: whether all topics were read at least once.
+        next_notification: the first number not accounted for; None before notifications were ever
+            read.
+        latest_ms: when the latest fact was learned; None before the first.
     """
 
     def __init__(self, facts: Iterable[Observation] = ()) -> None:
         # By parent: there may be tens of thousands of topics, and only their own listing reads
         # them.
         self._znodes: dict[str, dict[str, Znode]] = {}
-        self._next: int | None = None
+        self.next_notification: int | None = None
         self._seen: ZooKeeperSeen | None = None
         self._blind: ZooKeeperBlind | None = None
-        self._topics: ZkTopicsFound | None = None
-        self._latest_ms: int | None = None
+        self.topics_found = False
+        self.latest_ms: int | None = None
         for fact in facts:
             self.take(fact)
 
@@ -52,23 +58,23 @@ class Known:
                 self._account_for(fact.path)
                 if fact.path == NOTIFICATIONS:
                     # A parent that is created again counts its children from 0.
-                    self._next = 0
+                    self.next_notification = 0
             case NotificationsMissed():
                 if fact.number == 0:
                     # None missed: the fact only records the next number.
-                    self._next = fact.first
+                    self.next_notification = fact.first
                 self._account_up_to(fact.first + fact.number)
             case ZooKeeperBlind():
                 self._blind = self._blind or fact
             case ZooKeeperSeen():
                 self._seen, self._blind = fact, None
             case ZkTopicsFound():
-                self._topics = fact
+                self.topics_found = True
             case _ if isinstance(fact, ZkTopicFact):
                 pass  # a change of a topic; the facts of its znodes have its state
             case _:
                 return self
-        self._latest_ms = max(fact.seen_ms, self._latest_ms or fact.seen_ms)
+        self.latest_ms = max(fact.seen_ms, self.latest_ms or fact.seen_ms)
         return self
 
     def _account_for(self, path: str) -> None:
@@ -77,7 +83,7 @@ class Known:
             self._account_up_to(number + 1)
 
     def _account_up_to(self, number: int) -> None:
-        self._next = number if self._next is None else max(number, self._next)
+        self.next_notification = max(number, self.next_notification or number)
 
     def kept(self, path: str) -> Znode | None:
         """Return the last emitted state of a znode; None: none was emitted, or it is gone."""
@@ -105,19 +111,9 @@ class Known:
             raise AnotherCluster(found, followed)
 
     @property
-    def topics_found(self) -> bool:
-        """Whether all topics were read at least once."""
-        return self._topics is not None
-
-    @property
-    def next_notification(self) -> int | None:
-        """The first number not accounted for; None before notifications were ever read."""
-        return self._next
-
-    @property
     def sees(self) -> bool:
         """Whether, according to the facts, the watcher receives every change."""
-        return self._seen is not None and self._blind is None
+        return self.sees_since_ms is not None
 
     @property
     def sees_since_ms(self) -> int | None:
@@ -128,8 +124,3 @@ class Known:
     def blind_since_ms(self) -> int | None:
         """When the view was lost; None while it is current, or when there never was one."""
         return None if self._blind is None else self._blind.seen_ms
-
-    @property
-    def latest_ms(self) -> int | None:
-        """When the latest fact was learned; None before the first."""
-        return self._latest_ms
