@@ -17,7 +17,6 @@ import threading
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from streams.kafka.errors import ReplyDamaged
@@ -25,7 +24,7 @@ from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata import log_files, spool_info
 from streams.metadata.batches import Mark, Survey, redacted, starts_with_no_op, survey
 from streams.metadata.errors import SpoolInUse
-from streams.metadata.log_files import Checkpoint, Segment
+from streams.metadata.log_files import Segment
 from streams.metadata.spool_info import SpoolInfo
 from streams.state.files import open_unbuffered, sync_directory, try_lock, write_all
 from streams.wire.batches import read_batches, read_snapshot
@@ -200,9 +199,8 @@ class Spool:
             self._segment.seek(read.whole_bytes)
         epoch = read.epoch
         if epoch is None and len(segments) > 1 and before.next_offset < ends:
-            older = _survey(
-                segments[-2]
-            )  # the process crashed after it opened a segment, before its first batch
+            # The process crashed after it opened a segment, before its first batch.
+            older = _survey(segments[-2])
             epoch = older.epoch if older.next_offset == ends else None
         if ends < before.next_offset:
             # The checkpoint is ahead: the process crashed before it opened the segment after the
@@ -384,19 +382,17 @@ class Spool:
                 return
             files = log_files.listing(self._home)
             ends = [s.base_offset for s in files.segments[1:]]
-            doomed = [
-                s for s, end in zip(files.segments, ends, strict=False) if end <= below_offset
-            ]
-            kept = files.segments[len(doomed) :]
+            below = sum(end <= below_offset for end in ends)
+            kept = files.segments[below:]
             starts = kept[0].base_offset if kept else self._position.next_offset
             floor = min(below_offset, starts)
-            for segment in doomed:
-                segment.path.unlink()
-            for checkpoint in _below(files.checkpoints, floor):
-                checkpoint.path.unlink()
-            for idle in files.idle:
-                if idle.to_offset <= floor:
-                    idle.path.unlink()
+            for path in (
+                *(each.path for each in files.segments[:below]),
+                # The remaining log does not continue these checkpoints.
+                *(each.path for each in files.checkpoints if each.end_offset < floor),
+                *(each.path for each in files.idle if each.to_offset <= floor),
+            ):
+                path.unlink()
 
     def close(self) -> None:
         """Delete an incomplete snapshot, close the files and release the lock."""
@@ -408,18 +404,8 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _below(checkpoints: tuple[Checkpoint, ...], floor: int) -> list[Checkpoint]:
-    """Return the checkpoints that end below `floor`: the remaining log does not continue them."""
-    return [checkpoint for checkpoint in checkpoints if checkpoint.end_offset < floor]
 
 
 def _survey(segment: Segment) -> Survey:
