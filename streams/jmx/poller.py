@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
@@ -32,22 +32,17 @@ Conclusions about a number that does not change (a queue that stays full) depend
 """
 
 NodeFact: TypeAlias = JmxSeen | JmxUnreachable
+_Read: TypeAlias = dict[int, tuple[Reading, int]]
+"""By node, its reading and when that was read, by the wall clock."""
 
 _log: Final = logging.getLogger(__name__)
-
-
-class _TimedReadings(NamedTuple):
-    """The answer of one address, and its time, by the wall clock."""
-
-    at_ms: int
-    readings: list[Reading]
 
 
 @dataclass(slots=True)
 class _Round:
     """The result of one round; `failures` by node, or None for all of them."""
 
-    answers: list[_TimedReadings] = field(default_factory=list)
+    read: _Read = field(default_factory=dict)
     failures: dict[int | None, JmxError] = field(default_factory=dict)
 
 
@@ -67,7 +62,7 @@ class JmxPoller(BackgroundThread):
         self._clock = clock
         self._http = Http(config.access, config.deadline_s)
         self._jobs = dict(_jobs(config, self._http))
-        self._open: dict[int | None, Future[_TimedReadings]] = {}
+        self._open: dict[int | None, Future[_Read]] = {}
         self._nodes = config.named
         self._reported_nodes: frozenset[int] | None = None
         self._last: dict[int, NodeFact] = {}
@@ -111,7 +106,7 @@ class JmxPoller(BackgroundThread):
                 continue
             del self._open[node]
             try:
-                found.answers.append(future.result())
+                found.read |= future.result()
             except JmxError as error:
                 found.failures[node] = error
             except Exception as error:  # noqa: BLE001 else it would never be requested again
@@ -120,14 +115,14 @@ class JmxPoller(BackgroundThread):
                 found.failures[node] = Unreachable(f"an unexpected {type(error).__name__}")
         return found
 
-    def _answer(self, job: Callable[[], list[Reading]]) -> _TimedReadings:
-        readings = job()
-        return _TimedReadings(self._clock(), readings)
+    def _answer(self, job: Callable[[], list[Reading]]) -> _Read:
+        readings, now_ms = job(), self._clock()
+        return {each.node: (each, now_ms - each.age_ms) for each in readings}
 
     def _take(self, found: _Round) -> None:
         """Append the changes; those that cannot be stored are part of the next round again."""
         now_ms = self._clock()
-        nodes = self._nodes | {each.node for answer in found.answers for each in answer.readings}
+        nodes = self._nodes.union(found.read)
         news: list[JmxFact] = [
             each
             for each in self._facts(found, nodes, now_ms)
@@ -148,14 +143,9 @@ class JmxPoller(BackgroundThread):
         self._set_status(found, now_ms, not_stored)
 
     def _facts(self, found: _Round, nodes: Iterable[int], now_ms: int) -> Iterable[NodeFact]:
-        read = {
-            each.node: (each, answer.at_ms - each.age_ms)
-            for answer in found.answers
-            for each in answer.readings
-        }
         for node in sorted(nodes):
-            if node in read:
-                one, read_ms = read[node]
+            if node in found.read:
+                one, read_ms = found.read[node]
                 yield JmxSeen(now_ms, node, one.endpoint, read_ms, in_order(one.numbers))
             else:
                 failure = found.failures.get(node) or found.failures.get(None)
@@ -165,14 +155,14 @@ class JmxPoller(BackgroundThread):
     def _set_status(self, found: _Round, now_ms: int, not_stored: str | None) -> None:
         refused = [str(e) for e in found.failures.values() if isinstance(e, AccessRefused)]
         waits = [str(e) for e in found.failures.values() if not isinstance(e, AccessRefused)]
-        readings = [each for answer in found.answers for each in answer.readings]
+        endpoints = [each.endpoint for each, _ in found.read.values()]
         before = self._status
         self._status = SourceStatus(
             observed_ms=now_ms,
             # A node that hangs delays the end of the round. This does not age the other nodes'
             # numbers: each fact has the time of its own reading.
-            last_reply_ms=now_ms if readings else before.last_reply_ms,
-            endpoint=readings[0].endpoint if readings else before.endpoint,
+            last_reply_ms=now_ms if endpoints else before.last_reply_ms,
+            endpoint=endpoints[0] if endpoints else before.endpoint,
             waiting=joined(waits) or None,
             error=not_stored or joined(refused) or None,
         )
