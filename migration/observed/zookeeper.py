@@ -133,8 +133,7 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
         case ZnodeGone():
             image = _gone(image, fact.path, collected)
         case _ if isinstance(fact, ZkTopicFact):
-            _add_topic_events(image, fact, collected)
-            image = replace(image, partitions=_partitions(image.partitions, fact))
+            image = _topics(image, fact, collected)
     return image, collected.events
 
 
@@ -358,32 +357,28 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
     return replace(image, unreadable=left)
 
 
-def _partitions(known: int | None, fact: ZkTopicFact) -> int | None:
+def _topics(image: ZooKeeperImage, fact: ZkTopicFact, collected: EventCollector) -> ZooKeeperImage:
     match fact:
         case ZkTopicsFound():
-            return fact.partitions
-        case ZkTopicChanged() if known is not None:
-            return known + (fact.now or 0) - (fact.was or 0)
-    return known
-
-
-def _add_topic_events(image: ZooKeeperImage, fact: ZkTopicFact, collected: EventCollector) -> None:
-    match fact:
-        case ZkTopicsFound() if image.partitions is not None:
-            pass  # only the first count is an event
-        case ZkTopicsFound():
-            collected.add(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)
+            if image.partitions is None:  # only the first count is an event
+                collected.add(
+                    EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions
+                )
+            return replace(image, partitions=fact.partitions)
         case ZkTopicChanged():
             collected.at_ms = fact.at_ms
             _topic(fact, collected)
-        case ZkConfigChanged(why=None):
-            collected.at_ms = fact.at_ms
-            kind = EventKind.ZK_CONFIG_GONE if fact.gone else EventKind.ZK_CONFIG_CHANGED
-            collected.add(kind, topic=fact.topic, keys=list(fact.keys))
+            if image.partitions is not None:
+                partitions = image.partitions + (fact.now or 0) - (fact.was or 0)
+                return replace(image, partitions=partitions)
         case ZkConfigChanged():
             collected.at_ms = fact.at_ms
-            path = f"{TOPIC_CONFIGS}/{fact.topic}"
-            collected.add(EventKind.ZNODE_UNREADABLE, path=path, reason=fact.why)
+            if fact.why is None:
+                kind = EventKind.ZK_CONFIG_GONE if fact.gone else EventKind.ZK_CONFIG_CHANGED
+                collected.add(kind, topic=fact.topic, keys=list(fact.keys))
+            else:
+                path = f"{TOPIC_CONFIGS}/{fact.topic}"
+                collected.add(EventKind.ZNODE_UNREADABLE, path=path, reason=fact.why)
         case ZkStatesChanged():
             collected.add(
                 EventKind.ZK_PARTITION_STATES_CHANGED,
@@ -392,6 +387,7 @@ def _add_topic_events(image: ZooKeeperImage, fact: ZkTopicFact, collected: Event
                 named=list(fact.named),
                 since_ms=fact.since_ms,
             )
+    return image
 
 
 def _topic(fact: ZkTopicChanged, collected: EventCollector) -> None:
