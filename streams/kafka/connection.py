@@ -135,12 +135,7 @@ class Connection:
         wait_ms: int,
         bytes_max: int = REPLY_BYTES_MAX,
     ) -> Any:  # noqa: ANN401
-        """Send a message of kafka-python and return its reply; the arguments are those of `ask`.
-
-        Raises:
-            ConnectionFailed: the connection broke, or no reply arrived in time.
-            ReplyDamaged: the reply does not decode, or is too large.
-        """
+        """Send a message of kafka-python, with the arguments and the errors of `ask`."""
         if self._kafka is None or not self._kafka.connected:
             raise ConnectionFailed(f"{self.endpoint} {_closed(self._unproven)}")
         self._kafka.parser.reply_bytes_max = bytes_max

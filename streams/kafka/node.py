@@ -98,33 +98,20 @@ class Node(Connection):
         connect_timeout_ms: int = 3000,
         reply_timeout_ms: int = 5000,
     ) -> None:
-        """Connect, negotiate versions and authenticate.
+        """Connect as `Connection` does.
 
-        Args:
-            endpoint: The listener of the node.
-            security: The security settings of that listener.
-            broker: Whose address it must be; a wrong route may lead to another one.
-            connect_timeout_ms: The limit for connecting, TLS and SASL together.
-            reply_timeout_ms: The limit for each reply; 3 s of grace are added.
-
-        Raises:
-            ConnectionFailed: refused, timed out, TLS failed, no version in common, or another
-                broker answered.
-            ReplyDamaged: the endpoint does not speak the Kafka protocol.
-            AuthenticationFailed: the credentials were rejected, or a secret cannot be read.
+        `broker`: whose address it must be; if a wrong route leads to another one, that is a
+        ConnectionFailed. `reply_timeout_ms`: the limit for each reply; 3 s of grace are added.
         """
         super().__init__(endpoint, security, connect_timeout_ms=connect_timeout_ms)
         self._reply_timeout_ms = reply_timeout_ms
         if broker is not None:
             try:
-                self._require(broker)
+                with suppress(NotAuthorized, RequestRefused):  # do not show which broker answered
+                    self.settings(broker, ("broker.id",))
             except BaseException:
                 self.close()
                 raise
-
-    def _require(self, broker: int) -> None:
-        with suppress(NotAuthorized, RequestRefused):  # these do not show which broker answered
-            self.settings(broker, ("broker.id",))
 
     def metadata(self, *, topics: bool = True) -> ClusterView:
         """Return this broker's view of the cluster, with all topics or without topics.
