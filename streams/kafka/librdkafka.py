@@ -40,19 +40,60 @@ class _Polled(Protocol):
     def poll(self, timeout: float, /) -> object: ...
 
 
-class Rejections:
-    """Why a listener rejected a client, whose requests then only time out."""
+class Clients:
+    """Makes clients of one listener, and records why the listener rejects them.
 
-    def __init__(self, security: Security) -> None:
+    The requests of a rejected client only time out.
+    """
+
+    def __init__(self, bootstrap: Sequence[Endpoint], security: Security) -> None:
+        self.where = ",".join(map(str, bootstrap))
         self._security = security
-        self._last: KafkaError | None = None
+        self._rejected: KafkaError | None = None
 
-    def note(self, error: KafkaError) -> None:
-        """Take an error of the client: its `error_cb`."""
+    def made(
+        self,
+        client: Callable[[dict[str, Any]], Client],
+        more: Mapping[str, Any] | None = None,
+    ) -> Client:
+        """Return a client; it connects at the first request.
+
+        Args:
+            client: its class.
+            more: further settings of librdkafka.
+
+        Raises:
+            AuthenticationFailed: a secret cannot be read.
+            ConnectionFailed: a file of the TLS settings cannot be used.
+            RequestRefused: librdkafka does not support the security settings.
+        """
+        security = self._security
+        settings = {
+            "bootstrap.servers": self.where,
+            **client_settings(security),
+            **(more or {}),
+            "error_cb": self._note,
+            "logger": _SILENT,  # the errors are raised; even at log level 0, fatal ones are printed
+        }
+        if security.sasl_mechanism == "OAUTHBEARER":
+            settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)
+        try:
+            if security.tls:
+                # It names a file that librdkafka cannot use, or would wait for.
+                client_context(security)
+            return client(settings)
+        except OSError as error:
+            raise ConnectionFailed(f"{error} (`{security.key}`)") from error
+        except KafkaException as error:
+            text = f"confluent-kafka does not accept `{security.key}`: {words(error)}"
+            raise RequestRefused(text) from error
+
+    def _note(self, error: KafkaError) -> None:
+        """Take an error of a client's connections, which no request raises."""
         if error.code() in (KafkaError._SSL, KafkaError._AUTHENTICATION):  # noqa: SLF001  # public
-            self._last = error
+            self._rejected = error
 
-    def last(self, what: str, *clients: _Polled) -> LiveError | None:
+    def rejection(self, what: str, *clients: _Polled) -> LiveError | None:
         """Return the last rejection of these clients; None: there was none.
 
         `what`: what failed, for the message.
@@ -60,11 +101,11 @@ class Rejections:
         for each in clients:
             with suppress(KafkaException), calling():  # a fatal error: the request has raised it
                 each.poll(0)
-        if self._last is None:
+        if self._rejected is None:
             return None
-        is_tls = self._last.code() == KafkaError._SSL  # noqa: SLF001
+        is_tls = self._rejected.code() == KafkaError._SSL  # noqa: SLF001
         kind = ConnectionFailed if is_tls else AuthenticationFailed
-        why = _MOMENT.sub("", str(self._last.str()))
+        why = _MOMENT.sub("", str(self._rejected.str()))
         return kind(f"{what}: {why}: check `{self._security.key}`")
 
     def error_of(
@@ -79,49 +120,7 @@ class Rejections:
             return NotAuthorized(f"{what}: {denied[code]} is needed")
         if code not in _UNREACHABLE:
             return RequestRefused(f"{what}: {words(error)}")
-        return self.last(what, *clients) or ConnectionFailed(f"{what}: {words(error)}")
-
-
-def made(
-    client: Callable[[dict[str, Any]], Client],
-    bootstrap: Sequence[Endpoint],
-    security: Security,
-    more: Mapping[str, Any] | None = None,
-    *,
-    on_error: Callable[[KafkaError], None],
-) -> Client:
-    """Return a client; it connects at the first request.
-
-    Args:
-        client: its class.
-        bootstrap: the addresses of the brokers.
-        security: the settings of their listener.
-        more: further settings of librdkafka.
-        on_error: takes the errors of its connections, which no request raises.
-
-    Raises:
-        AuthenticationFailed: a secret cannot be read.
-        ConnectionFailed: a file of the TLS settings cannot be used.
-        RequestRefused: librdkafka does not support the security settings.
-    """
-    settings = {
-        "bootstrap.servers": ",".join(map(str, bootstrap)),
-        **client_settings(security),
-        **(more or {}),
-        "error_cb": on_error,
-        "logger": _SILENT,  # the errors are raised; even at log level 0, fatal ones are printed
-    }
-    if security.sasl_mechanism == "OAUTHBEARER":
-        settings["oauth_cb"] = lambda _: (security.password() or "", _NEVER_S)
-    try:
-        if security.tls:
-            client_context(security)  # names a file that librdkafka cannot use, or would wait for
-        return client(settings)
-    except OSError as error:
-        raise ConnectionFailed(f"{error} (`{security.key}`)") from error
-    except KafkaException as error:
-        text = f"confluent-kafka does not accept `{security.key}`: {words(error)}"
-        raise RequestRefused(text) from error
+        return self.rejection(what, *clients) or ConnectionFailed(f"{what}: {words(error)}")
 
 
 def client_settings(security: Security) -> dict[str, Any]:

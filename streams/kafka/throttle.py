@@ -21,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 
 from migration.moves.planner import THROTTLE
 from streams.kafka.errors import ConnectionFailed
-from streams.kafka.librdkafka import Rejections, made
+from streams.kafka.librdkafka import Clients
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 
@@ -105,12 +105,13 @@ class Throttles:
         return self._result(ask, what, right)
 
     def _result(self, ask: "Callable[[AdminClient], Future[Any]]", what: str, right: str) -> Any:  # noqa: ANN401
-        rejections = Rejections(self._security)
-        client = made(AdminClient, self._bootstrap, self._security, on_error=rejections.note)
+        clients = Clients(self._bootstrap, self._security)
+        client = clients.made(AdminClient)
         try:
             return ask(client).result(_ANSWER_S_MAX + 1)
         except TimeoutError as error:
-            raise rejections.last(what, client) or ConnectionFailed(f"{what}: no answer") from error
+            rejection = clients.rejection(what, client)
+            raise rejection or ConnectionFailed(f"{what}: no answer") from error
         except KafkaException as error:
             denied = dict.fromkeys(_DENIED, f"{right} on CLUSTER")
-            raise rejections.error_of(what, error, denied, client) from error
+            raise clients.error_of(what, error, denied, client) from error

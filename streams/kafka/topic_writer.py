@@ -22,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from streams.kafka.errors import RequestRefused
-from streams.kafka.librdkafka import Rejections, calling, made
+from streams.kafka.librdkafka import Clients, calling
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.process.background import begin
@@ -63,25 +63,16 @@ class TopicWriter:
             AuthenticationFailed: a secret cannot be read.
             RequestRefused: librdkafka does not support the security settings.
         """
-        self._where = ",".join(map(str, bootstrap))
-        self._bootstrap, self._security = bootstrap, security
         self._topic, self._name = topic, name
         self._failed: str | None = None
         self._hangs = False
-        self._rejections = Rejections(security)
-        self._producer = made(
+        self._clients = Clients(bootstrap, security)
+        self._producer = self._clients.made(
             Producer,
-            bootstrap,
-            security,
             {"transactional.id": name, "transaction.timeout.ms": _TRANSACTION_MS, "linger.ms": 20},
-            on_error=self._rejections.note,
         )
-        self._consumer = made(
-            Consumer,
-            bootstrap,
-            security,
-            {"group.id": name, "enable.auto.commit": False},
-            on_error=self._rejections.note,
+        self._consumer = self._clients.made(
+            Consumer, {"group.id": name, "enable.auto.commit": False}
         )
 
     def cluster_id(self) -> str:
@@ -94,7 +85,7 @@ class TopicWriter:
 
     def topic_id(self) -> str:
         """Return the topic's id; a topic that is created again has another one."""
-        admin = made(AdminClient, self._bootstrap, self._security, on_error=self._rejections.note)
+        admin = self._clients.made(AdminClient)
         asked = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_ANSWER_S_MAX)
         return str(self._asked(asked[self._topic].result).topic_id)
 
@@ -131,7 +122,7 @@ class TopicWriter:
             raise self._as_ours(refused) from refused
         self._asked(lambda: self._producer.commit_transaction(_ANSWER_S_MAX))
         if self._failed is not None:
-            raise RequestRefused(f"{self._topic} at {self._where}: {self._failed}")
+            raise RequestRefused(f"{self._topic} at {self._clients.where}: {self._failed}")
 
     def close(self) -> None:
         """Abort an open transaction, and close the connections."""
@@ -191,7 +182,7 @@ class TopicWriter:
             raise self._as_ours(error) from error
 
     def _as_ours(self, error: KafkaException) -> Exception:
-        what = f"{self._topic} at {self._where}"
+        what = f"{self._topic} at {self._clients.where}"
         if error.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):  # noqa: SLF001  # documented
             return WriterFenced(f"{what}: another process writes as {self._name}")
-        return self._rejections.error_of(what, error, _DENIED, self._producer, self._consumer)
+        return self._clients.error_of(what, error, _DENIED, self._producer, self._consumer)
