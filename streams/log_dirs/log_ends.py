@@ -88,7 +88,9 @@ def compare_ends(
     for end in ends:
         key = (end.topic, end.partition)
         before = changed.get(key) or known(key) or KnownPartition(0)
-        now = _remembered(before, end, now_ms)
+        now = KnownPartition(
+            before.replicas, end.topic_id, end.end, now_ms, end.broker, end.leader_epoch
+        )
         if before.topic_id == end.topic_id:
             if end.leader_epoch < before.leader_epoch or before.end_offset is None:
                 continue
@@ -114,12 +116,6 @@ def count_replicas(
         if before is None or before.replicas != len(each.replicas):
             changed[key] = (before or KnownPartition(0))._replace(replicas=len(each.replicas))
     return changed
-
-
-def _remembered(before: KnownPartition, end: PartitionEnd, now_ms: int) -> KnownPartition:
-    return KnownPartition(
-        before.replicas, end.topic_id, end.end, now_ms, end.broker, end.leader_epoch
-    )
 
 
 def _fell(before: KnownPartition, end: PartitionEnd, start: int, now_ms: int) -> OffsetsFell:

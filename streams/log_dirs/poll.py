@@ -212,12 +212,8 @@ class BrokerPolls:
         cluster_id = told or task.cluster_id
         if cluster_id is None or not is_own_host(task.address.host):
             return {}
-        paths = _paths(task.paths, reply.log_dirs or ())
+        paths = sorted({*task.paths, *(each.path for each in reply.log_dirs or ())})
         return {each: self._local_reader.read(each, task.broker, cluster_id) for each in paths}
-
-
-def _paths(known: Iterable[str], answer: Iterable[LogDirAnswer]) -> list[str]:
-    return sorted({*known, *(each.path for each in answer)})
 
 
 def _unlisted(answer: Iterable[LogDirAnswer], view: ClusterView) -> tuple[str, ...]:

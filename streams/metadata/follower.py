@@ -50,10 +50,6 @@ _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 T = TypeVar("T")
 
 
-def _nobody(_position: Position) -> None:
-    """Ignore progress."""
-
-
 class Follower(BackgroundThread):
     """Follows one quorum into one spool, in a thread of its own."""
 
@@ -61,7 +57,7 @@ class Follower(BackgroundThread):
         self,
         listener: Listener,
         spool: Spool,
-        on_progress: Callable[[Position], None] = _nobody,
+        on_progress: Callable[[Position], None] = lambda _: None,
     ) -> None:
         """Prepare the follower; it opens and sends nothing before `start`.
 

@@ -89,7 +89,8 @@ class Planner:
             if size and size + entry.size > max_bytes:
                 break
             size += entry.size
-            if not entry.idle or self._finite or idle or self._long_idle(end, entry):
+            is_long = entry.next.offset - end.offset >= IDLE_RECORDS
+            if not entry.idle or self._finite or idle or is_long:
                 end = entry.next
         if (
             end == start
@@ -124,9 +125,6 @@ class Planner:
             f"the metadata log no longer has the records from {start.offset} to {end.offset}, with"
             f" which the last batch began: {self._fix()}"
         )
-
-    def _long_idle(self, end: StreamOffset, entry: IndexEntry) -> bool:
-        return entry.next.offset - end.offset >= IDLE_RECORDS
 
     def _beyond_gap(self, start: StreamOffset) -> StreamOffset:
         checkpoint = self._index.checkpoint_for(start.offset)

@@ -250,7 +250,8 @@ class Spool:
 
     def _writable_segment(self) -> FileIO:
         if self._segment is not None and self._segment.tell() >= self._segment_bytes:
-            sealed = Segment(_base_offset(self._segment), Path(str(self._segment.name)))
+            path = Path(str(self._segment.name))
+            sealed = Segment(int(path.stem), path)
             idle = self._segment_no_op_only
             self._close_segment()
             opened = self._open_segment()
@@ -410,7 +411,3 @@ class Spool:
 
 def _survey(segment: Segment) -> Survey:
     return survey(segment.path.read_bytes(), str(segment.path))
-
-
-def _base_offset(segment: FileIO) -> int:
-    return int(Path(str(segment.name)).stem)

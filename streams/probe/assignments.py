@@ -5,7 +5,7 @@ in their directories. Only files that the store names count: others remain from 
 never committed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +43,8 @@ def assignments(
     try:
         with Store.open_readonly(store) as opened:
             files = [each.path for each in opened.transition_files(cluster)]
-        return latest(_rows([store.parent / _FOLDER / each for each in files], broker))
+        paths = (store.parent / _FOLDER / each for each in files)
+        return latest(row for path in paths for row in _rows(path, broker))
     except (StoreError, OSError, pa.ArrowException, ValueError) as error:
         return Unknown(f"the replica transitions cannot be read: {error}")
 
@@ -65,11 +66,7 @@ def latest(rows: Iterable[Row]) -> Mapping[TopicPartition, Assignment]:
     return {at: each[0] for at, each in there.items() if len(each) == 1}
 
 
-def _rows(files: Sequence[Path], broker: int) -> list[Row]:
-    return [row for file in files for row in _of(file, broker)]
-
-
-def _of(file: Path, broker: int) -> Iterator[Row]:
+def _rows(file: Path, broker: int) -> Iterator[Row]:
     # ParquetFile, since read_table treats "cluster=..." in the path as a column of the table.
     with pq.ParquetFile(file) as opened:
         table = opened.read(columns=[*_COLUMNS, "broker"])

@@ -103,8 +103,9 @@ class ReadAhead(BackgroundThread):
                 while len(self._found) > KEPT_MAX:
                     del self._found[min(self._found)]
             case ["caught up", request]:
-                _, then = self._waiting.pop(request, (0.0, _nothing))
-                then()
+                if request in self._waiting:
+                    _, then = self._waiting.pop(request)
+                    then()
             case ["watching", watches]:
                 self._watches, self._changed_at = watches, time.monotonic()
                 if not watches:
@@ -164,7 +165,3 @@ class ReadAhead(BackgroundThread):
             process.close()
             code = process.wait()
         return code
-
-
-def _nothing() -> None:
-    pass
