@@ -8,7 +8,7 @@ distinguish a range that was deleted on purpose from one that was lost.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -82,7 +82,11 @@ def idle_path(directory: Path, from_offset: int, to_offset: int) -> Path:
 
 def listing(directory: Path) -> Listing:
     """Return the files of a spool; files with other names are ignored."""
-    found = list(_files(directory))
+    return _listing(directory.iterdir())
+
+
+def _listing(paths: Iterable[Path]) -> Listing:
+    found = list(_files(paths))
     return Listing(
         segments=tuple(sorted(f for f in found if isinstance(f, Segment))),
         checkpoints=tuple(sorted(f for f in found if isinstance(f, Checkpoint))),
@@ -90,8 +94,8 @@ def listing(directory: Path) -> Listing:
     )
 
 
-def _files(directory: Path) -> Iterator[Segment | Checkpoint | Idle]:
-    for path in directory.iterdir():
+def _files(paths: Iterable[Path]) -> Iterator[Segment | Checkpoint | Idle]:
+    for path in paths:
         match = _NAME.fullmatch(path.name)
         if match is None:
             continue
@@ -115,12 +119,7 @@ def list_log(path: Path) -> Listing:
     if path.is_dir():
         return listing(path)
     if path.is_file():
-        siblings = listing(path.parent)
-        found = Listing(
-            segments=tuple(each for each in siblings.segments if each.path.name == path.name),
-            checkpoints=tuple(each for each in siblings.checkpoints if each.path.name == path.name),
-            idle=(),
-        )
+        found = _listing([path])
         if found.segments or found.checkpoints:
             return found
     raise NotAMetadataLog(f"{path} is not a metadata log: {_WANTED}")
