@@ -67,11 +67,6 @@ class SnapshotEnd(NamedTuple):
     failure: str | None
 
 
-class _BrokerAnswer(NamedTuple):
-    at_s: float
-    content: BrokerContent
-
-
 class Snapshots:
     """Schedules the snapshots."""
 
@@ -83,7 +78,7 @@ class Snapshots:
         self._config = config
         self._append = append
         self._clock = clock
-        self._answers: dict[int, _BrokerAnswer] = {}
+        self._answers: dict[int, tuple[float, BrokerContent]] = {}
         self._is_news = False
         self._due_s = float("-inf")
         self._asked: set[int] = set()
@@ -97,9 +92,7 @@ class Snapshots:
 
     def answered(self, broker: int, compared: Compared, now_s: float) -> None:
         log_dirs = {path: compared.known.log_dirs[path].replicas for path in compared.good}
-        self._answers[broker] = _BrokerAnswer(
-            now_s, BrokerContent(broker, log_dirs, compared.whole)
-        )
+        self._answers[broker] = now_s, BrokerContent(broker, log_dirs, compared.whole)
         self._is_news = True
 
     def unanswered(self, broker: int) -> None:
@@ -132,7 +125,7 @@ class Snapshots:
         if self._config.cluster is None or self._making is not None or not (due or self._ready):
             return None
         oldest_s = now_s - _FRESH_INTERVALS * self._config.interval_s
-        fresh = [each.content for each in self._answers.values() if each.at_s > oldest_s]
+        fresh = [content for at_s, content in self._answers.values() if at_s > oldest_s]
         readable = any(each.log_dirs for each in fresh)
         cluster, now_ms = self._config.cluster, self._clock()
         tickets = tuple(self._ready)

@@ -98,7 +98,10 @@ class Schedule:
         )
         every_s = min(self._eager_s, self._interval_s) if eager else self._interval_s
         turn.due_s = now_s if wanted_again else now_s + every_s
-        return self._answered(broker, number)
+        for ticket in self._tickets.values():
+            if number > ticket.since:
+                ticket.needs.discard(broker)
+        return self.take_answered()
 
     def is_settled(self, broker: int, now_s: float) -> bool:
         """Return whether the broker has been answering for a while: its view is complete."""
@@ -129,12 +132,6 @@ class Schedule:
             turn.due_s = min(turn.due_s, now_s)
             if each == about:
                 turn.eager_until_s = max(turn.eager_until_s, now_s + self._eager_for_s)
-
-    def _answered(self, broker: int, number: int) -> list[int]:
-        for ticket in self._tickets.values():
-            if number > ticket.since:
-                ticket.needs.discard(broker)
-        return self.take_answered()
 
     def take_answered(self) -> list[int]:
         """Return the requests that require no (further) poll."""

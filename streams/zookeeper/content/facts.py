@@ -26,11 +26,6 @@ class Content:
     names: tuple[str, ...] | None = None
     closed: tuple[str, ...] = ()
 
-    @property
-    def partitions(self) -> int:
-        """The number of partitions of all topics."""
-        return sum(len(topic.partitions) for topic in self.topics)
-
 
 def facts_of(
     content: Content, cluster: str, comparison: int, seen_ms: int
@@ -66,7 +61,7 @@ def facts_of(
         comparison=comparison,
         zxid=content.zxid,
         topics=len(content.topics),
-        partitions=content.partitions,
+        partitions=sum(len(topic.partitions) for topic in content.topics),
         brokers=tuple(sorted(content.brokers)),
     )
     return (*seen, read)
