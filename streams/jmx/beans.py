@@ -8,41 +8,31 @@ and `name` if the metric's own name does not have them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Final, NamedTuple
 
 from migration.observed.jmx_names import JmxName
 
 _OTHERS: Final = re.compile(r"[^a-z0-9]+")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-class Bean(NamedTuple):
-    """The bean of a number: `domain:type=...,name=...`, attribute `Value`.
-
-    Attributes:
-        domains: a rule with `kafka.server<type=...` matches in the middle of
-            `org.apache.kafka.server<type=...` too (JmxCollector anchors no pattern).
-    """
-
-    domains: tuple[str, ...]
-    type: str
-    name: JmxName
-
-
-_CONTROLLER: Final = ("kafka.controller",)
-_BEANS: Final = (
-    Bean(_CONTROLLER, "KafkaController", JmxName.ZK_MIGRATION_STATE),
-    Bean(_CONTROLLER, "KafkaController", JmxName.MIGRATING_ZK_BROKER_COUNT),
-    Bean(_CONTROLLER, "KafkaController", JmxName.ZK_WRITE_BEHIND_LAG),
-    Bean(_CONTROLLER, "KafkaController", JmxName.ACTIVE_CONTROLLER_COUNT),
-    Bean(
+_CONTROLLER: Final = (("kafka.controller",), "KafkaController")
+_BEANS: Final[Mapping[JmxName, tuple[tuple[str, ...], str]]] = {
+    JmxName.ZK_MIGRATION_STATE: _CONTROLLER,
+    JmxName.MIGRATING_ZK_BROKER_COUNT: _CONTROLLER,
+    JmxName.ZK_WRITE_BEHIND_LAG: _CONTROLLER,
+    JmxName.ACTIVE_CONTROLLER_COUNT: _CONTROLLER,
+    JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS: (
         ("org.apache.kafka.server", "kafka.server"),
         "AssignmentsManager",
-        JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS,
     ),
-    Bean(("kafka.log",), "LogManager", JmxName.OFFLINE_LOG_DIRECTORY_COUNT),
-)
+    JmxName.OFFLINE_LOG_DIRECTORY_COUNT: (("kafka.log",), "LogManager"),
+}
+"""By name, the domains and the type of a bean: `domain:type=...,name=...`, attribute `Value`.
+
+A rule with `kafka.server<type=...` matches in the middle of `org.apache.kafka.server<type=...` too
+(JmxCollector anchors no pattern).
+"""
 
 
 def _squashed(text: str) -> str:
@@ -57,22 +47,17 @@ class _Form(NamedTuple):
     name: str | None
 
 
-def _forms(bean: Bean) -> dict[_Form, JmxName]:
-    type_, name = _squashed(bean.type), _squashed(bean.name)
-    found = {}
-    for domain in map(_squashed, bean.domains):
-        for attribute in ("", "value"):
-            for in_metric, labels in (
-                (type_ + name, (None, None)),
-                (type_, (None, name)),
-                (name, (type_, None)),
-                ("", (type_, name)),
-            ):
-                found[_Form(domain + in_metric + attribute, *labels)] = bean.name
-    return found
+def _forms() -> Iterator[tuple[_Form, JmxName]]:
+    for bean, (domains, type_of) in _BEANS.items():
+        type_, name = _squashed(type_of), _squashed(bean)
+        for domain, attribute in product(map(_squashed, domains), ("", "value")):
+            yield _Form(domain + type_ + name + attribute, None, None), bean
+            yield _Form(domain + type_ + attribute, None, name), bean
+            yield _Form(domain + name + attribute, type_, None), bean
+            yield _Form(domain + attribute, type_, name), bean
 
 
-_KNOWN: Final = {form: name for bean in _BEANS for form, name in _forms(bean).items()}
+_KNOWN: Final = dict(_forms())
 
 _ANY_NAME: Final = "|".join(_WORDS.sub("_?", each) for each in JmxName)
 """A regular expression for the names, also in snake case."""
