@@ -46,6 +46,7 @@ class IndexEntry(NamedTuple):
 class LogIndex:
     """The batches of one log, from a stream offset.
 
+    `entries` are in the order of offsets, without overlaps; only a checkpoint can fill a gap.
     `damage` is the first error that makes the rest of the log unreadable; the index ends before it.
 
     Args:
@@ -58,16 +59,11 @@ class LogIndex:
         self._path = path
         self._start = start
         self._end = start
-        self._entries: list[IndexEntry] = []
+        self.entries: list[IndexEntry] = []
         self._read_until: dict[Path, int] = {}
         self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
         self._covered: int | None = None
         self.damage: WireError | IllegalTransaction | None = None
-
-    @property
-    def entries(self) -> list[IndexEntry]:
-        """Entries in the order of offsets, without overlaps; only a checkpoint can fill a gap."""
-        return self._entries
 
     def checkpoint_for(self, offset: int) -> Checkpoint | None:
         """Return the earliest checkpoint that ends after `offset` and from which the log continues.
@@ -110,14 +106,14 @@ class LogIndex:
 
     def forget(self, before: int) -> None:
         """Drop the entries that end at or before the committed offset `before`."""
-        self._entries = [each for each in self._entries if each.next.offset > before]
+        self.entries = [each for each in self.entries if each.next.offset > before]
         present = {segment.path for segment in list_log(self._path).segments}
         self._read_until = {path: at for path, at in self._read_until.items() if path in present}
 
     def from_offset(self, offset: int) -> Iterator[IndexEntry]:
         """Yield the entries from `offset` to the first gap."""
         at = offset
-        for entry in self._entries:
+        for entry in self.entries:
             if entry.next.offset <= at:
                 continue
             if entry.base_offset > at:
@@ -131,7 +127,7 @@ class LogIndex:
         if idle.from_offset <= last.offset < idle.to_offset:
             self._end = last._replace(offset=idle.to_offset)
             entry = IndexEntry(idle.path, 0, 0, last.offset, self._end, 0, idle=True)
-            self._entries.append(entry)
+            self.entries.append(entry)
 
     def _read(self, segment: Segment, below: int | None) -> None:
         """Add the batches of a segment; the bytes after `below` may be half written.
@@ -188,15 +184,15 @@ class LogIndex:
             batch.max_timestamp,
             idle,
         )
-        last = self._entries[-1] if self._entries else None
+        last = self.entries[-1] if self.entries else None
         if last is not None and _joins(last, entry):
-            self._entries[-1] = entry._replace(
+            self.entries[-1] = entry._replace(
                 position=last.position,
                 size=last.size + entry.size,
                 base_offset=last.base_offset,
             )
         else:
-            self._entries.append(entry)
+            self.entries.append(entry)
         self._end = entry.next
 
     def _scan(self, batch: Batch) -> bool:

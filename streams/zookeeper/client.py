@@ -133,7 +133,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         """As the server last granted it, before that as requested; kazoo stores only the latter."""
         self._hosts = ensemble.hosts
         # The server now: when the receiver processes this, kazoo may already try the next one.
-        self.add_listener(lambda state: on_state(self, state, self.server or ensemble.hosts))
+        self.add_listener(lambda state: on_state(self, state, self.handler.server or self._hosts))
 
     def open(self) -> None:
         """Begin to connect; `on_state` reports success."""
@@ -147,11 +147,6 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         except (KazooException, OSError) as error:
             # The client is discarded; its session expires by itself.
             _log.debug("kazoo did not stop in order: %r", error)
-
-    @property
-    def server(self) -> str | None:
-        """host:port of the last connection or attempt; None before the first."""
-        return self.handler.server
 
     @property
     def session_id(self) -> int | None:
