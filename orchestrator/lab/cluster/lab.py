@@ -29,7 +29,6 @@ from orchestrator.lab import kafka_requests
 from orchestrator.lab.cluster import directories
 from orchestrator.lab.cluster.data import LabData
 from orchestrator.lab.cluster.layout import Member
-from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import WrongStateError
 
 _COPY_S_MAX = 300.0
@@ -64,9 +63,7 @@ class Lab(LabData):
         home: An empty or absent directory; None: a temporary one.
     """
 
-    def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
-        super().__init__(spec, home)
-        self._cluster_id: str | None = None
+    _cluster_id: str | None = None
 
     @property
     def cluster_id(self) -> str:

@@ -102,17 +102,14 @@ def controller_properties(layout: Layout, member: Member, mode: Mode) -> dict[st
 
 def render(properties: Mapping[str, str]) -> str:
     """Return the text of a Java properties file; backslashes are escaped."""
-    return "".join(f"{key}={value}\n" for key, value in _escaped(properties).items())
+    text = "".join(f"{key}={value}\n" for key, value in properties.items())
+    return text.replace("\\", "\\\\")
 
 
 def write(path: Path, properties: Mapping[str, str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(properties), "utf-8")
     return path
-
-
-def _escaped(properties: Mapping[str, str]) -> dict[str, str]:
-    return {key: value.replace("\\", "\\\\") for key, value in properties.items()}
 
 
 def _zookeeper_part(layout: Layout, member: Member) -> dict[str, str]:
