@@ -55,7 +55,20 @@ class Crowd:
     def admit(self, connection: socket.socket, client: Client) -> bool:
         """Admit a new connection, closing another one if necessary; False: there is no room."""
         with self._mutex:
-            return self._admit(connection, client)
+            self._guests = {
+                key: each for key, each in self._guests.items() if each.connection.fileno() != -1
+            }
+            same = [each for each in self._guests if each[0] == client[0]]
+            alone = not ipaddress.ip_address(client[0]).is_loopback
+            if alone and len(same) >= self._per_client_max:
+                room = self._close_one(same)
+            elif len(self._guests) >= self._total_max:
+                room = self._close_one(self._guests)
+            else:
+                room = True
+            if room:
+                self._guests[client] = _Guest(connection)
+            return room
 
     def rank(self, client: Client, rank: Rank) -> None:
         """Set the rank of a connection; a connection that was closed in the meantime is ignored."""
@@ -71,22 +84,6 @@ class Crowd:
         for connection in left:
             _shut_down(connection)
         return bool(left)
-
-    def _admit(self, connection: socket.socket, client: Client) -> bool:
-        self._guests = {
-            key: each for key, each in self._guests.items() if each.connection.fileno() != -1
-        }
-        same = [each for each in self._guests if each[0] == client[0]]
-        alone = not ipaddress.ip_address(client[0]).is_loopback
-        if alone and len(same) >= self._per_client_max:
-            room = self._close_one(same)
-        elif len(self._guests) >= self._total_max:
-            room = self._close_one(self._guests)
-        else:
-            room = True
-        if room:
-            self._guests[client] = _Guest(connection)
-        return room
 
     def _close_one(self, among: Collection[Client]) -> bool:
         """Close the least important connection, or the oldest of them; return whether one was."""

@@ -33,7 +33,6 @@ def log_to_stderr(verbosity: int, *, quiet: bool = False, as_json: bool = False)
         else VisibleFormatter(_FORMAT, tracebacks=tracebacks)
     )
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
-    logging.getLogger().setLevel(max(level, logging.INFO))
     for house in ("orchestrator", "streams", "migration"):
         logging.getLogger(house).setLevel(level)
     # Its warnings contain whole URLs, and those of receivers are secrets.
