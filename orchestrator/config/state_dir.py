@@ -19,10 +19,8 @@ def prepared(config: Config) -> Path:
         ConfigError: it cannot be created or written, or other users can change it.
         KraftgateError: its disk is full or defective.
     """
-    try:
+    with _refusing(config.state_dir, key(config)):
         prepare(config.state_dir)
-    except OSError as error:
-        raise unusable(config.state_dir, key(config), error) from error
     return config.state_dir
 
 
