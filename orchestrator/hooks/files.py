@@ -14,7 +14,7 @@ import enum
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -161,15 +161,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise HookError(f"{path} does not contain an object. {_MOVE_AWAY}")
     return found
-
-
-def write_outcome(directory: Path, outcome: Outcome) -> None:
-    """Store the outcome of a run.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    write_json(directory / OUTCOME, asdict(outcome))
 
 
 def read_outcome(directory: Path) -> Outcome | None:

@@ -25,12 +25,11 @@ class HookOutput:
         failed: why the file could not be written; "": it could.
     """
 
-    def __init__(self, path: Path, redactor: Redactor, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, path: Path, redactor: Redactor) -> None:
         self._file = FileIO(str(path), "w")
         self._redactor = redactor
         self._stream = RedactedStream(redactor)
-        self._room = part_bytes
-        self._part = part_bytes
+        self._room = PART_BYTES
         self._tail = bytearray()
         self.total = 0
         self.left_out = 0
@@ -43,8 +42,8 @@ class HookOutput:
         rest = data[self._room :]
         self._room -= len(data) - len(rest)
         self._tail += rest
-        if len(self._tail) > 2 * self._part:
-            surplus = len(self._tail) - self._part
+        if len(self._tail) > 2 * PART_BYTES:
+            surplus = len(self._tail) - PART_BYTES
             del self._tail[:surplus]
             self.left_out += surplus
 

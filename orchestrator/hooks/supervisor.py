@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.hooks.files import (
+    OUTCOME,
     OUTPUT,
     PROCESS,
     STARTED,
@@ -34,7 +35,6 @@ from orchestrator.hooks.files import (
     Outcome,
     ProcessId,
     write_json,
-    write_outcome,
 )
 from orchestrator.hooks.output import HookOutput
 from orchestrator.hooks.processes import Signals, descendants, send
@@ -135,7 +135,7 @@ def _keep_outcome(directory: Path, outcome: Outcome) -> None:
     why = ""
     while True:
         try:
-            write_outcome(directory, outcome)
+            write_json(directory / OUTCOME, asdict(outcome))
         except FileNotFoundError:
             raise
         except OSError as error:
