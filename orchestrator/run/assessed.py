@@ -5,10 +5,10 @@ Every consumer formats the assessments of a `Tick`, and none evaluates again.
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
-from migration.assessment.alerts import NO_ALERTS, AlertStates
+from migration.assessment.alerts import AlertStates
 from migration.assessment.assess import Assessment, Snapshot, assess
 from migration.assessment.conditions import Execution, Verdict
 from migration.assessment.data_source import DataSource
@@ -160,17 +160,19 @@ class Assessor:
         starting_since_ms = self.starting_since_ms(now_ms)
         clusters = []
         for entry, one in zip(self._config.clusters, found, strict=True):
-            snapshot = snapshot_of(
-                entry,
-                one,
-                now_ms,
-                stall_after_ms=self._config.stall_after_ms,
+            snapshot = replace(
+                snapshot_of(entry, one, now_ms, stall_after_ms=self._config.stall_after_ms),
                 not_followed=not_followed,
-                starting_since_ms=starting_since_ms,
                 polled=self.polled(entry.name),
                 alerts=self._alerts[entry.name],
                 options=self._options,
             )
+            if starting_since_ms is not None:
+                old_ms = max(starting_since_ms, now_ms - STALE_AFTER_MS)
+                before = {
+                    each for each in snapshot.configured if one.sources[each].observed_ms <= old_ms
+                }
+                snapshot = replace(snapshot, resuming=frozenset(before))
             assessment = assess(snapshot)
             self._alerts[entry.name] = assessment.alerts
             clusters.append(Assessed(entry=entry, read=one, assessment=assessment))
@@ -178,36 +180,19 @@ class Assessor:
 
 
 def snapshot_of(
-    entry: ClusterEntry,
-    one: ClusterRead,
-    now_ms: int,
-    *,
-    stall_after_ms: int,
-    not_followed: str | None = None,
-    starting_since_ms: int | None = None,
-    polled: Polled = NOT_POLLED,
-    alerts: AlertStates = NO_ALERTS,
-    options: str = "",
+    entry: ClusterEntry, one: ClusterRead, now_ms: int, *, stall_after_ms: int
 ) -> Snapshot:
-    """Return the snapshot of one cluster; most arguments are the fields of `Snapshot`."""
-    configured, resuming = configured_sources(entry), one.resuming
-    if starting_since_ms is not None:
-        old_ms = max(starting_since_ms, now_ms - STALE_AFTER_MS)
-        resuming = frozenset(each for each in configured if one.sources[each].observed_ms <= old_ms)
+    """Return the snapshot of what was read of one cluster; other fields have their defaults."""
     return Snapshot(
         summary=one.summary,
         now_ms=now_ms,
         stall_after_ms=stall_after_ms,
-        configured=configured,
+        configured=configured_sources(entry),
         sources=one.sources,
         journals=one.journals,
-        not_followed=not_followed,
-        resuming=resuming,
-        polled=polled,
+        resuming=one.resuming,
         phase_began_ms=one.tally.phase_began_ms(one.summary.phase),
         execution=None if one.execution is None else _execution(one.execution),
-        alerts=alerts,
-        options=options,
     )
 
 

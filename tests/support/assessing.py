@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from migration.assessment.alerts import NO_ALERTS
 from migration.assessment.assess import assess
 from migration.assessment.currency import log_currency
 from migration.assessment.data_source import DataSource
@@ -64,14 +63,10 @@ def assessed(
         named = [key for key, status in keys if status.observed_ms]
         of = entry(*named, name=read.summary.cluster)
     read = read if tally is None else replace(read, tally=tally)
-    snapshot = snapshot_of(
-        of,
-        read,
-        now_ms,
-        stall_after_ms=stall_after_ms,
+    snapshot = replace(
+        snapshot_of(of, read, now_ms, stall_after_ms=stall_after_ms),
         not_followed=not_followed,
         polled=polled,
-        alerts=NO_ALERTS,
     )
     return Assessed(entry=of, read=read, assessment=assess(snapshot))
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,14 +40,9 @@ At = tuple[str, str]
 
 
 def look(before: AlertStates, read: ClusterRead, now_ms: int) -> Assessed:
-    snapshot = snapshot_of(
-        ENTRY,
-        read,
-        now_ms,
-        stall_after_ms=FIVE_MINUTES_MS,
-        alerts=before,
-    )
-    return Assessed(entry=ENTRY, read=read, assessment=assess(snapshot))
+    snapshot = snapshot_of(ENTRY, read, now_ms, stall_after_ms=FIVE_MINUTES_MS)
+    assessment = assess(replace(snapshot, alerts=before))
+    return Assessed(entry=ENTRY, read=read, assessment=assessment)
 
 
 def scrape(into: Series, one: Assessed, step: int) -> None:
