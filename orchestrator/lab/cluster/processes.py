@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NoReturn, Self
 
 from orchestrator.lab.cluster.layout import Layout, Member
@@ -74,12 +74,7 @@ class LabProcesses(Layout):
             self._old_sigterm = signal.signal(signal.SIGTERM, _leave)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.close()
         finally:
