@@ -38,20 +38,10 @@ _NEVER: Final = "0001-01-01T00:00:00Z"
 
 
 def channels(alerts: Alerts) -> Sequence[Channel[Any]]:
-    return [_channel(name, each, alerts.runbook_url) for name, each in alerts.receivers().items()]
-
-
-def _channel(name: str, config: Receiver, runbook_url: str) -> Channel[Any]:
-    match config:
-        case AlertmanagerReceiver():
-            return AlertmanagerChannel(name, config, runbook_url)
-        case SlackReceiver():
-            return SlackChannel(name, config, runbook_url)
-        case PagerDutyReceiver():
-            return PagerDutyChannel(name, config, runbook_url)
-        case WebhookReceiver():
-            return WebhookChannel(name, config, runbook_url)
-    raise TypeError(f"there is no channel for {type(config).__name__}")
+    return [
+        _CHANNELS[type(each)](name, each, alerts.runbook_url)
+        for name, each in alerts.receivers().items()
+    ]
 
 
 class AlertmanagerChannel(Channel[AlertmanagerReceiver]):
@@ -192,3 +182,11 @@ class WebhookChannel(Channel[WebhookReceiver]):
             headers={"idempotency-key": notification.idempotency_key, **headers},
             secrets=(*secrets, *headers.values()),
         )
+
+
+_CHANNELS: Final[Mapping[type[Receiver], type[Channel[Any]]]] = {
+    AlertmanagerReceiver: AlertmanagerChannel,
+    SlackReceiver: SlackChannel,
+    PagerDutyReceiver: PagerDutyChannel,
+    WebhookReceiver: WebhookChannel,
+}
