@@ -21,9 +21,9 @@ from orchestrator.errors import ConfigError, FollowingError, KraftgateError, NoD
 from orchestrator.notify.channel import Channel
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
+from orchestrator.notify.heartbeat import HeartbeatChannel
 from orchestrator.notify.http_post import Undelivered
 from orchestrator.notify.notification import Notification, subject
-from orchestrator.notify.receivers.heartbeat import HeartbeatChannel
 from orchestrator.output.formatting import local_times, moment_text
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.run import alert_file

@@ -12,8 +12,8 @@ from orchestrator.config.alerts import RUNBOOK_URL
 from orchestrator.config.load import Config
 from orchestrator.notify.configured import channels
 from orchestrator.notify.delivery import ActiveAlerts
+from orchestrator.notify.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.notification import subject
-from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.notify.sender import Sender, SenderStats
 from orchestrator.output.printing import echo
 from orchestrator.redaction.configured_secrets import redactor_of

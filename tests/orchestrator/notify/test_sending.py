@@ -14,7 +14,7 @@ from migration.image.summary import Phase
 from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config
 from orchestrator.notify import http_post, notifier
-from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
+from orchestrator.notify.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.run.assessed import Tick
 from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.notify import receivers
