@@ -223,14 +223,3 @@ def _trouble(broker: BrokerSummary) -> str | None:
     if broker.in_controlled_shutdown:
         return f"broker {broker.id} is shutting down"
     return None
-
-
-KINDS: Final = (
-    broker_mode,
-    all_brokers,
-    no_zookeeper_broker,
-    no_kraft_broker,
-    broker_supports,
-    broker_unfenced,
-    no_broker_fenced,
-)

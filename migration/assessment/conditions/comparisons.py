@@ -112,6 +112,3 @@ def _equal(view: View, compared: Compared, what: str, *pending: str) -> Finding:
 def _line(each: Difference) -> str:
     where = f" on broker {each.broker} in {each.path}" if each.path else ""
     return f"{each.kind} of {each.subject}{where}: {each.seen or 'none'}, logged {each.logged}"
-
-
-KINDS: Final = (content_equal, disks_agree)

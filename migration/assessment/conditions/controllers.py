@@ -193,12 +193,3 @@ def controller_caught_up(view: View, controller: int) -> Finding:
         return waiting(f"controller {controller} has not caught up", _voter(leader), _voter(found))
     limit = duration_text(CAUGHT_UP_MS_MAX)
     return satisfied(f"controller {controller} caught up within {limit}", _voter(found))
-
-
-KINDS: Final = (
-    quorum_healthy,
-    controllers_stopped,
-    controllers_registered,
-    controller_mode,
-    controller_caught_up,
-)

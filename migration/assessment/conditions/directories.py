@@ -207,13 +207,3 @@ def log_dirs_registered(view: View, broker: int, least: int, most: int | None = 
     reason = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"
     fits = least <= len(found.log_dirs) and (most is None or len(found.log_dirs) <= most)
     return satisfied(reason, *found.log_dirs) if fits else waiting(reason, *found.log_dirs)
-
-
-KINDS: Final = (
-    assignments_complete,
-    nothing_held,
-    nothing_held_but,
-    log_dirs_online,
-    no_directory_move,
-    log_dirs_registered,
-)

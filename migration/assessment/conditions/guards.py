@@ -96,6 +96,3 @@ def soak(view: View, duration: timedelta) -> Finding:
     if view.now_ms - since < duration / timedelta(milliseconds=1):
         return waiting(f"{reason} and must hold for {wanted}")
     return satisfied(f"{reason}, longer than {wanted}")
-
-
-KINDS: Final = (no_hazard, preflight_passed, soak)

@@ -42,7 +42,8 @@ _KINDS: Final[Mapping[str, Kind]] = {
         comparisons,
         guards,
     )
-    for each in subject.KINDS
+    for each in vars(subject).values()
+    if isinstance(each, Kind)
 }
 _PHASES: Final = frozenset(map(str, Phase))
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})

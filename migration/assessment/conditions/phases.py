@@ -82,29 +82,6 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
     )
 
 
-@kind("The metadata log has been read up to this offset.", requires=(_LOG,), parameters=(OFFSET,))
-def offset(view: View, wanted: int) -> Finding:
-    now = view.summary.metadata_offset
-    if now is not None and now >= wanted:
-        return satisfied(f"the metadata offset is {now}")
-    # It changes all the time: a reason is printed whenever it does.
-    return waiting(f"the metadata offset is below {wanted}", f"metadata offset {now}")
-
-
-@kind(
-    "The finalized metadata.version is this one or a later one.",
-    requires=(_LOG,),
-    parameters=(LEVEL,),
-)
-def metadata_version(view: View, wanted: int) -> Finding:
-    level = view.summary.metadata_version
-    if level is None:
-        return waiting("the metadata log has no metadata.version yet")
-    reason = f"the metadata.version is {name_of(level)}"
-    evidence = (f"level {level}, {wanted} is wanted",)
-    return satisfied(reason, *evidence) if level >= wanted else waiting(reason, *evidence)
-
-
 @kind(
     "The cluster is in KRaft mode without ZooKeeper: finalized, or never migrated.",
     requires=(_LOG,),
@@ -139,4 +116,24 @@ def copied(view: View) -> Finding:
     return satisfied(f"{reason}, and /migration records the copy", evidence)
 
 
-KINDS: Final = (phase, phase_is, kraft_only, copied, offset, metadata_version)
+@kind("The metadata log has been read up to this offset.", requires=(_LOG,), parameters=(OFFSET,))
+def offset(view: View, wanted: int) -> Finding:
+    now = view.summary.metadata_offset
+    if now is not None and now >= wanted:
+        return satisfied(f"the metadata offset is {now}")
+    # It changes all the time: a reason is printed whenever it does.
+    return waiting(f"the metadata offset is below {wanted}", f"metadata offset {now}")
+
+
+@kind(
+    "The finalized metadata.version is this one or a later one.",
+    requires=(_LOG,),
+    parameters=(LEVEL,),
+)
+def metadata_version(view: View, wanted: int) -> Finding:
+    level = view.summary.metadata_version
+    if level is None:
+        return waiting("the metadata log has no metadata.version yet")
+    reason = f"the metadata.version is {name_of(level)}"
+    evidence = (f"level {level}, {wanted} is wanted",)
+    return satisfied(reason, *evidence) if level >= wanted else waiting(reason, *evidence)

@@ -185,6 +185,3 @@ def _reported_by_the_controller(view: View) -> int | Finding:
     if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
         return waiting(f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions")
     return view.topics.reassigning
-
-
-KINDS: Final = (isr_full, no_reassignment)

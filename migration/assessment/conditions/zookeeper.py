@@ -130,6 +130,3 @@ def dual_write_alive(view: View) -> Finding:
         limit = duration_text(BEACON_STALE_MS)
         return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
     return satisfied("the KRaft controller writes to ZooKeeper", evidence)
-
-
-KINDS: Final = (zookeeper_seen, zk_controller, no_migration_znode, dual_write_alive)
