@@ -163,6 +163,34 @@ def inter_broker_protocol(facts: Facts) -> Finding:
     return satisfied(lines[0].partition(": ")[2] + " on every broker")
 
 
+@check("generated-ids", "No broker's id was generated", needs=no_brokers)
+def generated_ids(facts: Facts) -> Finding:
+    """Check that no broker's id was generated: Kafka does not start it in migration mode."""
+    found = [
+        f"broker {broker.id}: its id was generated"
+        for broker, settings in known_settings(facts)
+        if _is_generated(broker, settings)
+    ]
+    if found:
+        fix = (
+            "set broker.id to the id and broker.id.generation.enable=false, and restart the broker"
+            " in ZooKeeper mode, before the window"
+        )
+        return violated(
+            "a broker with a generated id does not start in migration mode", *found, fix=fix
+        )
+    if missing := unknown_settings(facts):
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("every broker's id is configured")
+
+
+def _is_generated(broker: Broker, settings: Mapping[str, str]) -> bool:
+    """Return whether an id is above those that can be configured while ids are generated."""
+    reserved = settings.get("reserved.broker.max.id", "")
+    generates = settings.get("broker.id.generation.enable") != "false"
+    return generates and reserved.isdecimal() and broker.id > int(reserved)
+
+
 @check(
     "kraft-settings", "No setting has another meaning in KRaft mode", blocks=False, needs=no_brokers
 )
@@ -182,6 +210,14 @@ def kraft_settings(facts: Facts) -> Finding:
     if missing := unknown_settings(facts):
         return missing_data(*missing, fix=SEE_BROKERS)
     return satisfied("no setting that KRaft mode rejects")
+
+
+def _unfit(settings: Mapping[str, str]) -> Iterator[str]:
+    if settings.get("control.plane.listener.name"):
+        yield "control.plane.listener.name is set: a broker in KRaft mode does not start with it"
+    for name in ("alter.config.policy.class.name", "create.topic.policy.class.name"):
+        if settings.get(name):
+            yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
 
 
 @check("metadata-log-dir", f"{_METADATA_LOG_DIR} is spelled as in log.dirs", needs=no_brokers)
@@ -215,62 +251,6 @@ def metadata_log_dir(facts: Facts) -> Finding:
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
     return satisfied("no directory has two spellings")
-
-
-@check("generated-ids", "No broker's id was generated", needs=no_brokers)
-def generated_ids(facts: Facts) -> Finding:
-    """Check that no broker's id was generated: Kafka does not start it in migration mode."""
-    found = [
-        f"broker {broker.id}: its id was generated"
-        for broker, settings in known_settings(facts)
-        if _is_generated(broker, settings)
-    ]
-    if found:
-        fix = (
-            "set broker.id to the id and broker.id.generation.enable=false, and restart the broker"
-            " in ZooKeeper mode, before the window"
-        )
-        return violated(
-            "a broker with a generated id does not start in migration mode", *found, fix=fix
-        )
-    if missing := unknown_settings(facts):
-        return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("every broker's id is configured")
-
-
-def _is_generated(broker: Broker, settings: Mapping[str, str]) -> bool:
-    """Return whether an id is above those that can be configured while ids are generated."""
-    reserved = settings.get("reserved.broker.max.id", "")
-    generates = settings.get("broker.id.generation.enable") != "false"
-    return generates and reserved.isdecimal() and broker.id > int(reserved)
-
-
-def _unfit(settings: Mapping[str, str]) -> Iterator[str]:
-    if settings.get("control.plane.listener.name"):
-        yield "control.plane.listener.name is set: a broker in KRaft mode does not start with it"
-    for name in ("alter.config.policy.class.name", "create.topic.policy.class.name"):
-        if settings.get(name):
-            yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
-
-
-@check("restart-settings", "Restarts move leaders away first", blocks=False, needs=no_brokers)
-def restart_settings(facts: Facts) -> Finding:
-    """Check that a restart moves leaders away first and elects no replica that is out of sync."""
-    found = []
-    for broker, settings in known_settings(facts):
-        if settings.get("controlled.shutdown.enable") == "false":
-            found.append(f"broker {broker.id}: controlled.shutdown.enable=false")
-        if settings.get("unclean.leader.election.enable") == "true":
-            found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
-    if found:
-        fix = (
-            "set them to Kafka's defaults for the window: a restart then moves leaders away"
-            " first, and no leader that was behind loses acknowledged records"
-        )
-        return warned("restarts are less safe than necessary", *found, fix=fix)
-    if missing := unknown_settings(facts):
-        return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("restarts move leaders away first and elect only replicas in sync")
 
 
 @check(
@@ -309,12 +289,21 @@ def failure_timeout(facts: Facts) -> Finding:
     return satisfied(", ".join(values), *lines)
 
 
-CHECKS: Final = (
-    broker_versions,
-    inter_broker_protocol,
-    generated_ids,
-    kraft_settings,
-    metadata_log_dir,
-    failure_timeout,
-    restart_settings,
-)
+@check("restart-settings", "Restarts move leaders away first", blocks=False, needs=no_brokers)
+def restart_settings(facts: Facts) -> Finding:
+    """Check that a restart moves leaders away first and elects no replica that is out of sync."""
+    found = []
+    for broker, settings in known_settings(facts):
+        if settings.get("controlled.shutdown.enable") == "false":
+            found.append(f"broker {broker.id}: controlled.shutdown.enable=false")
+        if settings.get("unclean.leader.election.enable") == "true":
+            found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
+    if found:
+        fix = (
+            "set them to Kafka's defaults for the window: a restart then moves leaders away"
+            " first, and no leader that was behind loses acknowledged records"
+        )
+        return warned("restarts are less safe than necessary", *found, fix=fix)
+    if missing := unknown_settings(facts):
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("restarts move leaders away first and elect only replicas in sync")

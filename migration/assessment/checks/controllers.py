@@ -4,8 +4,6 @@ Before the controllers exist each check here is skipped: that is a phase of the 
 error.
 """
 
-from typing import Final
-
 from migration.assessment.checks.brokers import PROTOCOL, inter_broker_name, known_settings
 from migration.assessment.checks.check import (
     GRANT,
@@ -31,6 +29,44 @@ from migration.metadata.versions import (
     name_of,
 )
 from migration.observed.probed import Facts, Unknown
+
+
+@check("migration-enabled-everywhere", "The migration is enabled where it must be")
+def migration_enabled(facts: Facts) -> Finding:
+    """Check that each controller has the migration enabled, and all brokers or none of them."""
+    flag = "zookeeper.metadata.migration.enable"
+    on = [b.id for b, settings in known_settings(facts) if settings.get(flag) == "true"]
+    off = [b.id for b, settings in known_settings(facts) if settings.get(flag) != "true"]
+    if not facts.has_controllers and on:
+        return violated(
+            "brokers are in migration mode and no controller answers",
+            *[f"broker {id_}: {flag}=true" for id_ in on],
+            fix="start the controllers: these brokers cannot register",
+        )
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    wrong = [one.endpoint for one in facts.answering if one.migration_ready is False]
+    missing = silent_controllers(facts) + unknowns(
+        (one.endpoint, one.migration_ready) for one in facts.answering
+    )
+    if wrong:
+        fix = f"stop these controllers and start them with {flag}=true and zookeeper.connect"
+        if nothing_copied(facts):
+            fix += ". A quorum that was first started without it can never migrate: format it again"
+        lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
+        return violated("a controller does not have the migration enabled", *lines, fix=fix)
+    if missing:
+        return missing_data(*missing, fix=ASK)
+    if on and off:
+        lines = [f"broker {id_}: {flag}=true" for id_ in on]
+        lines += [f"broker {id_}: not yet" for id_ in off]
+        return warned(
+            "the migration has begun on some brokers",
+            *lines,
+            fix="continue with `kraftgate run`; a failing directory now halts these brokers",
+        )
+    brokers = "on every broker as well" if on else "on no broker yet"
+    return satisfied(f"on every controller, {brokers}")
 
 
 @check("metadata-version", f"metadata.version is {JBOD_NAME} or later", needs=phase_without_quorum)
@@ -112,44 +148,6 @@ def controller_versions(facts: Facts) -> Finding:
     return satisfied(listed(sorted({dotted(release) for release in known.values()})))
 
 
-@check("migration-enabled-everywhere", "The migration is enabled where it must be")
-def migration_enabled(facts: Facts) -> Finding:
-    """Check that each controller has the migration enabled, and all brokers or none of them."""
-    flag = "zookeeper.metadata.migration.enable"
-    on = [b.id for b, settings in known_settings(facts) if settings.get(flag) == "true"]
-    off = [b.id for b, settings in known_settings(facts) if settings.get(flag) != "true"]
-    if not facts.has_controllers and on:
-        return violated(
-            "brokers are in migration mode and no controller answers",
-            *[f"broker {id_}: {flag}=true" for id_ in on],
-            fix="start the controllers: these brokers cannot register",
-        )
-    if (phase := phase_without_quorum(facts)) is not None:
-        return phase
-    wrong = [one.endpoint for one in facts.answering if one.migration_ready is False]
-    missing = silent_controllers(facts) + unknowns(
-        (one.endpoint, one.migration_ready) for one in facts.answering
-    )
-    if wrong:
-        fix = f"stop these controllers and start them with {flag}=true and zookeeper.connect"
-        if nothing_copied(facts):
-            fix += ". A quorum that was first started without it can never migrate: format it again"
-        lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
-        return violated("a controller does not have the migration enabled", *lines, fix=fix)
-    if missing:
-        return missing_data(*missing, fix=ASK)
-    if on and off:
-        lines = [f"broker {id_}: {flag}=true" for id_ in on]
-        lines += [f"broker {id_}: not yet" for id_ in off]
-        return warned(
-            "the migration has begun on some brokers",
-            *lines,
-            fix="continue with `kraftgate run`; a failing directory now halts these brokers",
-        )
-    brokers = "on every broker as well" if on else "on no broker yet"
-    return satisfied(f"on every controller, {brokers}")
-
-
 @check("inter-broker-listener", "The controllers can reach the brokers", needs=phase_without_quorum)
 def inter_broker_listener(facts: Facts) -> Finding:
     """Check that the controllers know the listener of the brokers in ZooKeeper mode.
@@ -217,12 +215,3 @@ def authorizer_agrees(facts: Facts) -> Finding:
             "the controllers do not check ACLs, but the brokers do", *(bare + lines), fix=fix
         )
     return _settings_unknown(facts) or satisfied("brokers and controllers have an authorizer")
-
-
-CHECKS: Final = (
-    migration_enabled,
-    metadata_version,
-    controller_versions,
-    inter_broker_listener,
-    authorizer_agrees,
-)

@@ -23,57 +23,53 @@ from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unk
 from migration.observed.znode_codec import cluster_id_of
 
 
-@check("directory-ids", "meta.properties are consistent")
-def directory_ids(facts: Facts) -> Finding:
-    """Check each `meta.properties` that was read: no duplicate or missing id, one cluster.
+@check("broker-ids-agree", "Every broker with replicas is alive")
+def broker_ids_agree(facts: Facts) -> Finding:
+    """Check that ZooKeeper and metadata have the same live brokers, and all replicas are there.
 
-    Also that no partition has a log in two directories of a broker.
-    A broker that was never in migration mode has no directory ids; it writes them in that mode.
-    Until then its files have version 0.
+    The migration copies nothing before each id in /brokers/ids and each replica's id in
+    /brokers/topics has registered, so a replica on a dead broker makes it wait forever.
     """
-    read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
-    if not read:
-        where = "run preflight on the brokers' hosts to check meta.properties, too"
-        return skipped(
-            "Kraftgate does not run on a broker's host, so it cannot read meta.properties",
-            fix=where,
-        )
-    need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
-    of_ids = id_faults({broker.id: ids_of(meta) for broker, meta in read}, need_ids)
+    if isinstance(facts.topics, Unknown):
+        return missing_data(facts.topics.why, fix=SEE_BROKERS)
+    if isinstance(facts.zookeeper, Unknown):
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
+    in_metadata, in_zookeeper = facts.topics.broker_ids, facts.zookeeper.broker_ids
     bad = [
-        f"broker {broker.id}: {each.path}: {each.text}"
-        for broker, meta in read
-        for each in (*of_ids.get(broker.id, ()), *file_faults(meta, node_id=broker.id))
+        f"broker {id_} is in /brokers/ids but not in the brokers' metadata"
+        for id_ in sorted(in_zookeeper - in_metadata)
     ]
     bad += [
-        f"broker {broker.id}: {refusal}"
-        for broker, meta in read
-        if not isinstance(broker.settings, Unknown) and mode_of(broker.settings) is Mode.ZOOKEEPER
-        for one in meta
-        if (refusal := version_refusal(one.path, one.version))
+        f"broker {id_} is in the brokers' metadata but not in /brokers/ids"
+        for id_ in sorted(in_metadata - in_zookeeper)
     ]
+    for id_, topics in sorted(_on_absent(facts.zookeeper, facts.topics).items()):
+        bad.append(f"broker {id_} is dead and has replicas of {_few(topics)}")
     if bad:
         fix = (
-            "do not start the migration before this is fixed: check meta.properties in every"
-            " directory named here. A copied volume has the directory.id of its source; mount"
-            " the right volume, or stop the broker, remove the line and let the broker write a"
-            " new id. Replace version=1 by version=0, and node.id by broker.id. Of a partition's"
-            " two logs, move the one without its records away"
+            "start these brokers, or move their replicas to live brokers"
+            " (kafka-reassign-partitions): the controllers wait for each of them before they"
+            " copy"
         )
-        return violated("log directories contradict each other", *bad, fix=fix)
-    unread = [f"broker {one.id}: {each}" for one, _ in read for each in one.unread_meta]
-    if unread:
-        return missing_data(*unread, fix="run preflight as a user that may read these directories")
-    count = sum(len(meta) for _, meta in read)
-    others = len(facts.brokers) - len(read)
-    rest = f"; {others} brokers are on other hosts and were not checked" if others else ""
-    return satisfied(f"{count} meta.properties are consistent{rest}")
+        return violated("not all required brokers are alive", *bad, fix=fix)
+    return satisfied(f"{len(in_metadata)} brokers, and no replica on any other")
 
 
-def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
-    settings = {} if isinstance(broker.settings, Unknown) else broker.settings
-    migrating = settings.get("zookeeper.metadata.migration.enable") == "true"
-    return migrating or any(one.directory_id is not None for one in meta)
+def _on_absent(zookeeper: ZooKeeper, topics: Topics) -> dict[int, list[str]]:
+    alive = topics.broker_ids | zookeeper.broker_ids
+    by_topic: dict[str, set[int]] = {name: set(ids) for name, ids in zookeeper.assignments.items()}
+    for part in topics.partitions:
+        by_topic.setdefault(part.at.topic, set()).update(part.replicas)
+    found: dict[int, list[str]] = defaultdict(list)
+    for topic, ids in sorted(by_topic.items()):
+        for id_ in ids - alive:
+            found[id_].append(topic)
+    return found
+
+
+def _few(topics: list[str]) -> str:
+    more = f" and {len(topics) - 3} more topics" if len(topics) > 3 else ""
+    return listed(topics[:3]) + more
 
 
 @check("cluster-id-agrees", "All addresses belong to one cluster")
@@ -124,55 +120,6 @@ def _zookeeper_cluster_id(facts: Facts) -> str | None:
     if isinstance(facts.zookeeper, Unknown):
         return None
     return cluster_id_of(facts.zookeeper.cluster_id)
-
-
-@check("broker-ids-agree", "Every broker with replicas is alive")
-def broker_ids_agree(facts: Facts) -> Finding:
-    """Check that ZooKeeper and metadata have the same live brokers, and all replicas are there.
-
-    The migration copies nothing before each id in /brokers/ids and each replica's id in
-    /brokers/topics has registered, so a replica on a dead broker makes it wait forever.
-    """
-    if isinstance(facts.topics, Unknown):
-        return missing_data(facts.topics.why, fix=SEE_BROKERS)
-    if isinstance(facts.zookeeper, Unknown):
-        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    in_metadata, in_zookeeper = facts.topics.broker_ids, facts.zookeeper.broker_ids
-    bad = [
-        f"broker {id_} is in /brokers/ids but not in the brokers' metadata"
-        for id_ in sorted(in_zookeeper - in_metadata)
-    ]
-    bad += [
-        f"broker {id_} is in the brokers' metadata but not in /brokers/ids"
-        for id_ in sorted(in_metadata - in_zookeeper)
-    ]
-    for id_, topics in sorted(_on_absent(facts.zookeeper, facts.topics).items()):
-        bad.append(f"broker {id_} is dead and has replicas of {_few(topics)}")
-    if bad:
-        fix = (
-            "start these brokers, or move their replicas to live brokers"
-            " (kafka-reassign-partitions): the controllers wait for each of them before they"
-            " copy"
-        )
-        return violated("not all required brokers are alive", *bad, fix=fix)
-    return satisfied(f"{len(in_metadata)} brokers, and no replica on any other")
-
-
-def _on_absent(zookeeper: ZooKeeper, topics: Topics) -> dict[int, list[str]]:
-    alive = topics.broker_ids | zookeeper.broker_ids
-    by_topic: dict[str, set[int]] = {name: set(ids) for name, ids in zookeeper.assignments.items()}
-    for part in topics.partitions:
-        by_topic.setdefault(part.at.topic, set()).update(part.replicas)
-    found: dict[int, list[str]] = defaultdict(list)
-    for topic, ids in sorted(by_topic.items()):
-        for id_ in ids - alive:
-            found[id_].append(topic)
-    return found
-
-
-def _few(topics: list[str]) -> str:
-    more = f" and {len(topics) - 3} more topics" if len(topics) > 3 else ""
-    return listed(topics[:3]) + more
 
 
 _GRANT: Final = f"{GRANT} at the controllers"
@@ -238,4 +185,54 @@ def _taken(facts: Facts) -> str:
     return f"brokers have {listed(broker.id for broker in facts.brokers) or 'none yet'}"
 
 
-CHECKS: Final = (broker_ids_agree, cluster_id_agrees, controller_ids_distinct, directory_ids)
+@check("directory-ids", "meta.properties are consistent")
+def directory_ids(facts: Facts) -> Finding:
+    """Check each `meta.properties` that was read: no duplicate or missing id, one cluster.
+
+    Also that no partition has a log in two directories of a broker.
+    A broker that was never in migration mode has no directory ids; it writes them in that mode.
+    Until then its files have version 0.
+    """
+    read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
+    if not read:
+        where = "run preflight on the brokers' hosts to check meta.properties, too"
+        return skipped(
+            "Kraftgate does not run on a broker's host, so it cannot read meta.properties",
+            fix=where,
+        )
+    need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
+    of_ids = id_faults({broker.id: ids_of(meta) for broker, meta in read}, need_ids)
+    bad = [
+        f"broker {broker.id}: {each.path}: {each.text}"
+        for broker, meta in read
+        for each in (*of_ids.get(broker.id, ()), *file_faults(meta, node_id=broker.id))
+    ]
+    bad += [
+        f"broker {broker.id}: {refusal}"
+        for broker, meta in read
+        if not isinstance(broker.settings, Unknown) and mode_of(broker.settings) is Mode.ZOOKEEPER
+        for one in meta
+        if (refusal := version_refusal(one.path, one.version))
+    ]
+    if bad:
+        fix = (
+            "do not start the migration before this is fixed: check meta.properties in every"
+            " directory named here. A copied volume has the directory.id of its source; mount"
+            " the right volume, or stop the broker, remove the line and let the broker write a"
+            " new id. Replace version=1 by version=0, and node.id by broker.id. Of a partition's"
+            " two logs, move the one without its records away"
+        )
+        return violated("log directories contradict each other", *bad, fix=fix)
+    unread = [f"broker {one.id}: {each}" for one, _ in read for each in one.unread_meta]
+    if unread:
+        return missing_data(*unread, fix="run preflight as a user that may read these directories")
+    count = sum(len(meta) for _, meta in read)
+    others = len(facts.brokers) - len(read)
+    rest = f"; {others} brokers are on other hosts and were not checked" if others else ""
+    return satisfied(f"{count} meta.properties are consistent{rest}")
+
+
+def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
+    settings = {} if isinstance(broker.settings, Unknown) else broker.settings
+    migrating = settings.get("zookeeper.metadata.migration.enable") == "true"
+    return migrating or any(one.directory_id is not None for one in meta)

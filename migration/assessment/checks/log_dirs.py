@@ -132,6 +132,84 @@ def replicas_accounted(facts: Facts) -> Finding:
     return satisfied("every replica is in a directory that its broker can read")
 
 
+@check("one-directory-left", "No broker has only one directory left", needs=no_brokers)
+def one_directory_left(facts: Facts) -> Finding:
+    """Check that no broker with several directories has only one left."""
+    bad = []
+    for broker, dirs in _known_dirs(facts):
+        left = last_ones([one.path for one in dirs], _failed(broker))
+        if left is not None:
+            kept = left[0] if left else "none"
+            bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
+    missing = _unknown_dirs(facts)
+    if bad:
+        fix = (
+            "restore the other directories first: the broker halts when its last one fails, and"
+            " in migration mode it halts when any one fails"
+        )
+        return violated("a broker has one directory left", *worse_first(bad, missing), fix=fix)
+    if missing:
+        return missing_data(*missing, fix=SEE_BROKERS)
+    if all(len(dirs) == 1 for _, dirs in _known_dirs(facts)):
+        return skipped("every broker has one directory: this is not a JBOD cluster")
+    return satisfied("every broker with several directories has more than one online")
+
+
+@check("directory-moves", "No replica moves between directories", needs=no_brokers)
+def directory_moves(facts: Facts) -> Finding:
+    """Check that no replica is moving between directories (KAFKA-16082, 16297, 16365)."""
+    moving = [
+        f"broker {broker.id}: {at} is moving into {one.path}"
+        for broker, dirs in _known_dirs(facts)
+        for one in dirs
+        for at in sorted(one.futures)
+    ]
+    missing = _unknown_dirs(facts)
+    if moving:
+        fix = (
+            "wait until kafka-reassign-partitions --verify reports them complete: a move that a"
+            " mode change interrupts can leave a future replica that is never promoted"
+        )
+        return violated(
+            "replicas are moving between directories", *worse_first(moving, missing), fix=fix
+        )
+    if missing:
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("no replica is moving between directories")
+
+
+@check("disk-space", "Every volume has free space", needs=no_brokers)
+def disk_space(facts: Facts) -> Finding:
+    """Check that no volume is so full that a directory may fail during the window."""
+    full: list[str] = []
+    filling: list[str] = []
+    missing = _unknown_dirs(facts)
+    for broker, dirs in _known_dirs(facts):
+        failed = _failed(broker)
+        for one in (one for one in dirs if one.path not in failed):
+            if not one.total_bytes or one.usable_bytes is None:
+                missing.append(f"the space of {one.path} on broker {broker.id}: not reported")
+                continue
+            free = one.usable_bytes / one.total_bytes
+            line = (
+                f"broker {broker.id}: {one.path} has {one.usable_bytes / 2**30:.1f} GiB free"
+                f" of {one.total_bytes / 2**30:.1f} ({free:.0%})"
+            )
+            if free < _FILLING:
+                (full if free < _FULL else filling).append(line)
+    fix = (
+        "free space: a directory that runs full fails, which halts a broker in migration mode; the"
+        " metadata log, and replicas that catch up after a restart, also need space"
+    )
+    if full:
+        return violated("a volume is full", *worse_first(full + filling, missing), fix=fix)
+    if missing:
+        return missing_data(*missing, fix=SEE_BROKERS)
+    if filling:
+        return warned("a volume is nearly full", *filling, fix=fix)
+    return satisfied(f"every volume has at least {_FILLING:.0%} free")
+
+
 @check("stray-logs", "No log is in the wrong place", blocks=False, needs=no_brokers)
 def stray_logs(facts: Facts) -> Finding:
     """Check that no broker has a log that the metadata does not assign to it (KAFKA-16120)."""
@@ -174,91 +252,3 @@ def _hidden_topics(facts: Facts) -> set[str]:
     if not isinstance(facts.zookeeper, Unknown):
         on_disk &= facts.zookeeper.assignments.keys()
     return on_disk - {part.at.topic for part in partitions(facts)}
-
-
-@check("directory-moves", "No replica moves between directories", needs=no_brokers)
-def directory_moves(facts: Facts) -> Finding:
-    """Check that no replica is moving between directories (KAFKA-16082, 16297, 16365)."""
-    moving = [
-        f"broker {broker.id}: {at} is moving into {one.path}"
-        for broker, dirs in _known_dirs(facts)
-        for one in dirs
-        for at in sorted(one.futures)
-    ]
-    missing = _unknown_dirs(facts)
-    if moving:
-        fix = (
-            "wait until kafka-reassign-partitions --verify reports them complete: a move that a"
-            " mode change interrupts can leave a future replica that is never promoted"
-        )
-        return violated(
-            "replicas are moving between directories", *worse_first(moving, missing), fix=fix
-        )
-    if missing:
-        return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("no replica is moving between directories")
-
-
-@check("one-directory-left", "No broker has only one directory left", needs=no_brokers)
-def one_directory_left(facts: Facts) -> Finding:
-    """Check that no broker with several directories has only one left."""
-    bad = []
-    for broker, dirs in _known_dirs(facts):
-        left = last_ones([one.path for one in dirs], _failed(broker))
-        if left is not None:
-            kept = left[0] if left else "none"
-            bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
-    missing = _unknown_dirs(facts)
-    if bad:
-        fix = (
-            "restore the other directories first: the broker halts when its last one fails, and"
-            " in migration mode it halts when any one fails"
-        )
-        return violated("a broker has one directory left", *worse_first(bad, missing), fix=fix)
-    if missing:
-        return missing_data(*missing, fix=SEE_BROKERS)
-    if all(len(dirs) == 1 for _, dirs in _known_dirs(facts)):
-        return skipped("every broker has one directory: this is not a JBOD cluster")
-    return satisfied("every broker with several directories has more than one online")
-
-
-@check("disk-space", "Every volume has free space", needs=no_brokers)
-def disk_space(facts: Facts) -> Finding:
-    """Check that no volume is so full that a directory may fail during the window."""
-    full: list[str] = []
-    filling: list[str] = []
-    missing = _unknown_dirs(facts)
-    for broker, dirs in _known_dirs(facts):
-        failed = _failed(broker)
-        for one in (one for one in dirs if one.path not in failed):
-            if not one.total_bytes or one.usable_bytes is None:
-                missing.append(f"the space of {one.path} on broker {broker.id}: not reported")
-                continue
-            free = one.usable_bytes / one.total_bytes
-            line = (
-                f"broker {broker.id}: {one.path} has {one.usable_bytes / 2**30:.1f} GiB free"
-                f" of {one.total_bytes / 2**30:.1f} ({free:.0%})"
-            )
-            if free < _FILLING:
-                (full if free < _FULL else filling).append(line)
-    fix = (
-        "free space: a directory that runs full fails, which halts a broker in migration mode; the"
-        " metadata log, and replicas that catch up after a restart, also need space"
-    )
-    if full:
-        return violated("a volume is full", *worse_first(full + filling, missing), fix=fix)
-    if missing:
-        return missing_data(*missing, fix=SEE_BROKERS)
-    if filling:
-        return warned("a volume is nearly full", *filling, fix=fix)
-    return satisfied(f"every volume has at least {_FILLING:.0%} free")
-
-
-CHECKS: Final = (
-    log_dirs_online,
-    replicas_accounted,
-    one_directory_left,
-    directory_moves,
-    disk_space,
-    stray_logs,
-)

@@ -62,28 +62,6 @@ def _names(facts: Facts) -> list[str]:
     return [f"{one.endpoint} answers" for one in facts.answering]
 
 
-@check(
-    "quorum-redundancy",
-    "The quorum tolerates the loss of a controller",
-    blocks=False,
-    needs=phase_without_quorum,
-)
-def quorum_redundancy(facts: Facts) -> Finding:
-    """Check that the quorum tolerates the loss of a controller."""
-    quorum = quorum_of(facts)
-    if quorum is None:
-        return missing_data("the voters", fix=ASK)
-    count = len(quorum.voters)
-    if count >= 3 and count % 2:
-        return satisfied(f"{count} voters")
-    fix = "run 3 or 5 controllers: 1 tolerates no failure, and 2 or 4 tolerate no more than 1 or 3"
-    return warned(
-        f"the quorum has {count} voter" + ("s" if count > 1 else ""),
-        f"voters: {listed(quorum.voters)}",
-        fix=fix,
-    )
-
-
 @check("quorum-rights", "Kraftgate may follow the metadata log", needs=phase_without_quorum)
 def quorum_rights(facts: Facts) -> Finding:
     """Check that Kraftgate may follow the metadata log, as it does in the window."""
@@ -110,4 +88,23 @@ def quorum_rights(facts: Facts) -> Finding:
     return satisfied("Kraftgate may follow the metadata log and describe the quorum")
 
 
-CHECKS: Final = (quorum_reachable, quorum_rights, quorum_redundancy)
+@check(
+    "quorum-redundancy",
+    "The quorum tolerates the loss of a controller",
+    blocks=False,
+    needs=phase_without_quorum,
+)
+def quorum_redundancy(facts: Facts) -> Finding:
+    """Check that the quorum tolerates the loss of a controller."""
+    quorum = quorum_of(facts)
+    if quorum is None:
+        return missing_data("the voters", fix=ASK)
+    count = len(quorum.voters)
+    if count >= 3 and count % 2:
+        return satisfied(f"{count} voters")
+    fix = "run 3 or 5 controllers: 1 tolerates no failure, and 2 or 4 tolerate no more than 1 or 3"
+    return warned(
+        f"the quorum has {count} voter" + ("s" if count > 1 else ""),
+        f"voters: {listed(quorum.voters)}",
+        fix=fix,
+    )

@@ -1,7 +1,5 @@
 """The brokers' availability, and Kraftgate's authorization to request their data."""
 
-from typing import Final
-
 from migration.assessment.checks.check import (
     REACH_BROKERS,
     SEE_BROKERS,
@@ -67,6 +65,3 @@ def _not_returned(facts: Facts, *, denied: bool) -> list[str]:
     return [
         who + each.why for who, each in asked if isinstance(each, Unknown) and each.denied is denied
     ]
-
-
-CHECKS: Final = (brokers_reachable, broker_rights)

@@ -20,18 +20,23 @@ from migration.image.summary import Phase
 from migration.observed.probed import Facts
 from migration.values.severity import Severity
 
-CHECKS: Final[tuple[Check, ...]] = (
-    *reach.CHECKS,
-    *log_dirs.CHECKS,
-    *takeover.CHECKS,
-    *zookeeper.CHECKS,
-    *identity.CHECKS,
-    *topics.CHECKS,
-    *brokers.CHECKS,
-    *quorum.CHECKS,
-    *controllers.CHECKS,
+CHECKS: Final[tuple[Check, ...]] = tuple(
+    each
+    for subject in (
+        reach,
+        log_dirs,
+        takeover,
+        zookeeper,
+        identity,
+        topics,
+        brokers,
+        quorum,
+        controllers,
+    )
+    for each in vars(subject).values()
+    if isinstance(each, Check)
 )
-"""All checks, in order of importance."""
+"""All checks, in order of importance: as these modules are listed, and as each declares them."""
 
 _WORST_FIRST: Final = (
     (Verdict.VIOLATED, Severity.CRITICAL),

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from migration.assessment.checks import quorum as quorum_checks
 from migration.assessment.checks.check import (
     SEE_QUORUM,
     SEE_ZOOKEEPER,
@@ -9,7 +10,6 @@ from migration.assessment.checks.check import (
     missing_data,
     quorum_of,
 )
-from migration.assessment.checks.quorum import quorum_reachable
 from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
@@ -27,6 +27,68 @@ _AWAITED: Final = (
     " `kraftgate run`. Start no new quorum on this ZooKeeper: it would skip the copy and wipe"
     " ZooKeeper"
 )
+
+
+@check("migration-znode-stale", "No earlier attempt left a /migration")
+def migration_znode_stale(facts: Facts) -> Finding:
+    """Check that there is no /migration of an earlier attempt."""
+    if isinstance(facts.zookeeper, Unknown):
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
+    raw = facts.zookeeper.migration
+    if raw is None:
+        return satisfied("/migration does not exist")
+    image = image_of(facts.zookeeper)
+    if image.migration is None:
+        fix = (
+            "the controllers' migration driver hangs on such content (KAFKA-19480; the null one"
+            f" comes from zookeeper-security-migration): {_CLEAR}"
+        )
+        return violated(
+            "/migration has content that Kafka does not write",
+            f"/migration: {_shown(raw)}",
+            fix=fix,
+        )
+    if not image.migration.is_copied:
+        offset = image.migration.offset
+        return satisfied(f"/migration exists and records no copy (offset {offset})")
+    return _copied(facts, image, image.migration)
+
+
+def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Finding:
+    evidence = [
+        f"/migration: kraft_metadata_offset {found.offset}, by controller {found.controller_id}"
+    ]
+    quorum, holder = quorum_of(facts), image.controller
+    if holder is None or not holder.is_kraft:
+        return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
+    if quorum is None and quorum_checks.quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
+        return missing_data("the quorum that leads", fix=SEE_QUORUM)
+    if quorum is None:
+        evidence.append(f"/controller: KRaft controller {holder.id}, and no quorum leads")
+        return violated(
+            "a migration is in progress, and its quorum does not answer", *evidence, fix=_AWAITED
+        )
+    if not _is_its_own(quorum, found):
+        voters = ", ".join(map(str, quorum.voters))
+        whose = f"the running quorum's log ends at {quorum.high_watermark}, voters {voters}"
+        return _left_behind(found, whose)
+    evidence.append(f"the quorum's log ends at {quorum.high_watermark}")
+    return warned(
+        "the copy was made by the running quorum",
+        *evidence,
+        fix="continue with `kraftgate run`; do not replace that quorum",
+    )
+
+
+def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
+    return quorum.high_watermark >= found.offset and found.controller_id in quorum.voters
+
+
+def _left_behind(found: MigrationZnode, whose: str) -> Finding:
+    hazard = left_behind(found, whose)
+    return violated(
+        hazard.text, *hazard.evidence, counted=hazard.evidence_total, fix=hazard.way_out
+    )
 
 
 @check("controller-elected", "ZooKeeper has a controller")
@@ -62,68 +124,6 @@ def controller_elected(facts: Facts) -> Finding:
     return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
 
 
-@check("migration-znode-stale", "No earlier attempt left a /migration")
-def migration_znode_stale(facts: Facts) -> Finding:
-    """Check that there is no /migration of an earlier attempt."""
-    if isinstance(facts.zookeeper, Unknown):
-        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    raw = facts.zookeeper.migration
-    if raw is None:
-        return satisfied("/migration does not exist")
-    image = image_of(facts.zookeeper)
-    if image.migration is None:
-        fix = (
-            "the controllers' migration driver hangs on such content (KAFKA-19480; the null one"
-            f" comes from zookeeper-security-migration): {_CLEAR}"
-        )
-        return violated(
-            "/migration has content that Kafka does not write",
-            f"/migration: {_shown(raw)}",
-            fix=fix,
-        )
-    if not image.migration.is_copied:
-        offset = image.migration.offset
-        return satisfied(f"/migration exists and records no copy (offset {offset})")
-    return _copied(facts, image, image.migration)
-
-
-def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Finding:
-    evidence = [
-        f"/migration: kraft_metadata_offset {found.offset}, by controller {found.controller_id}"
-    ]
-    quorum, holder = quorum_of(facts), image.controller
-    if holder is None or not holder.is_kraft:
-        return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
-    if quorum is None and quorum_reachable.judge(facts).verdict is Verdict.UNKNOWN:
-        return missing_data("the quorum that leads", fix=SEE_QUORUM)
-    if quorum is None:
-        evidence.append(f"/controller: KRaft controller {holder.id}, and no quorum leads")
-        return violated(
-            "a migration is in progress, and its quorum does not answer", *evidence, fix=_AWAITED
-        )
-    if not _is_its_own(quorum, found):
-        voters = ", ".join(map(str, quorum.voters))
-        whose = f"the running quorum's log ends at {quorum.high_watermark}, voters {voters}"
-        return _left_behind(found, whose)
-    evidence.append(f"the quorum's log ends at {quorum.high_watermark}")
-    return warned(
-        "the copy was made by the running quorum",
-        *evidence,
-        fix="continue with `kraftgate run`; do not replace that quorum",
-    )
-
-
-def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
-    return quorum.high_watermark >= found.offset and found.controller_id in quorum.voters
-
-
-def _left_behind(found: MigrationZnode, whose: str) -> Finding:
-    hazard = left_behind(found, whose)
-    return violated(
-        hazard.text, *hazard.evidence, counted=hazard.evidence_total, fix=hazard.way_out
-    )
-
-
 def image_of(found: ZooKeeper) -> ZooKeeperImage:
     """Return the two znodes as `kraftgate run` reads them."""
     image = ZooKeeperImage()
@@ -137,6 +137,3 @@ def _shown(raw: bytes | None) -> str:
     if raw is None:
         return "there is none"
     return f"{raw[:60]!r}" + (f" and {len(raw) - 60} bytes more" if len(raw) > 60 else "")
-
-
-CHECKS: Final = (migration_znode_stale, controller_elected)

@@ -1,7 +1,5 @@
 """Topics and partitions: the required state before brokers are restarted one by one."""
 
-from typing import Final
-
 from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
@@ -79,54 +77,6 @@ def under_replicated(facts: Facts) -> Finding:
     return satisfied(f"all replicas of {len(partitions(facts))} partitions are in sync")
 
 
-@check(
-    "replication-factor-one", "No partition has a single replica", blocks=False, needs=no_brokers
-)
-def replication_factor_one(facts: Facts) -> Finding:
-    """Check that no partition has one replica: offline in each restart, lost with its disk."""
-    counts: dict[str, int] = {}
-    for part in partitions(facts):
-        if len(part.replicas) == 1:
-            counts[part.at.topic] = counts.get(part.at.topic, 0) + 1
-    if counts:
-        found = [f"{topic}: {count} of its partitions" for topic, count in sorted(counts.items())]
-        fix = (
-            "add a replica (kafka-reassign-partitions) before the window, or accept that these"
-            " partitions are offline during every restart of their broker, and lost if their"
-            " directory fails before a restart (hazards H1, H2, H3)"
-        )
-        return warned(f"partitions with a single replica: {sum(counts.values())}", *found, fix=fix)
-    return satisfied("every partition has more than one replica")
-
-
-@check("min-insync-replicas", "Producers can continue while a broker restarts", blocks=False)
-def min_insync_replicas(facts: Facts) -> Finding:
-    """Check that a broker's restart does not block producers with acks=all."""
-    if isinstance(facts.topics, Unknown):
-        return missing_data(facts.topics.why, fix=SEE_BROKERS)
-    known = facts.topics.min_isr
-    if isinstance(known, Unknown):
-        return missing_data(known.why, fix=SEE_BROKERS)
-    tight: dict[str, tuple[int, int]] = {}
-    for part in facts.topics.partitions:
-        wanted, count = known.get(part.at.topic), len(part.replicas)
-        if wanted is not None and count > 1 and count <= wanted:
-            tight[part.at.topic] = (wanted, count)
-    if tight:
-        found = [
-            f"{topic}: min.insync.replicas {wanted} of {count} replicas"
-            for topic, (wanted, count) in sorted(tight.items())
-        ]
-        fix = (
-            "lower min.insync.replicas for the window or add a replica: with one broker down"
-            " requests of producers with acks=all are rejected (NOT_ENOUGH_REPLICAS)"
-        )
-        return warned(
-            f"topics that accept no records during each restart: {len(tight)}", *found, fix=fix
-        )
-    return satisfied("every topic keeps enough replicas in sync while one broker restarts")
-
-
 @check("open-reassignments", "No partition is being reassigned")
 def open_reassignments(facts: Facts) -> Finding:
     """Check that no partition is moving between brokers."""
@@ -188,6 +138,54 @@ def topic_deletions_pending(facts: Facts) -> Finding:
     return satisfied("no topic waits for deletion")
 
 
+@check(
+    "replication-factor-one", "No partition has a single replica", blocks=False, needs=no_brokers
+)
+def replication_factor_one(facts: Facts) -> Finding:
+    """Check that no partition has one replica: offline in each restart, lost with its disk."""
+    counts: dict[str, int] = {}
+    for part in partitions(facts):
+        if len(part.replicas) == 1:
+            counts[part.at.topic] = counts.get(part.at.topic, 0) + 1
+    if counts:
+        found = [f"{topic}: {count} of its partitions" for topic, count in sorted(counts.items())]
+        fix = (
+            "add a replica (kafka-reassign-partitions) before the window, or accept that these"
+            " partitions are offline during every restart of their broker, and lost if their"
+            " directory fails before a restart (hazards H1, H2, H3)"
+        )
+        return warned(f"partitions with a single replica: {sum(counts.values())}", *found, fix=fix)
+    return satisfied("every partition has more than one replica")
+
+
+@check("min-insync-replicas", "Producers can continue while a broker restarts", blocks=False)
+def min_insync_replicas(facts: Facts) -> Finding:
+    """Check that a broker's restart does not block producers with acks=all."""
+    if isinstance(facts.topics, Unknown):
+        return missing_data(facts.topics.why, fix=SEE_BROKERS)
+    known = facts.topics.min_isr
+    if isinstance(known, Unknown):
+        return missing_data(known.why, fix=SEE_BROKERS)
+    tight: dict[str, tuple[int, int]] = {}
+    for part in facts.topics.partitions:
+        wanted, count = known.get(part.at.topic), len(part.replicas)
+        if wanted is not None and count > 1 and count <= wanted:
+            tight[part.at.topic] = (wanted, count)
+    if tight:
+        found = [
+            f"{topic}: min.insync.replicas {wanted} of {count} replicas"
+            for topic, (wanted, count) in sorted(tight.items())
+        ]
+        fix = (
+            "lower min.insync.replicas for the window or add a replica: with one broker down"
+            " requests of producers with acks=all are rejected (NOT_ENOUGH_REPLICAS)"
+        )
+        return warned(
+            f"topics that accept no records during each restart: {len(tight)}", *found, fix=fix
+        )
+    return satisfied("every topic keeps enough replicas in sync while one broker restarts")
+
+
 @check("notifications-pending", "No directory notification is unread", blocks=False)
 def notifications_pending(facts: Facts) -> Finding:
     """Check that no log directory notification is pending: the controller reads each at once."""
@@ -206,15 +204,3 @@ def notifications_pending(facts: Facts) -> Finding:
 
 def _notified(zookeeper: ZooKeeper) -> list[str]:
     return [f"/log_dir_event_notification/{name}" for name in zookeeper.notifications]
-
-
-CHECKS: Final = (
-    topics_visible,
-    leaders,
-    under_replicated,
-    open_reassignments,
-    topic_deletions_pending,
-    replication_factor_one,
-    min_insync_replicas,
-    notifications_pending,
-)

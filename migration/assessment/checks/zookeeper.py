@@ -40,6 +40,70 @@ def zookeeper_reachable(facts: Facts) -> Finding:
     return satisfied(f"{facts.zookeeper_connect} answers")
 
 
+@check("znode-payloads", "Znodes have the format that Kafka writes")
+def znode_payloads(facts: Facts) -> Finding:
+    """Check that the znodes that the copy reads are JSON as Kafka writes it."""
+    if isinstance(facts.zookeeper, Unknown):
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
+    hidden = [f"{path}: {why}" for path, why in facts.zookeeper.hidden]
+    if facts.zookeeper.unreadable:
+        lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
+        fix = (
+            "check these znodes (zookeeper-shell get) and find out which client wrote them. The"
+            " copy stops at them, or treats such a topic as one without partitions"
+        )
+        reason = f"znodes with content that Kafka does not write: {len(lines)}"
+        return violated(reason, *worse_first(lines, hidden), fix=fix)
+    if hidden:
+        return missing_data(*hidden, fix=_MAY_READ)
+    return satisfied("every znode that was read has the format that Kafka writes")
+
+
+@check("zookeeper-connect-agrees", "All use one ensemble and chroot")
+def zookeeper_connect_agrees(facts: Facts) -> Finding:
+    """Check that brokers, controllers and the configuration name one ensemble and one chroot."""
+    if facts.zookeeper_connect is None:
+        return missing_data("zookeeper.connect in the configuration", fix=SEE_ZOOKEEPER)
+    ours = _chroot(facts.zookeeper_connect)
+    named = list(_named(facts))
+    wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
+    if wrong:
+        fix = (
+            "give controllers and brokers the same zookeeper.connect, including the chroot: a"
+            " quorum with another one copies another cluster, or nothing"
+        )
+        return violated(f"zookeeper.connect has a chroot other than {ours or '/'}", *wrong, fix=fix)
+    if not named:
+        return missing_data(
+            "zookeeper.connect of the brokers", fix=f"{SEE_BROKERS}; or see inter-broker-listener"
+        )
+    others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
+    if others:
+        fix = "check that all of these are servers of the same ensemble"
+        return warned("zookeeper.connect names different servers", *others, fix=fix)
+    return satisfied(f"{len(named)} brokers and controllers use the chroot {ours or '/'}")
+
+
+def _named(facts: Facts) -> Iterator[tuple[str, str]]:
+    for broker, settings in known_settings(facts):
+        if text := settings.get("zookeeper.connect"):
+            yield f"broker {broker.id}", text
+    for one in facts.answering:
+        if not isinstance(one.settings, Unknown) and (
+            text := one.settings.get("zookeeper.connect")
+        ):
+            yield f"controller {one.endpoint}", text
+
+
+def _chroot(connect: str) -> str:
+    _, slash, path = connect.partition("/")
+    return (slash + path).rstrip("/")
+
+
+def _hosts(connect: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in connect.partition("/")[0].split(","))
+
+
 @check("zookeeper-ensemble", "Every server of the ensemble answers", blocks=False)
 def zookeeper_ensemble(facts: Facts) -> Finding:
     """Check that each server of the ensemble answers, with a version that Kafka 3.9 supports."""
@@ -61,25 +125,6 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
         )
         return warned("a server of the ensemble does not answer, or is too old", *bad, fix=fix)
     return satisfied("; ".join(known))
-
-
-@check("znode-payloads", "Znodes have the format that Kafka writes")
-def znode_payloads(facts: Facts) -> Finding:
-    """Check that the znodes that the copy reads are JSON as Kafka writes it."""
-    if isinstance(facts.zookeeper, Unknown):
-        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    hidden = [f"{path}: {why}" for path, why in facts.zookeeper.hidden]
-    if facts.zookeeper.unreadable:
-        lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
-        fix = (
-            "check these znodes (zookeeper-shell get) and find out which client wrote them. The"
-            " copy stops at them, or treats such a topic as one without partitions"
-        )
-        reason = f"znodes with content that Kafka does not write: {len(lines)}"
-        return violated(reason, *worse_first(lines, hidden), fix=fix)
-    if hidden:
-        return missing_data(*hidden, fix=_MAY_READ)
-    return satisfied("every znode that was read has the format that Kafka writes")
 
 
 @check("zookeeper-acl", "The controllers may write to ZooKeeper", blocks=False)
@@ -149,59 +194,3 @@ def dynamic_secrets(facts: Facts) -> Finding:
     if missing:
         return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")
     return satisfied(f"{len(found)} encrypted values, and every controller has the secret")
-
-
-@check("zookeeper-connect-agrees", "All use one ensemble and chroot")
-def zookeeper_connect_agrees(facts: Facts) -> Finding:
-    """Check that brokers, controllers and the configuration name one ensemble and one chroot."""
-    if facts.zookeeper_connect is None:
-        return missing_data("zookeeper.connect in the configuration", fix=SEE_ZOOKEEPER)
-    ours = _chroot(facts.zookeeper_connect)
-    named = list(_named(facts))
-    wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
-    if wrong:
-        fix = (
-            "give controllers and brokers the same zookeeper.connect, including the chroot: a"
-            " quorum with another one copies another cluster, or nothing"
-        )
-        return violated(f"zookeeper.connect has a chroot other than {ours or '/'}", *wrong, fix=fix)
-    if not named:
-        return missing_data(
-            "zookeeper.connect of the brokers", fix=f"{SEE_BROKERS}; or see inter-broker-listener"
-        )
-    others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
-    if others:
-        fix = "check that all of these are servers of the same ensemble"
-        return warned("zookeeper.connect names different servers", *others, fix=fix)
-    return satisfied(f"{len(named)} brokers and controllers use the chroot {ours or '/'}")
-
-
-def _named(facts: Facts) -> Iterator[tuple[str, str]]:
-    for broker, settings in known_settings(facts):
-        if text := settings.get("zookeeper.connect"):
-            yield f"broker {broker.id}", text
-    for one in facts.answering:
-        if not isinstance(one.settings, Unknown) and (
-            text := one.settings.get("zookeeper.connect")
-        ):
-            yield f"controller {one.endpoint}", text
-
-
-def _chroot(connect: str) -> str:
-    _, slash, path = connect.partition("/")
-    return (slash + path).rstrip("/")
-
-
-def _hosts(connect: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in connect.partition("/")[0].split(","))
-
-
-CHECKS: Final = (
-    zookeeper_reachable,
-    znode_payloads,
-    zookeeper_connect_agrees,
-    zookeeper_ensemble,
-    zookeeper_acl,
-    zookeeper_lock,
-    dynamic_secrets,
-)
