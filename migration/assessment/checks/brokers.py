@@ -70,6 +70,13 @@ def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
             yield broker, broker.settings
 
 
+def controller_settings(facts: Facts) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the endpoint and the settings of each controller whose settings are known."""
+    for one in facts.answering:
+        if not isinstance(one.settings, Unknown):
+            yield one.endpoint, one.settings
+
+
 def unknown_settings(facts: Facts) -> list[str]:
     return unknowns((f"the settings of broker {each.id}", each.settings) for each in facts.brokers)
 

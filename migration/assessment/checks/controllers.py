@@ -4,7 +4,12 @@ Before the controllers exist each check here is skipped: that is a phase of the 
 error.
 """
 
-from migration.assessment.checks.brokers import PROTOCOL, inter_broker_name, known_settings
+from migration.assessment.checks.brokers import (
+    PROTOCOL,
+    controller_settings,
+    inter_broker_name,
+    known_settings,
+)
 from migration.assessment.checks.check import (
     GRANT,
     SEE_BROKERS,
@@ -157,11 +162,7 @@ def inter_broker_listener(facts: Facts) -> Finding:
     find no address.
     """
     theirs = {b.id: inter_broker_name(settings) for b, settings in known_settings(facts)}
-    ours = {
-        one.endpoint: inter_broker_name(one.settings)
-        for one in facts.answering
-        if not isinstance(one.settings, Unknown)
-    }
+    ours = {where: inter_broker_name(settings) for where, settings in controller_settings(facts)}
     lines = [f"broker {id_}: {name}" for id_, name in theirs.items()]
     lines += [f"controller {where}: {name}" for where, name in ours.items()]
     if len({*theirs.values(), *ours.values()}) > 1:
@@ -202,13 +203,13 @@ def authorizer_agrees(facts: Facts) -> Finding:
         " the controllers, and on the brokers in KRaft mode, with the same super.users;"
         " AclAuthorizer needs ZooKeeper and does not start in KRaft mode"
     )
-    known = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
+    known = list(controller_settings(facts))
     if not known:
         return warned("the controllers will need an authorizer", *lines, fix=fix)
     bare = [
-        f"controller {one.endpoint}: none"
-        for one in known
-        if not isinstance(one.settings, Unknown) and not one.settings.get("authorizer.class.name")
+        f"controller {where}: none"
+        for where, settings in known
+        if not settings.get("authorizer.class.name")
     ]
     if bare:
         return violated(

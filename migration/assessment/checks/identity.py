@@ -99,7 +99,8 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
         known["the brokers"] = facts.topics.cluster_id
     else:
         missing.append("the brokers' cluster id")
-    in_zookeeper = _zookeeper_cluster_id(facts)
+    zookeeper = facts.zookeeper
+    in_zookeeper = None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)
     if in_zookeeper is not None:
         known["/cluster/id"] = in_zookeeper
     else:
@@ -114,12 +115,6 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
             if one.cluster_id is not None:
                 known[f"{one.path} of broker {broker.id}"] = one.cluster_id
     return known, missing
-
-
-def _zookeeper_cluster_id(facts: Facts) -> str | None:
-    if isinstance(facts.zookeeper, Unknown):
-        return None
-    return cluster_id_of(facts.zookeeper.cluster_id)
 
 
 _GRANT: Final = f"{GRANT} at the controllers"

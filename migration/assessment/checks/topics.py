@@ -10,7 +10,7 @@ from migration.assessment.checks.check import (
     worse_first,
 )
 from migration.assessment.finding import Finding, satisfied, violated, warned
-from migration.observed.probed import Facts, Partition, Topics, Unknown, ZooKeeper
+from migration.observed.probed import Facts, Partition, Topics, Unknown
 from migration.values.foreign import load_object
 
 
@@ -191,7 +191,7 @@ def notifications_pending(facts: Facts) -> Finding:
     """Check that no log directory notification is pending: the controller reads each at once."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
-    found = _notified(facts.zookeeper)
+    found = [f"/log_dir_event_notification/{name}" for name in facts.zookeeper.notifications]
     if found:
         fix = (
             "run preflight again in a moment. If they remain, the controller does not work:"
@@ -200,7 +200,3 @@ def notifications_pending(facts: Facts) -> Finding:
         )
         return warned("log directory notifications are unread", *found, fix=fix)
     return satisfied("no log directory notification is unread")
-
-
-def _notified(zookeeper: ZooKeeper) -> list[str]:
-    return [f"/log_dir_event_notification/{name}" for name in zookeeper.notifications]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.checks.brokers import known_settings
+from migration.assessment.checks.brokers import controller_settings, known_settings
 from migration.assessment.checks.check import (
     REACH_ZOOKEEPER,
     SEE_BROKERS,
@@ -88,11 +88,9 @@ def _named(facts: Facts) -> Iterator[tuple[str, str]]:
     for broker, settings in known_settings(facts):
         if text := settings.get("zookeeper.connect"):
             yield f"broker {broker.id}", text
-    for one in facts.answering:
-        if not isinstance(one.settings, Unknown) and (
-            text := one.settings.get("zookeeper.connect")
-        ):
-            yield f"controller {one.endpoint}", text
+    for where, settings in controller_settings(facts):
+        if text := settings.get("zookeeper.connect"):
+            yield f"controller {where}", text
 
 
 def _chroot(connect: str) -> str:
@@ -177,9 +175,9 @@ def dynamic_secrets(facts: Facts) -> Finding:
     if not found:
         return skipped("no secret was set dynamically")
     without = [
-        f"controller {one.endpoint}: no password.encoder.secret"
-        for one in facts.answering
-        if not isinstance(one.settings, Unknown) and not one.settings.get("password.encoder.secret")
+        f"controller {where}: no password.encoder.secret"
+        for where, settings in controller_settings(facts)
+        if not settings.get("password.encoder.secret")
     ]
     missing = silent_controllers(facts) + unknowns(
         (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
