@@ -202,7 +202,6 @@ def _is_generated(broker: Broker, settings: Mapping[str, str]) -> bool:
     "kraft-settings", "No setting has another meaning in KRaft mode", blocks=False, needs=no_brokers
 )
 def kraft_settings(facts: Facts) -> Finding:
-    """Check that no setting is invalid, or has another meaning, in KRaft mode."""
     found = [
         f"broker {broker.id}: {line}"
         for broker, settings in known_settings(facts)

@@ -127,7 +127,6 @@ def _release_version(facts: Facts) -> str:
     "controller-versions", "The controllers run the brokers' release", needs=phase_without_quorum
 )
 def controller_versions(facts: Facts) -> Finding:
-    """Check that the controllers run the brokers' release."""
     known = {
         one.endpoint: one.release for one in facts.answering if not isinstance(one.release, Unknown)
     }
@@ -189,7 +188,6 @@ def _settings_unknown(facts: Facts) -> Finding | None:
 
 @check("authorizer-agrees", "Controllers check ACLs as brokers do")
 def authorizer_agrees(facts: Facts) -> Finding:
-    """Check that the controllers check ACLs if the brokers do."""
     with_it = {
         b.id: name
         for b, settings in known_settings(facts)

@@ -106,7 +106,6 @@ def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
 
 @check("replicas-accounted", "Every replica is in a readable directory", needs=no_brokers)
 def replicas_accounted(facts: Facts) -> Finding:
-    """Check that each replica of a broker is in one of its readable directories."""
     alone: list[str] = []
     others: list[str] = []
     for broker, dirs in _known_dirs(facts):
@@ -134,7 +133,6 @@ def replicas_accounted(facts: Facts) -> Finding:
 
 @check("one-directory-left", "No broker has only one directory left", needs=no_brokers)
 def one_directory_left(facts: Facts) -> Finding:
-    """Check that no broker with several directories has only one left."""
     bad = []
     for broker, dirs in _known_dirs(facts):
         left = last_ones([one.path for one in dirs], _failed(broker))

@@ -64,7 +64,6 @@ def _names(facts: Facts) -> list[str]:
 
 @check("quorum-rights", "Kraftgate may follow the metadata log", needs=phase_without_quorum)
 def quorum_rights(facts: Facts) -> Finding:
-    """Check that Kraftgate may follow the metadata log, as it does in the window."""
     refused, missing = [], []
     for one in facts.answering:
         for may, what in ((one.may_fetch, "CLUSTER_ACTION"), (one.may_describe, "DESCRIBE")):
@@ -95,7 +94,6 @@ def quorum_rights(facts: Facts) -> Finding:
     needs=phase_without_quorum,
 )
 def quorum_redundancy(facts: Facts) -> Finding:
-    """Check that the quorum tolerates the loss of a controller."""
     quorum = quorum_of(facts)
     if quorum is None:
         return missing_data("the voters", fix=ASK)

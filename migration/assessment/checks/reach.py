@@ -38,7 +38,6 @@ def brokers_reachable(facts: Facts) -> Finding:
 
 @check("broker-rights", "The brokers return all requested data", needs=no_brokers)
 def broker_rights(facts: Facts) -> Finding:
-    """Check that each broker that answers also returns the requested data."""
     if refused := _not_returned(facts, denied=True):
         return missing_data(
             *refused,

@@ -31,7 +31,6 @@ _AWAITED: Final = (
 
 @check("migration-znode-stale", "No earlier attempt left a /migration")
 def migration_znode_stale(facts: Facts) -> Finding:
-    """Check that there is no /migration of an earlier attempt."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     raw = facts.zookeeper.migration

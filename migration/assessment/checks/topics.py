@@ -44,7 +44,6 @@ def topics_visible(facts: Facts) -> Finding:
 
 @check("partition-leaders", "Every partition has a leader", needs=no_brokers)
 def leaders(facts: Facts) -> Finding:
-    """Check that each partition has a leader."""
     bad = [
         f"{part.at} has no leader; its replicas: {listed(part.replicas)}"
         for part in partitions(facts)
@@ -79,7 +78,6 @@ def under_replicated(facts: Facts) -> Finding:
 
 @check("open-reassignments", "No partition is being reassigned")
 def open_reassignments(facts: Facts) -> Finding:
-    """Check that no partition is moving between brokers."""
     in_zookeeper, zookeeper_missing = _reassigned_in_zookeeper(facts)
     moving = list(in_zookeeper)
     missing = list(zookeeper_missing)

@@ -127,7 +127,6 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
 
 @check("zookeeper-acl", "The controllers may write to ZooKeeper", blocks=False)
 def zookeeper_acl(facts: Facts) -> Finding:
-    """Check that the controllers will be authorized to write to ZooKeeper."""
     if isinstance(facts.zookeeper, Unknown):
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     found = [f"{path} is not open to everyone" for path in facts.zookeeper.restricted]
