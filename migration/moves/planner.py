@@ -84,7 +84,7 @@ def drain(broker: Broker, path: str) -> tuple[Move, ...]:
         raise Unusable(f"broker {broker.id} has no other online directory than {path}")
     incoming = dict.fromkeys((each.path for each in others), 0)
     moves = []
-    for at in _largest_first(source):
+    for at in sorted(source.replicas, key=lambda at: (-source.sizes[at], at)):
         target = min(others, key=lambda each: _fullness(each, incoming[each.path]))
         incoming[target.path] += source.sizes[at]
         moves.append(Move(broker.id, at, path, target.path, source.sizes[at]))
@@ -258,8 +258,10 @@ def seconds(
     total: defaultdict[int, int] = defaultdict(int)
     for each in moves:
         total[each.broker] += each.bytes
-    rates = {id_: throttles.get(id_) for id_ in total}
-    return {id_: None if (rate := rates[id_]) is None else total[id_] / rate for id_ in total}
+    return {
+        id_: None if (rate := throttles.get(id_)) is None else size / rate
+        for id_, size in total.items()
+    }
 
 
 def file_of(moves: Iterable[Move], topics: Topics) -> dict[str, object]:
@@ -305,10 +307,6 @@ def _share(one: LogDir, other: LogDir) -> bool:
         return False
     is_near = abs(one.usable_bytes - other.usable_bytes) < SAME_VOLUME_BYTES
     return is_near and one.total_bytes == other.total_bytes
-
-
-def _largest_first(log_dir: LogDir) -> list[TopicPartition]:
-    return sorted(log_dir.replicas, key=lambda at: (-log_dir.sizes[at], at))
 
 
 def _fullness(log_dir: LogDir, incoming: int) -> tuple[int, int, str]:

@@ -93,14 +93,9 @@ def _without_zookeeper_brokers(facts: Facts) -> Phase:
     enabled = {one.migration_ready for one in facts.answering}
     if quorum_of(facts) is None or silent_controllers(facts) or enabled != {False}:
         return Phase.DUAL_WRITE
-    return _which_end(facts)
-
-
-def _which_end(facts: Facts) -> Phase:
-    """Return the phase of the end: a finalized migration leaves /migration in ZooKeeper."""
-    if isinstance(facts.zookeeper, Unknown):
+    if isinstance(facts.zookeeper, Unknown) or image_of(facts.zookeeper).migration is None:
         return Phase.KRAFT
-    return Phase.FINALIZED if image_of(facts.zookeeper).migration is not None else Phase.KRAFT
+    return Phase.FINALIZED  # a finalized migration leaves /migration in ZooKeeper
 
 
 def _led_by(facts: Facts, *, migrating: bool) -> Phase | None:

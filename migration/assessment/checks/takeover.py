@@ -13,7 +13,7 @@ from migration.assessment.checks.check import (
 from migration.assessment.finding import Finding, Verdict, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
-from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.probed import Facts, Unknown, ZooKeeper
 from migration.observed.znode_codec import MigrationZnode
 from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
@@ -67,7 +67,7 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
         return violated(
             "a migration is in progress, and its quorum does not answer", *evidence, fix=_AWAITED
         )
-    if not _is_its_own(quorum, found):
+    if quorum.high_watermark < found.offset or found.controller_id not in quorum.voters:
         voters = ", ".join(map(str, quorum.voters))
         whose = f"the running quorum's log ends at {quorum.high_watermark}, voters {voters}"
         return _left_behind(found, whose)
@@ -77,10 +77,6 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
         *evidence,
         fix="continue with `kraftgate run`; do not replace that quorum",
     )
-
-
-def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
-    return quorum.high_watermark >= found.offset and found.controller_id in quorum.voters
 
 
 def _left_behind(found: MigrationZnode, whose: str) -> Finding:

@@ -158,12 +158,8 @@ def controller_mode(view: View, controller: int, mode: str) -> Finding:
     if found is None:
         return waiting(f"controller {controller} is not registered")
     now = "migration" if found.zk_migration_ready else "kraft"
-    reason = f"controller {controller} is in {now} mode"
-    return (
-        satisfied(reason, _registration(found))
-        if now == mode
-        else waiting(reason, _registration(found))
-    )
+    answer = satisfied if now == mode else waiting
+    return answer(f"controller {controller} is in {now} mode", _registration(found))
 
 
 def _registration(controller: ControllerSummary) -> str:

@@ -22,11 +22,9 @@ _DISKS: Final = DataSource.LOG_DIRS
 
 def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Finding:
     """Return ZooKeeper's current image, or the answer why there is none."""
-    if (stale := not_known(view, _ZOOKEEPER)) is not None:
-        return stale
     seen = zookeeper_of(view)
     if seen is None:
-        return unknown("ZooKeeper: no data yet")
+        return not_known(view, _ZOOKEEPER) or unknown("ZooKeeper: no data yet")
     if path is not None and path in seen.unreadable:
         return unknown(f"{path} cannot be read: {seen.unreadable[path]}")
     return seen
