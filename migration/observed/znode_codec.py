@@ -237,8 +237,9 @@ def broker_of(name: str, data: bytes, written_ms: int, read_ms: int) -> ZkBroker
     """
     id_ = whole(name, "name", 0, INT32_MAX)
     content = fields_of(data)
-    # Without a PLAINTEXT listener, Kafka writes null as the host (BrokerIdZNode.encode).
-    host = content.get("host") or next((host_of(each) for _, each in endpoints_of(data)), None)
+    # The metadata log has no other host than those of the listeners, and a hook gets one host. The
+    # field is that of the PLAINTEXT listener, or null (BrokerIdZNode.encode).
+    host = next((host_of(each) for _, each in endpoints_of(data)), content.get("host"))
     return ZkBroker(
         id=id_,
         host=_name({"host": host}, "host"),
