@@ -15,14 +15,14 @@ import msgpack
 import numpy as np
 from pydantic import TypeAdapter
 
-from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
+from migration.comparison.differences import Comparisons, Difference, Last
 from migration.metadata.partitions import LOST_NUMBER, Numbers, Replicas
 from migration.observed.facts import ShardFact
 from migration.shard.apply import Shard, ShardBatch, ShardTopic
 from migration.shard.lists import Integers, Lists, integers
 from migration.shard.partition_records import PartitionRecords
 from migration.shard.partition_table import PartitionTable, keys_of
-from migration.shard.report import Crossing, Movement, Note, ReplicationChange, ShardReport
+from migration.shard.report import ShardReport
 from streams.process.garbage import without_garbage_collection
 from streams.spark.rows import ChunkKind, ShardChunk
 from streams.state.fact_codec import unpack
@@ -33,7 +33,7 @@ _WITH_OBJECTS: Final = 9
 """Its partitions are a list for each topic, not columns; otherwise it is the same."""
 _WITHOUT_LOST: Final = 8
 """As `_WITH_OBJECTS`, and `pending` leaves out the replicas whose id is LOST or reserved."""
-_COMPARISON: Final = TypeAdapter(ShardComparison)
+_REPORT: Final = TypeAdapter(ShardReport)
 
 
 class UnknownStateFormat(Exception):
@@ -269,46 +269,9 @@ def _last(
 
 def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
     """Return a report as bytes, with the file of its transitions if there is one."""
-    return cast(
-        bytes,
-        msgpack.packb(
-            (
-                report.topics,
-                report.partitions,
-                [(*key, change) for key, change in report.directories.items()],
-                report.assigned_ms,
-                [(*key, *movement) for key, movement in report.movements.items()],
-                report.crossings,
-                report.notes,
-                [_COMPARISON.dump_python(each) for each in report.comparisons],
-                _replication(report.replication),
-                path,
-                rows,
-            )
-        ),
-    )
+    return cast(bytes, msgpack.packb((_REPORT.dump_python(report), path, rows)))
 
 
 def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
-    content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
-    topics, partitions, directories, assigned, movements, *more = content
-    crossings, notes, compared, *rest = more
-    (under_replicated, leaderless, reassigning, missing), path, rows = rest
-    report = ShardReport(
-        topics=topics,
-        partitions=partitions,
-        directories={(broker, each): change for broker, each, change in directories},
-        assigned_ms=assigned,
-        movements={
-            (barrier, broker): Movement(*movement) for barrier, broker, *movement in movements
-        },
-        crossings=[Crossing(*each) for each in crossings],
-        notes=[Note(*each) for each in notes],
-        comparisons=[_COMPARISON.validate_python(each) for each in compared],
-        replication=ReplicationChange(under_replicated, leaderless, reassigning, missing),
-    )
-    return report, path, rows
-
-
-def _replication(change: ReplicationChange) -> tuple[object, ...]:
-    return change.under_replicated, change.leaderless, change.reassigning, change.missing
+    report, path, rows = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
+    return _REPORT.validate_python(report), path, rows
