@@ -92,15 +92,18 @@ def reverted(mode: Mode, before: Broker | None) -> bool:
     return mode is Mode.MIGRATING and came_from_kraft
 
 
-def registered(
+def mode_of(record: RegisterBroker) -> Mode:
+    return Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
+
+
+def incarnation(
     record: RegisterBroker,
     at: Moment,
     pending: int,
-    before: Broker | None = None,
-    departed: Broker | None = None,
-    migrating: int = 0,
+    before: Broker | None,
+    departed: Broker | None,
 ) -> Broker:
-    """Begin an incarnation.
+    """Return a broker as its registration describes it.
 
     Args:
         record: its registration.
@@ -108,29 +111,24 @@ def registered(
         pending: number of the broker's replicas without a directory then.
         before: the registration that it replaces.
         departed: the last one, if it was removed: that reassigns no replica.
-        migrating: number of the pending replicas that are `migrating`.
     """
-    earlier = before or departed
-    mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
-    broker = Broker(
+    mode = mode_of(record)
+    return Broker(
         id=record.broker_id,
         epoch=record.broker_epoch,
         incarnation=record.incarnation_id,
         mode=mode,
-        fenced=True,
+        fenced=record.fenced,
         in_controlled_shutdown=record.in_controlled_shutdown,
         log_dirs=record.log_dirs,
         registered=at,
         held=mode is Mode.KRAFT and pending > 0,
-        complete=at if mode is Mode.KRAFT and pending == 0 else None,
-        gone=without(earlier, record.log_dirs, at, pending, migrating if mode is Mode.KRAFT else 0),
-        unregistered=unregistered(earlier, record.log_dirs, at),
+        unregistered=unregistered(before or departed, record.log_dirs, at),
         host=record.host,
         rack=record.rack,
         supports=record.supports,
         reverted=reverted(mode, before),
     )
-    return broker if record.fenced else unfence(broker, at, pending)
 
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
@@ -293,8 +291,17 @@ class BrokerSteps:
             self._amended(at, before, record)
             return
         departed = self.departed.pop(record.broker_id, None)
-        migrating = self._migrating.get(record.broker_id, 0)
-        broker = registered(record, at, pending, before, departed, migrating)
+        earlier = before or departed
+        broker = incarnation(record, at, pending, before, departed)
+        is_kraft = broker.mode is Mode.KRAFT
+        migrating = self._migrating.get(broker.id, 0) if is_kraft else 0
+        broker = replace(
+            broker,
+            complete=at if is_kraft and pending == 0 else None,
+            gone=without(earlier, broker.log_dirs, at, pending, migrating),
+        )
+        if not record.fenced:
+            broker = unfence(broker, at, pending)
         self.brokers[broker.id] = broker
         self.left.discard(broker.id)
         self._add_event(
@@ -307,7 +314,6 @@ class BrokerSteps:
             pending=pending,
             log_dirs=[to_text(each) for each in broker.log_dirs],
         )
-        earlier = before or departed
         if earlier is not None:
             self._directories_changed(at, broker.id, earlier.log_dirs, broker.log_dirs)
         if broker.held:
@@ -414,8 +420,8 @@ class BrokerSteps:
 
     def _from_snapshot(self, at: Moment, record: RegisterBroker, known: Broker | None) -> Broker:
         pending = self._pending.get(record.broker_id, 0)
-        mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
-        if known is not None and (known.epoch, known.mode) == (record.broker_epoch, mode):
+        latest = (record.broker_epoch, mode_of(record))
+        if known is not None and (known.epoch, known.mode) == latest:
             if record.log_dirs:
                 known = shrunk(known, record.log_dirs, at, pending)
             if known.unfenced is None and not record.fenced:
@@ -424,34 +430,17 @@ class BrokerSteps:
             if not pending:
                 broker = settled(broker, at)
         else:
-            earlier = known or self.departed.get(record.broker_id)
+            departed = self.departed.get(record.broker_id)
             # KRaft's broker epoch is the offset of the RegisterBrokerRecord
             # (ClusterControlManager.registerBroker); its time is not in a snapshot.
             since = Moment(offset=record.broker_epoch, timestamp_ms=0)
-            broker = Broker(
-                id=record.broker_id,
-                epoch=record.broker_epoch,
-                incarnation=record.incarnation_id,
-                mode=mode,
-                fenced=record.fenced,
-                in_controlled_shutdown=record.in_controlled_shutdown,
-                log_dirs=record.log_dirs,
-                registered=since,
-                held=mode is Mode.KRAFT and pending > 0,
-                # How many replicas were pending at the registration is not in a snapshot: if none
-                # is now, those that were before it may have been recreated meanwhile.
-                gone=without(
-                    earlier,
-                    record.log_dirs,
-                    at,
-                    pending or self._before.pending(record.broker_id),
-                ),
+            # How many replicas were pending at the registration is not in a snapshot: if none is
+            # now, those that were before it may have been recreated meanwhile.
+            were_pending = pending or self._before.pending(record.broker_id)
+            broker = replace(
+                incarnation(record, since, pending, known, departed),
+                gone=without(known or departed, record.log_dirs, at, were_pending),
                 unfenced_before=not record.fenced,
-                reverted=reverted(mode, known),
-                unregistered=unregistered(earlier, record.log_dirs, since),
-                host=record.host,
-                rack=record.rack,
-                supports=record.supports,
             )
         if not broker.fenced:
             broker = replace(broker, gone=still_gone(broker))
