@@ -44,12 +44,12 @@ from migration.shard.partition_records import (
 )
 from migration.shard.partition_table import (
     PartitionTable,
+    count_changes,
     keys_of,
     partition_of,
     topic_of,
 )
 from migration.shard.records import Barrier, OtherRecord, TopicName
-from migration.shard.replication import count_changes
 from migration.shard.report import Note, ShardReport
 from migration.shard.transitions import (
     ABSENT,
@@ -116,7 +116,7 @@ class Shard:
     numbers: Numbers = field(default_factory=Numbers)
     topics: dict[bytes, ShardTopic] = field(default_factory=dict)
     next_topic: int = 0
-    partitions: PartitionTable = field(default_factory=PartitionTable.empty)
+    partitions: PartitionTable = field(default_factory=PartitionTable.absent)
     registered: dict[int, frozenset[int]] = field(default_factory=dict)
     pending: dict[int, int] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons)
@@ -468,7 +468,8 @@ class ShardBatch:
     def _forget_removed(self) -> None:
         """Drop the rows of removed topics: once, since each time copies the table."""
         if self._removed:
-            self.shard.partitions = self.shard.partitions.without_topics(self._removed)
+            table = self.shard.partitions
+            self.shard.partitions = table.take(~np.isin(table.topics(), list(self._removed)))
             self._removed = set()
 
     def _register(

@@ -1,12 +1,13 @@
 """The partitions of a shard as columns, ordered by the topic's number and the partition's id."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from migration.metadata.partitions import Replicas
 from migration.shard.lists import Flags, Integers, Lists, end_to_end, integers, rows_of
+from migration.shard.report import ReplicationChange
 
 NO_KEY: Final = -1
 KEY_BITS: Final = 32
@@ -48,11 +49,6 @@ class PartitionTable(NamedTuple):
     brokers: Lists
     directories: Lists
     isr: Lists
-
-    @classmethod
-    def empty(cls) -> "PartitionTable":
-        none, lists = np.empty(0, dtype=np.int64), Lists.absent(0)
-        return cls(none, none, none, lists, lists, lists)
 
     @classmethod
     def of(cls, partitions: Mapping[int, Replicas]) -> "PartitionTable":
@@ -103,9 +99,6 @@ class PartitionTable(NamedTuple):
         start, end = np.searchsorted(self.keys, integers([number, number + 1]) << KEY_BITS)
         return self._rows(slice(int(start), int(end)))
 
-    def without_topics(self, numbers: Collection[int]) -> "PartitionTable":
-        return self.take(~np.isin(self.topics(), list(numbers))) if numbers else self
-
     def looked_up(self, keys: Integers) -> "PartitionTable":
         """Return a row for each of these keys; where there is none, one without a partition."""
         rows = np.searchsorted(self.keys, keys)
@@ -120,7 +113,7 @@ class PartitionTable(NamedTuple):
         )
 
     @classmethod
-    def absent(cls, rows: int) -> "PartitionTable":
+    def absent(cls, rows: int = 0) -> "PartitionTable":
         """Return rows without a partition."""
         none, lists = np.zeros(rows, dtype=np.int64), Lists.absent(rows)
         return cls(none, none - 1, none, lists, lists, lists)
@@ -144,3 +137,25 @@ class PartitionTable(NamedTuple):
             directories=self.directories.packed(),
             isr=self.isr.packed(),
         )
+
+
+def count_changes(change: ReplicationChange, before: PartitionTable, after: PartitionTable) -> None:
+    """Add the change of the replication of these partitions.
+
+    Reports have no numpy, because every command imports their types.
+    """
+    _count(change, before, -1)
+    _count(change, after, 1)
+
+
+def _count(change: ReplicationChange, table: PartitionTable, sign: int) -> None:
+    there = table.brokers.lengths >= 0
+    change.leaderless += sign * int((there & (table.leaders < 0)).sum())
+    change.reassigning += sign * int((there & (table.moving != 0)).sum())
+    rows = table.take(there & ~table.brokers.equals(table.isr))
+    owners, brokers = rows.brokers.owners(), rows.brokers.flat()
+    out = ~np.isin(keys_of(owners, brokers), keys_of(rows.isr.owners(), rows.isr.flat()))
+    change.under_replicated += sign * len(np.unique(owners[out]))
+    missing, counts = np.unique(brokers[out], return_counts=True)
+    for broker, count in zip(missing.tolist(), counts.tolist(), strict=True):
+        change.missing[broker] = change.missing.get(broker, 0) + sign * count

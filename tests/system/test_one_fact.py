@@ -102,7 +102,6 @@ _OFF_THE_WAY: Final = {
     "orchestrator/views/terminal/blocks.py",
     "orchestrator/views/terminal/head.py",
     "orchestrator/views/terminal/waiting.py",
-    "migration/shard/replication.py",
     "streams/spark/transition_files.py",
 }
 """Files and packages that run, and do not hand the record or its effect on to the bar."""
