@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 
 from migration.metadata.event_kinds import EventKind
@@ -78,8 +79,7 @@ class EventCollector:
     """
 
     def __init__(self, source: Source, seen_ms: int | None = None) -> None:
-        self._source = source
-        self._seen_ms = seen_ms
+        self._event = partial(Event, source=source, seen_ms=seen_ms)
         self._events: list[Event] = []
         self.at_ms: int | None = None
 
@@ -89,28 +89,14 @@ class EventCollector:
 
     def add(self, kind: EventKind, broker: int | None = None, /, **fields: object) -> None:
         """Add an event of the fact."""
-        self._append(None, self.at_ms, kind, broker, fields)
+        event = self._event(
+            offset=None, timestamp_ms=self.at_ms, kind=kind, broker=broker, fields=fields
+        )
+        self._events.append(event)
 
     def add_at(self, at: Moment, kind: str, broker: int | None = None, /, **fields: object) -> None:
         """Add an event of a record."""
-        self._append(at.offset, at.timestamp_ms, kind, broker, fields)
-
-    def _append(
-        self,
-        offset: int | None,
-        timestamp_ms: int | None,
-        kind: str,
-        broker: int | None,
-        fields: Mapping[str, object],
-    ) -> None:
-        self._events.append(
-            Event(
-                offset=offset,
-                timestamp_ms=timestamp_ms,
-                kind=kind,
-                broker=broker,
-                fields=fields,
-                source=self._source,
-                seen_ms=self._seen_ms,
-            )
+        event = self._event(
+            offset=at.offset, timestamp_ms=at.timestamp_ms, kind=kind, broker=broker, fields=fields
         )
+        self._events.append(event)
