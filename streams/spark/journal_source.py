@@ -90,10 +90,8 @@ class JournalSource(Source):
     option: ClassVar[str]
 
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
+        super().__init__(options, feed)
         self._options = self._parse(options)
-        self._state = self._options.state
-        self._open_feed = feed
-        self._feed = None
         self._readable = 0
 
     @classmethod

@@ -86,10 +86,8 @@ class KraftMetadata(Source):
     urgent = True
 
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
+        super().__init__(options, feed)
         self._options = SourceOptions.parse(options)
-        self._state = self._options.state
-        self._open_feed = feed
-        self._feed = None
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
         self._log = 0

@@ -25,12 +25,12 @@ class Source(ABC):
 
     format: ClassVar[str]
     urgent: ClassVar[bool] = False
-    _state: Path
-    _feed: Feed | None
 
-    @abstractmethod
     def __init__(self, options: Mapping[str, str], feed: Callable[[], Feed]) -> None:
         """Prepare the source; open nothing. `feed` opens its feed, here or in another process."""
+        self._state = Path(options["state"])
+        self._open_feed = feed
+        self._feed: Feed | None = None
 
     @classmethod
     @abstractmethod
