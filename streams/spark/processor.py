@@ -51,9 +51,9 @@ class ReplicaTracker(StatefulProcessor):
         ordered = [bytes(row.chunk) for row in sorted(rows, key=lambda row: int(row.ordinal))]
         before = self._state.get()
         packed = None if before is None else bytes(before[0])
-        tracked = track(cluster, shard, packed, ordered, self._transitions)
-        self._state.update((tracked.state,))
-        yield Row(cluster=cluster, shard=shard, ordinal=0, payload=tracked.report)
+        state, report = track(cluster, shard, packed, ordered, self._transitions)
+        self._state.update((state,))
+        yield Row(cluster=cluster, shard=shard, ordinal=0, payload=report)
 
     def close(self) -> None:
         """Do nothing: there is no resource to release."""

@@ -9,7 +9,7 @@ element of a state is the format's version.
 from collections.abc import Sequence
 from itertools import chain, starmap
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgpack
 import numpy as np
@@ -40,17 +40,12 @@ class UnknownStateFormat(Exception):
     """The state was written by another version of Kraftgate."""
 
 
-class Tracked(NamedTuple):
-    """The result of a batch for a shard, packed."""
-
-    state: bytes
-    report: bytes
-
-
 def track(
     cluster: str, shard: int, before: bytes | None, packed: Sequence[bytes], transitions: Path
-) -> Tracked:
-    """Apply a batch's chunks, in order; write the transitions to Parquet below `transitions`.
+) -> tuple[bytes, bytes]:
+    """Apply a batch's chunks, in order; return the new state and the report, packed.
+
+    Transitions are written to Parquet below `transitions`.
 
     Raises:
         WireError: a record cannot be decoded.
@@ -72,26 +67,14 @@ def track(
             # The driver, which only unpacks reports, does not import pyarrow.
             from streams.spark.transition_files import write_transitions
 
-            log, until = max(
+            until = max(
                 (chunk.log, chunk.until) for chunk in chunks if chunk.kind is not ChunkKind.SEEN
             )
-            path = write_transitions(
-                transitions,
-                cluster,
-                shard,
-                (log, until),
-                table,
-                batch.topics,
-                state.numbers.ids(),
-            )
-        return Tracked(
-            pack_shard(state, held),
-            pack_report(
-                report,
-                str(path.relative_to(transitions)) if path else None,
-                0 if table is None else len(table),
-            ),
-        )
+            ids = state.numbers.ids()
+            file = write_transitions(transitions, cluster, shard, until, table, batch.topics, ids)
+            path = str(file.relative_to(transitions))
+        rows = 0 if table is None else len(table)
+        return pack_shard(state, held), pack_report(report, path, rows)
 
 
 def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) -> list[ShardChunk]:
