@@ -131,19 +131,18 @@ class Job:
     def _error(self) -> StreamingQueryException | None:
         return None if self._query.isActive else self._query.exception()
 
-    def wait_finished(self, timeout_s: int | None) -> bool:
-        """Wait for the end of a query over files; return whether it ended.
+    def wait_finished(self) -> None:
+        """Wait for the end of a query over files.
 
         Raises:
             JobFailed: it ended with an error.
         """
         try:
-            ended = self._query.awaitTermination(timeout_s)
+            self._query.awaitTermination()
         except StreamingQueryException as error:
             raise JobFailed(_cause(error)) from error
         except (Py4JError, OSError) as gone:
             raise JobFailed(self._jvm_gone) from gone
-        return bool(ended) or not self._query.isActive
 
     def stop(self) -> None:
         """End the query, and release the state directory."""
@@ -252,7 +251,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
         except (PySparkException, Py4JError) as error:
             raise JobFailed(_cause(error)) from error
         try:
-            job.wait_finished(None)
+            job.wait_finished()
         finally:
             job.stop()
     from streams.state.store import Store

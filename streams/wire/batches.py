@@ -127,13 +127,13 @@ class Batch:
         """Return a copy of the bytes of the batch."""
         return self.buffer[self._start : self._start + self.size]
 
-    def mentions(self, api_key: int, version: int = 0) -> bool:
-        """Whether the batch may contain a record of this type and version.
+    def mentions(self, api_key: int) -> bool:
+        """Whether the batch may contain a record of this type, of version 0.
 
         The check is cheap and has no false negatives. The planner uses it to find transaction
         marks.
         """
-        frame = bytes((1, api_key, version))
+        frame = bytes((1, api_key, 0))
         at, end = self._start + HEADER.size, self._start + self.size
         while (at := self.buffer.find(frame, at, end)) >= 0:
             # Before a value there are the length of its absent key and its own. A broker's id in a
