@@ -7,7 +7,7 @@ number only adds a doubt.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from migration.image import phases
 from migration.image.cluster import ClusterImage
@@ -40,14 +40,6 @@ _STATES: Final = {
 controller writes the metadata log, so there is nothing to compare with."""
 
 
-class _Expected(NamedTuple):
-    """The value that a number should have; None: currently unknown."""
-
-    name: JmxName
-    value: int | None
-    against: str
-
-
 def check(image: ClusterImage, jmx: JmxImage, fact: JmxSeen) -> tuple[JmxImage, tuple[Event, ...]]:
     """Compare one node's numbers with the rest of the image.
 
@@ -72,18 +64,19 @@ def check(image: ClusterImage, jmx: JmxImage, fact: JmxSeen) -> tuple[JmxImage, 
     return replace(jmx, contradictions=(*others, *found.values())), collected.events
 
 
-def _expectations(image: ClusterImage, fact: JmxSeen) -> Iterator[_Expected]:
+def _expectations(image: ClusterImage, fact: JmxSeen) -> Iterator[tuple[JmxName, int | None, str]]:
+    """Yield each number, the value that it should have, and by which source; None: unknown now."""
     state, migrating = None, None
     at = image.provenance
     if at is not None and fact.read_ms - at.timestamp_ms <= _FRESH_MS:
         state = _STATES.get(image.phase)
         if state is not None:
             migrating = sum(each.mode is Mode.MIGRATING for each in image.brokers.values())
-    yield _Expected(JmxName.ZK_MIGRATION_STATE, state, METADATA_LOG)
-    yield _Expected(JmxName.MIGRATING_ZK_BROKER_COUNT, migrating, METADATA_LOG)
+    yield JmxName.ZK_MIGRATION_STATE, state, METADATA_LOG
+    yield JmxName.MIGRATING_ZK_BROKER_COUNT, migrating, METADATA_LOG
     disks = image.disks.brokers.get(fact.node) if image.disks is not None else None
     offline = None if disks is None else _offline(disks, fact)
-    yield _Expected(JmxName.OFFLINE_LOG_DIRECTORY_COUNT, offline, DISKS)
+    yield JmxName.OFFLINE_LOG_DIRECTORY_COUNT, offline, DISKS
 
 
 def _offline(disks: BrokerDisks, fact: JmxSeen) -> int | None:
