@@ -44,9 +44,9 @@ from migration.shard.partition_records import (
 )
 from migration.shard.partition_table import (
     PartitionTable,
-    count_changes,
     keys_of,
     partition_of,
+    replication_change,
     topic_of,
 )
 from migration.shard.records import Barrier, OtherRecord, TopicName
@@ -337,7 +337,8 @@ class ShardBatch:
             changes = np.concatenate([changes, odd_changes])
             changes = changes[np.argsort(changes[:, 0], kind="stable")]
         shard.partitions = shard.partitions.replaced(after)
-        count_changes(self._report.replication, before, after)
+        change = replication_change(before, after)
+        self._report.replication = self._report.replication.plus([change])
         self._report.partitions += _count(after) - _count(before)
         return changes
 
@@ -397,7 +398,8 @@ class ShardBatch:
         self, offset: int, timestamp_ms: int, before: PartitionTable, after: PartitionTable
     ) -> None:
         """Report that these partitions changed at one offset."""
-        count_changes(self._report.replication, before, after)
+        change = replication_change(before, after)
+        self._report.replication = self._report.replication.plus([change])
         changes = replica_changes(
             Placed(before.brokers, before.directories), Placed(after.brokers, after.directories)
         )

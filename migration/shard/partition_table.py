@@ -7,7 +7,7 @@ import numpy as np
 
 from migration.metadata.partitions import Replicas
 from migration.shard.lists import Flags, Integers, Lists, end_to_end, integers, rows_of
-from migration.shard.report import ReplicationChange
+from migration.shard.report import Replication
 
 NO_KEY: Final = -1
 KEY_BITS: Final = 32
@@ -139,23 +139,23 @@ class PartitionTable(NamedTuple):
         )
 
 
-def count_changes(change: ReplicationChange, before: PartitionTable, after: PartitionTable) -> None:
-    """Add the change of the replication of these partitions.
+def replication_change(before: PartitionTable, after: PartitionTable) -> Replication:
+    """Return the change of the replication of these partitions.
 
     Reports have no numpy, because every command imports their types.
     """
-    _count(change, before, -1)
-    _count(change, after, 1)
+    return _replication(before, -1).plus([_replication(after, 1)])
 
 
-def _count(change: ReplicationChange, table: PartitionTable, sign: int) -> None:
+def _replication(table: PartitionTable, sign: int) -> Replication:
     there = table.brokers.lengths >= 0
-    change.leaderless += sign * int((there & (table.leaders < 0)).sum())
-    change.reassigning += sign * int((there & (table.moving != 0)).sum())
     rows = table.take(there & ~table.brokers.equals(table.isr))
     owners, brokers = rows.brokers.owners(), rows.brokers.flat()
     out = ~np.isin(keys_of(owners, brokers), keys_of(rows.isr.owners(), rows.isr.flat()))
-    change.under_replicated += sign * len(np.unique(owners[out]))
     missing, counts = np.unique(brokers[out], return_counts=True)
-    for broker, count in zip(missing.tolist(), counts.tolist(), strict=True):
-        change.missing[broker] = change.missing.get(broker, 0) + sign * count
+    return Replication(
+        under_replicated=sign * len(np.unique(owners[out])),
+        leaderless=sign * int((there & (table.leaders < 0)).sum()),
+        reassigning=sign * int((there & (table.moving != 0)).sum()),
+        missing=dict(zip(missing.tolist(), (sign * counts).tolist(), strict=True)),
+    )

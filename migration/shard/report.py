@@ -6,6 +6,7 @@ log, with one timestamp. So replicas are assigned in steps: the records of one t
 one step.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -79,7 +80,7 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replication:
-    """The counts of one cluster.
+    """The counts of one cluster, or their change in one shard.
 
     Attributes:
         under_replicated: partitions with a replica that is not in the ISR; added replicas of a
@@ -94,31 +95,16 @@ class Replication:
     reassigning: int = 0
     missing: Mapping[int, int] = field(default_factory=dict)
 
-    def plus(self, changes: Iterable["ReplicationChange"]) -> "Replication":
-        under_replicated, leaderless = self.under_replicated, self.leaderless
-        reassigning, missing = self.reassigning, dict(self.missing)
-        for each in changes:
-            under_replicated += each.under_replicated
-            leaderless += each.leaderless
-            reassigning += each.reassigning
-            for broker, change in each.missing.items():
-                missing[broker] = missing.get(broker, 0) + change
+    def plus(self, changes: Iterable["Replication"]) -> "Replication":
+        parts, missing = [self, *changes], Counter[int]()
+        for each in parts:
+            missing.update(each.missing)
         return Replication(
-            under_replicated=under_replicated,
-            leaderless=leaderless,
-            reassigning=reassigning,
+            under_replicated=sum(each.under_replicated for each in parts),
+            leaderless=sum(each.leaderless for each in parts),
+            reassigning=sum(each.reassigning for each in parts),
             missing={broker: count for broker, count in missing.items() if count},
         )
-
-
-@dataclass(slots=True)
-class ReplicationChange:
-    """Changes of the counts in one shard; `missing` may contain zeros."""
-
-    under_replicated: int = 0
-    leaderless: int = 0
-    reassigning: int = 0
-    missing: dict[int, int] = field(default_factory=dict)
 
 
 class Note(NamedTuple):
@@ -150,4 +136,4 @@ class ShardReport:
     crossings: list[Crossing] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     comparisons: list[ShardComparison] = field(default_factory=list)
-    replication: ReplicationChange = field(default_factory=ReplicationChange)
+    replication: Replication = field(default_factory=Replication)
