@@ -346,15 +346,11 @@ class _Router:
     def _topic(self, record: Topic | RemoveTopic, raw: RawRecord, target: "_Records") -> None:
         """Route the record to the topic's shard, and its id to those that may have its settings."""
         offset, timestamp, _ = raw
-        shards: tuple[int, ...]
-        named: RawName
         target.add(self._shards[place_of_topic(record.topic_id)], raw)
-        shards, named = self._shards, (record.topic_id, None)
-        if isinstance(record, Topic):
-            shards = (self._shards[place_of_name(record.name)],)
-            named = (record.topic_id, record.name)
+        name = record.name if isinstance(record, Topic) else None
+        shards = self._shards if name is None else (self._shards[place_of_name(name)],)
         for shard in shards:
-            target.add(shard, (offset, timestamp, named))
+            target.add(shard, (offset, timestamp, (record.topic_id, name)))
 
     def _add_barrier(self, raw: RawRecord, target: "_Records") -> None:
         if target is self._held:
