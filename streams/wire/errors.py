@@ -32,7 +32,7 @@ class WireError(Exception):
         position: int | None = None,
         offset: int | None = None,
     ) -> None:
-        super().__init__(reason, file, position, offset)
+        super().__init__(reason)  # pickle passes it on, and then sets the attributes
         self.reason = reason
         self.file = file
         self.position = position
@@ -42,10 +42,6 @@ class WireError(Exception):
         """Add the place to an error; the code that raised it knew only a value."""
         self.file, self.position, self.offset = file, position, offset
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle all attributes, for the transfer between Spark's processes."""
-        return _restore, (type(self), self.reason, self.file, self.position, self.offset)
-
     def __str__(self) -> str:
         """Return the place, the flaw and the fix in one line."""
         where = self.file or ""
@@ -54,16 +50,6 @@ class WireError(Exception):
         if self.offset is not None:
             where += f", offset {self.offset}"
         return f"{where.removeprefix(', ')}{': ' if where else ''}{self.reason}. {self.fix}"
-
-
-def _restore(
-    kind: type[WireError],
-    reason: str,
-    file: str | None,
-    position: int | None,
-    offset: int | None,
-) -> WireError:
-    return kind(reason, file=file, position=position, offset=offset)
 
 
 class DamagedBatch(WireError):
