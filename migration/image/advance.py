@@ -22,7 +22,6 @@ from migration.metadata.events import Event, EventCollector, Moment, Source
 from migration.metadata.records import (
     AbortTransaction,
     BeginTransaction,
-    EndTransaction,
     FeatureLevel,
     LeaderChange,
     RegisterBroker,
@@ -229,25 +228,21 @@ class _Step:
         elif what is Admission.NOW:
             self._apply(stamped)
         else:
-            self._transaction_over(stamped, what)
+            self._transaction_over(stamped)
         self._phase_check(stamped)
 
-    def _transaction_over(self, stamped: Stamped, what: Admission) -> None:
+    def _transaction_over(self, stamped: Stamped) -> None:
         held_back, self._held_back = self._held_back, []
         self._migration_state = replace(self._migration_state, copying=False)
-        if what is Admission.RELEASE:
-            for each in held_back:
-                self._apply(each)
-        record = stamped.record
+        at, record = _moment(stamped), stamped.record
         if isinstance(record, AbortTransaction):
-            self._events.add_at(
-                _moment(stamped),
-                EventKind.TRANSACTION_ABORTED,
-                reason=record.reason or "",
-                dropped=len(held_back),
-            )
-        elif isinstance(record, EndTransaction):
-            self._events.add_at(_moment(stamped), EventKind.TRANSACTION_ENDED)
+            reason = record.reason or ""
+            dropped = len(held_back)
+            self._events.add_at(at, EventKind.TRANSACTION_ABORTED, reason=reason, dropped=dropped)
+            return
+        for each in held_back:
+            self._apply(each)
+        self._events.add_at(at, EventKind.TRANSACTION_ENDED)
 
     def _apply(self, stamped: Stamped) -> None:
         if not self._brokers.apply(_moment(stamped), stamped.record):
