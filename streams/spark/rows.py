@@ -69,10 +69,6 @@ RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
 
 
-RawValueAt = tuple[int, int, bytes]
-"""A RawRecord with bytes."""
-
-
 class ChunkKind(enum.IntEnum):
     """The action of a shard on the records of a chunk.
 
@@ -322,7 +318,7 @@ class _Router:
         )
         yield self._cluster, CLUSTER, self._ordinal(), chunk.pack()
 
-    def _other(self, row: int, raw: RawValueAt, target: "_Records") -> "_Records":
+    def _other(self, row: int, raw: tuple[int, int, bytes], target: "_Records") -> "_Records":
         """Route a record of a rare type; return the target for the next ones."""
         offset, timestamp, value = raw
         record = read_record(value)
