@@ -52,11 +52,11 @@ class _Reporter(BackgroundThread):
 
         def add() -> None:
             try:
-                feed = source.open_feed(options, ring)
+                self._feeds[name] = source.open_feed(options, ring)
             except damages() as error:
                 note_damage(source.status_file(Path(options["state"])), str(error))
                 raise
-            self._add(name, feed)
+            ring()
 
         self._guarded(name, add)
 
@@ -77,10 +77,6 @@ class _Reporter(BackgroundThread):
         super().stop()
         for name, feed in self._feeds.items():
             self._guarded(name, feed.stop)
-
-    def _add(self, name: str, feed: Feed) -> None:
-        self._feeds[name] = feed
-        self._bell.ring(name)
 
     def _run(self) -> None:
         due_s = 0.0
