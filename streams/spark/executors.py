@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from pyspark import RDD
 from pyspark.sql import SparkSession
@@ -79,11 +79,8 @@ def _required(root: str) -> Iterator[Distribution]:
                 yield found
 
 
-class _Seen(NamedTuple):
-    """The result of one task; `problem` is None if the executor can use the directory."""
-
-    host: str
-    problem: str | None
+_Seen: TypeAlias = tuple[str, str | None]
+"""The host of a task, and the problem; None: its executor can use the directory."""
 
 
 def check_shared(spark: SparkSession, state_dir: Path, check_start: Callable[[], None]) -> None:
@@ -115,13 +112,12 @@ def _check(
         found = context.parallelize(range(tasks), tasks).map(partial(_see, str(folder), word))
         seen = _collected(found, check_start)
     written = {task for task in range(tasks) if _written(folder, task, word)}
-    for task, each in enumerate(seen):
-        problem = each.problem
+    for task, (host, problem) in enumerate(seen):
         if problem is None and task not in written:
             problem = "files that it renames are not visible here"
         if problem is not None:
             raise NotShared(
-                f"`state_dir` {state_dir} cannot be used by the executor on {each.host}: {problem}."
+                f"`state_dir` {state_dir} cannot be used by the executor on {host}: {problem}."
                 " Set a directory of a file system that all hosts share, with locks across hosts"
             )
 
@@ -150,7 +146,7 @@ def _collected(found: RDD[_Seen], check_start: Callable[[], None]) -> list[_Seen
 
 def _see(folder: str, word: str, task: int) -> _Seen:
     """Run in an executor."""
-    return _Seen(socket.gethostname(), _problem(Path(folder), word, task))
+    return socket.gethostname(), _problem(Path(folder), word, task)
 
 
 def _problem(folder: Path, word: str, task: int) -> str | None:
