@@ -83,16 +83,10 @@ def register(record: Partition, numbers: Numbers) -> Replicas:
         InvalidReplicaDirectories: the counts differ.
     """
     brokers = record.replicas
-    directories = record.directories
-    moving = 0
-    if record.adding_replicas or record.removing_replicas:
-        moving = _moving(0, record.adding_replicas, record.removing_replicas)
-    if not directories:
-        numbered = (MIGRATING_NUMBER,) * len(brokers)
-        return Replicas(brokers, numbered, record.leader, record.isr, moving)
-    if len(directories) != len(brokers):
-        raise _uneven(record.partition_id, brokers, directories)
-    numbered = tuple(map(numbers.__getitem__, directories))
+    numbered: tuple[int, ...] = (MIGRATING_NUMBER,) * len(brokers)
+    if record.directories:
+        numbered = _numbered(record.partition_id, brokers, record.directories, numbers)
+    moving = _moving(0, record.adding_replicas, record.removing_replicas)
     return Replicas(brokers, numbered, record.leader, record.isr, moving)
 
 
@@ -110,14 +104,10 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
         leader = record.leader
     if record.isr is not None:
         isr = record.isr
-    if record.adding_replicas is not None or record.removing_replicas is not None:
-        moving = _moving(moving, record.adding_replicas, record.removing_replicas)
-    directories = record.directories
-    if directories:
+    moving = _moving(moving, record.adding_replicas, record.removing_replicas)
+    if record.directories:
         brokers = brokers if record.replicas is None else record.replicas
-        if len(directories) != len(brokers):
-            raise _uneven(record.partition_id, brokers, directories)
-        numbered = tuple(map(numbers.__getitem__, directories))
+        numbered = _numbered(record.partition_id, brokers, record.directories, numbers)
     elif record.replicas is not None:
         known = dict(zip(brokers, numbered, strict=True))
         brokers = record.replicas
@@ -166,9 +156,15 @@ def _moving(before: int, adding: tuple[int, ...] | None, removing: tuple[int, ..
     return before
 
 
-def _uneven(
-    partition_id: int, brokers: tuple[int, ...], directories: tuple[DirectoryId, ...]
-) -> InvalidReplicaDirectories:
-    return InvalidReplicaDirectories(
-        f"partition {partition_id} has {len(brokers)} replicas and {len(directories)} directories"
-    )
+def _numbered(
+    partition_id: int,
+    brokers: tuple[int, ...],
+    directories: tuple[DirectoryId, ...],
+    numbers: Numbers,
+) -> tuple[int, ...]:
+    if len(directories) != len(brokers):
+        raise InvalidReplicaDirectories(
+            f"partition {partition_id} has {len(brokers)} replicas and {len(directories)}"
+            " directories"
+        )
+    return tuple(map(numbers.__getitem__, directories))
