@@ -64,9 +64,7 @@ class PartitionRecords(NamedTuple):
         only = [record for _, _, record in rows]
         directories = [each.directories for each in only]
         flat = [each for some in directories if some is not None for each in some]
-        column = Lists.of(
-            None if each is None else range(len(each)) for each in directories
-        ).packed()
+        column = Lists.of(None if each is None else range(len(each)) for each in directories)
         return cls(
             offsets=integers([offset for offset, _, _ in rows]),
             timestamps=integers([timestamp_ms for _, timestamp_ms, _ in rows]),
