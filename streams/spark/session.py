@@ -138,10 +138,6 @@ SETTINGS: Final = {
     "spark.sql.streaming.stopTimeout": "10s",
 }
 _LOOPBACK: Final = "127.0.0.1"
-_ON_ONE_MACHINE: Final = {
-    "spark.driver.host": _LOOPBACK,
-    "spark.driver.bindAddress": _LOOPBACK,
-}
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 """Without it Spark resolves the machine's name, which need not have an address."""
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105  # the name of a setting
@@ -452,7 +448,8 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
     scratch = Path(tempfile.mkdtemp(prefix="kraftgate-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     given = {**_submitted(), **deployment.settings}
-    master = deployment.master or given.get("spark.master") or _this_machine()
+    cores = min(os.cpu_count() or 1, 8)
+    master = deployment.master or given.get("spark.master") or f"local[{cores}]"
     remote = not master.startswith("local")
     settings = {
         **SETTINGS,
@@ -463,7 +460,8 @@ def _start(log: Path, java_options: tuple[str, ...], deployment: Deployment) -> 
         settings[_SECRET] = first_line(deployment.secret_file)
     if remote:
         # The driver's own workers run the executors' program, which may be another Python.
-        _set_environment(given.get("spark.pyspark.python", _python()), _installed())
+        python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        _set_environment(given.get("spark.pyspark.python", python), _installed())
         _require_secret(master, settings, deployment)
         _require_submitted()
     else:
@@ -550,10 +548,6 @@ def _submitted() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def _this_machine() -> str:
-    return f"local[{min(os.cpu_count() or 1, 8)}]"
-
-
 def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, str]:
     log4j = resources.files("streams.spark").joinpath("log4j2.properties")
     java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *java_options]
@@ -561,8 +555,9 @@ def _on_this_machine(scratch: Path, java_options: tuple[str, ...]) -> dict[str, 
         java.append(f"-XX:SharedArchiveFile={class_archive()}")
     unsigned = unsigned_jars()
     return (
-        _ON_ONE_MACHINE
-        | {
+        {
+            "spark.driver.host": _LOOPBACK,
+            "spark.driver.bindAddress": _LOOPBACK,
             "spark.driver.extraJavaOptions": " ".join(java),
             "spark.local.dir": str(scratch),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -581,11 +576,6 @@ def _on_a_cluster(scratch: Path, given: Mapping[str, str]) -> dict[str, str]:
         settings["spark.archives"] = f"{archive}#{PACKAGES}"
         settings["spark.executorEnv.PYTHONPATH"] = PACKAGES
     return settings
-
-
-def _python() -> str:
-    """Return the name of the program of this release of Python."""
-    return f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def _require_secret(master: str, settings: Mapping[str, str], deployment: Deployment) -> None:
