@@ -4,7 +4,7 @@
 numbers compare, hash and pack faster than 16 bytes. The reserved ids have fixed numbers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from migration.metadata.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId, is_reserved
@@ -115,23 +115,6 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
         new = MIGRATING_NUMBER if migrating else UNASSIGNED_NUMBER
         numbered = tuple([known.get(each, new) for each in brokers])
     return Replicas(brokers, numbered, leader, isr, moving)
-
-
-def moves(
-    before: Replicas | None, after: Replicas | None
-) -> Iterator[tuple[int, int | None, int | None]]:
-    """Yield the replicas whose directory changes: broker, directory before, directory after.
-
-    None: there was no replica before, or there is none after.
-    """
-    was = dict(zip(*before[:2], strict=True)) if before is not None else {}
-    if after is not None:
-        for broker, directory in zip(*after[:2], strict=True):
-            old = was.pop(broker, None)
-            if old != directory:
-                yield broker, old, directory
-    for broker, directory in was.items():
-        yield broker, directory, None
 
 
 def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> ReplicaState:

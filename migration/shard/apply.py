@@ -27,12 +27,11 @@ from migration.metadata.partitions import (
     Numbers,
     Replicas,
     merge,
-    moves,
     register,
 )
 from migration.metadata.records import Config, Partition, RemoveTopic, Topic
 from migration.observed.facts import ShardFact, ZkContentSeen
-from migration.shard.fold import Placed, fold, replica_changes
+from migration.shard.fold import Placed, fold, moves, replica_changes
 from migration.shard.lists import Integers, Lists, ranked
 from migration.shard.partition_records import (
     NO_NUMBER,
@@ -387,10 +386,7 @@ class ShardBatch:
                 self._contradicts(records, row, str(error))
                 continue
             partitions[key] = now
-            changes += [
-                (row, broker, *(ABSENT if each is None else each for each in places))
-                for broker, *places in moves(was, now)
-            ]
+            changes += [(row, *move) for move in moves(was, now)]
         after = PartitionTable.of(partitions).looked_up(before.keys)
         return before, after, np.array(changes, dtype=np.int64).reshape(-1, 4)
 

@@ -10,11 +10,12 @@ replicas without their directories. `odd` names the records of such partitions, 
 one by one (`migration.metadata.partitions`).
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from migration.metadata.partitions import ADDING, MIGRATING_NUMBER, REMOVING, Replicas, moves
+from migration.metadata.partitions import ADDING, MIGRATING_NUMBER, REMOVING, Replicas
 from migration.shard.lists import Flags, Integers, Lists
 from migration.shard.partition_records import UNCHANGED, PartitionRecords, unchanged
 from migration.shard.partition_table import PartitionTable
@@ -173,12 +174,24 @@ def replica_changes(was: Placed, now: Placed) -> Integers:
     found[np.repeat(~gone[rows], lengths), 3] = now.directories.take(rows[~gone[rows]]).flat()
     parts = [found]
     for row in np.flatnonzero(~uniform).tolist():
-        moved = [
-            (row, broker, _or_absent(before), _or_absent(after))
-            for broker, before, after in moves(was.at(row), now.at(row))
-        ]
+        moved = [(row, *move) for move in moves(was.at(row), now.at(row))]
         parts.append(np.array(moved, dtype=np.int64).reshape(-1, 4))
     return np.concatenate(parts)
+
+
+def moves(before: Replicas | None, after: Replicas | None) -> Iterator[tuple[int, int, int]]:
+    """Yield the replicas whose directory changes: broker, directory before, directory after.
+
+    ABSENT: there was no replica before, or there is none after.
+    """
+    was = dict(zip(*before[:2], strict=True)) if before is not None else {}
+    if after is not None:
+        for broker, directory in zip(*after[:2], strict=True):
+            old = was.pop(broker, ABSENT)
+            if old != directory:
+                yield broker, old, directory
+    for broker, directory in was.items():
+        yield broker, directory, ABSENT
 
 
 def _directories(records: PartitionRecords) -> Lists:
@@ -201,7 +214,3 @@ def _directories(records: PartitionRecords) -> Lists:
 def _last(sets: Flags) -> Integers:
     """Return by row the last row up to it that sets the field; each partition's first one does."""
     return np.maximum.accumulate(np.where(sets, np.arange(len(sets)), 0))
-
-
-def _or_absent(directory: int | None) -> int:
-    return ABSENT if directory is None else directory

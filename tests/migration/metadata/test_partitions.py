@@ -18,11 +18,12 @@ from migration.metadata.partitions import (
     Replicas,
     classify,
     merge,
-    moves,
     register,
 )
 from migration.metadata.records import Partition, PartitionChange
 from migration.metadata.replica_state import ReplicaState
+from migration.shard.fold import moves
+from migration.shard.transitions import ABSENT
 
 
 def numbered(number: int) -> DirectoryId:
@@ -77,8 +78,8 @@ def test_replicas_that_stay_keep_their_directory_and_new_ones_are_unassigned() -
     after = merge(before, PartitionChange(0, TOPIC, replicas=(2, 3)), numbers)
     assert after == Replicas((2, 3), (numbers[B], numbers[UNASSIGNED]), 1, (1, 2))
     assert set(moves(before, after)) == {
-        (1, numbers[A], None),
-        (3, None, numbers[UNASSIGNED]),
+        (1, numbers[A], ABSENT),
+        (3, ABSENT, numbers[UNASSIGNED]),
     }
 
 
