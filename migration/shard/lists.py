@@ -81,7 +81,7 @@ class Lists(NamedTuple):
             for start, length in zip(self.starts.tolist(), self.lengths.tolist(), strict=True)
         ]
 
-    def take(self, rows: "Integers | slice") -> "Lists":
+    def take(self, rows: "Integers | Flags | slice") -> "Lists":
         """Return the lists of these rows; they share the values."""
         return Lists(self.values, self.starts[rows], self.lengths[rows])
 

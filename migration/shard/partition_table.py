@@ -89,15 +89,12 @@ class PartitionTable(NamedTuple):
             if brokers is not None
         }
 
-    def take(self, rows: Integers | Flags) -> "PartitionTable":
-        return self._rows(np.arange(len(self.keys), dtype=np.int64)[rows])
-
-    def _rows(self, rows: Integers | slice) -> "PartitionTable":
+    def take(self, rows: Integers | Flags | slice) -> "PartitionTable":
         return PartitionTable(*(rows_of(column, rows) for column in self))
 
     def of_topic(self, number: int) -> "PartitionTable":
         start, end = np.searchsorted(self.keys, integers([number, number + 1]) << KEY_BITS)
-        return self._rows(slice(int(start), int(end)))
+        return self.take(slice(int(start), int(end)))
 
     def looked_up(self, keys: Integers) -> "PartitionTable":
         """Return a row for each of these keys; where there is none, one without a partition."""
