@@ -41,11 +41,7 @@ from streams.metadata.plan import Slice
 from streams.process.garbage import without_garbage_collection
 from streams.wire.batches import Batch, read_file, read_snapshot
 from streams.wire.columns import CHANGE_KEY, PARTITION_KEY, Values, read_columns
-from streams.wire.control import (
-    LeaderChangeMessageV0,
-    LeaderChangeMessageV1,
-    SnapshotHeaderRecord,
-)
+from streams.wire.control import LeaderChangeMessage, SnapshotHeaderRecord
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
 
@@ -383,10 +379,7 @@ class _Router:
     def _control(self, batch: Batch) -> None:
         for offset, timestamp_ms, record in batch.control_records():
             timestamp = within(timestamp_ms)
-            if (
-                isinstance(record, LeaderChangeMessageV0 | LeaderChangeMessageV1)
-                and not self._part.snapshot
-            ):
+            if isinstance(record, LeaderChangeMessage) and not self._part.snapshot:
                 raw = (offset, timestamp, record.leader_id, Admission.NOW.name)
                 self._about_cluster.append(raw)
             elif isinstance(record, SnapshotHeaderRecord):

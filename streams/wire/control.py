@@ -24,6 +24,7 @@ __all__ = [
     "ControlRecord",
     "KRaftVersionRecord",
     "KnownControl",
+    "LeaderChangeMessage",
     "LeaderChangeMessageV0",
     "LeaderChangeMessageV1",
     "SnapshotFooterRecord",
@@ -40,9 +41,9 @@ class UnknownControl(NamedTuple):
     control_type: int
 
 
+LeaderChangeMessage: TypeAlias = LeaderChangeMessageV0 | LeaderChangeMessageV1
 KnownControl: TypeAlias = (
-    LeaderChangeMessageV0
-    | LeaderChangeMessageV1
+    LeaderChangeMessage
     | SnapshotHeaderRecord
     | SnapshotFooterRecord
     | KRaftVersionRecord

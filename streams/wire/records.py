@@ -8,7 +8,7 @@ from typing import Final
 
 from migration.metadata.records import LeaderChange, NoOp, Record, Unrelated
 from streams.wire.batches import Batch
-from streams.wire.control import LeaderChangeMessageV0, LeaderChangeMessageV1
+from streams.wire.control import LeaderChangeMessage
 from streams.wire.errors import WireError
 from streams.wire.project import PROJECTED, read_in_full
 from streams.wire.schema import RECORDS
@@ -52,7 +52,7 @@ def read_records(batch: Batch) -> list[tuple[int, int, Record]]:
     found: list[tuple[int, int, Record]] = [
         (offset, timestamp_ms, LeaderChange(control.leader_id))
         for offset, timestamp_ms, control in batch.control_records()
-        if isinstance(control, LeaderChangeMessageV0 | LeaderChangeMessageV1)
+        if isinstance(control, LeaderChangeMessage)
     ]
     for offset, timestamp_ms, value in batch.records():
         try:
