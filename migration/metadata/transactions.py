@@ -6,7 +6,7 @@ resume at any batch.
 """
 
 import enum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, Record
 
@@ -27,9 +27,6 @@ class Transaction(NamedTuple):
     """An open metadata transaction, identified by the offset of its BeginTransactionRecord."""
 
     begin_offset: int
-
-
-NO_TRANSACTION: Final = None
 
 
 class Admission(enum.Enum):
@@ -63,11 +60,11 @@ def admit(
         case EndTransaction():
             if transaction is None:
                 raise IllegalTransaction(offset, "EndTransaction without an open transaction")
-            return NO_TRANSACTION, Admission.RELEASE
+            return None, Admission.RELEASE
         case AbortTransaction():
             if transaction is None:
                 raise IllegalTransaction(offset, "AbortTransaction without an open transaction")
-            return NO_TRANSACTION, Admission.DROP
+            return None, Admission.DROP
         case _:
             held = transaction is not None
             return transaction, Admission.HELD if held else Admission.NOW
