@@ -17,7 +17,6 @@ from migration.shard.lists import Flags, Integers, Lists
 from migration.shard.partition_records import UNCHANGED, Ids, PartitionRecords
 from streams.wire.records import read_record
 from streams.wire.shapes import (
-    FIRST_LENGTH_AT,
     PARTITION_ID,
     TOPIC_ID,
     Default,
@@ -95,36 +94,20 @@ def _first_shape(matrix: Matrix) -> tuple[int, Shape, Flags] | None:
     version, api_key, record_version = value[:_FRAME]
     if version != _FRAME_VERSION or record_version >= _VERSIONS:
         return None
-    same = dict(enumerate(value[:_FRAME]))
     try:
         if api_key == PARTITION_KEY:
-            key = partition_key(value)
-            shape = partition_shape(record_version, key)
-            same |= {FIRST_LENGTH_AT: key[1], 20 + 4 * key[1]: key[2]}
+            shape = partition_shape(record_version, partition_key(value))
         else:
             heads = change_heads(value)
             shape = None if heads is None else change_shape(record_version, heads)
-            same |= _positions_of(heads or b"")
     except IndexError:
         return None
-    if shape is None:
+    if shape is None or any(value[at] != byte for at, byte in shape.fixed):
         return None
-    for at, byte in shape.fixed:
-        if value[at] != byte:
-            return None
-        same[at] = byte
+    same = dict(enumerate(value[:_FRAME])) | dict(shape.fixed)
     places = sorted(same)
     alike = (matrix[:, places] == np.array([same[at] for at in places], dtype=np.uint8)).all(axis=1)
     return api_key, shape, alike
-
-
-def _positions_of(heads: bytes) -> dict[int, int]:
-    """Return the heads of a PartitionChangeRecord by their position."""
-    found, position = dict(enumerate(heads[:1], FIRST_LENGTH_AT)), FIRST_LENGTH_AT + 1
-    for tag, size in zip(heads[1::2], heads[2::2], strict=True):
-        found |= {position: tag, position + 1: size}
-        position += 2 + size
-    return found
 
 
 def _decoded(values: Values, api_key: int, shape: Shape) -> PartitionRecords:

@@ -43,8 +43,7 @@ class Shape(NamedTuple):
     """A shape.
 
     Attributes:
-        fixed: position and value of the bytes that all values of the shape share, without those
-            by which the shape was found.
+        fixed: position and value of the bytes after the frame that all values of the shape share.
         fields: by name in Kafka's schema, as in `migration.metadata.records`.
     """
 
@@ -78,7 +77,8 @@ def partition_shape(version: int, key: PartitionKey) -> Shape | None:
     empties_at = isr_at + 4 * (isr - 1)
     leader_at = empties_at + 2
     directories_at = leader_at + 12
-    fixed = [(empties_at, 1), (empties_at + 1, 1), (size - 1, 0)]
+    fixed = [(FIRST_LENGTH_AT, replicas), (isr_at - 1, isr)]
+    fixed += [(empties_at, 1), (empties_at + 1, 1), (size - 1, 0)]
     count, odd = 0, size - directories_at - 1
     if version > 0:
         count, odd = divmod(size - directories_at - 2, _BYTES[_ID])
@@ -136,7 +136,7 @@ def change_shape(version: int, heads: bytes) -> Shape | None:
     if heads[0] != len(tags) or len(tags) != len(set(tags)) or max(sizes) >= ONE_BYTE:
         return None
     position = FIRST_LENGTH_AT + 1
-    fixed = []
+    fixed = [(FIRST_LENGTH_AT, heads[0])]
     fields = dict(_NO_CHANGE)
     for tag, size in zip(tags, sizes, strict=True):
         if tag not in _CHANGE_TAGS or (tag == _DIRECTORIES_TAG and version == 0):
@@ -146,8 +146,9 @@ def change_shape(version: int, heads: bytes) -> Shape | None:
         count, odd = divmod(size - own, _BYTES[code])
         if odd or count < 0 or (not own and count != 1):
             return None
-        # A number has no length field; the size of its tag is checked instead.
-        fixed.append((position + 1 + own, count + 1 if own else size))
+        fixed += [(position, tag), (position + 1, size)]
+        if own:  # a number has no length field
+            fixed.append((position + 2, count + 1))
         fields[field] = Field(position + 2 + own, code, count if own else None)
         position += 2 + size
     return Shape(tuple(fixed), fields)
