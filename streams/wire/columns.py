@@ -22,9 +22,7 @@ from streams.wire.shapes import (
     Default,
     Field,
     Shape,
-    change_heads,
     change_shape,
-    partition_key,
     partition_shape,
 )
 
@@ -94,12 +92,9 @@ def _first_shape(matrix: Matrix) -> tuple[int, Shape, Flags] | None:
     version, api_key, record_version = value[:_FRAME]
     if version != _FRAME_VERSION or record_version >= _VERSIONS:
         return None
+    shape_of = partition_shape if api_key == PARTITION_KEY else change_shape
     try:
-        if api_key == PARTITION_KEY:
-            shape = partition_shape(record_version, partition_key(value))
-        else:
-            heads = change_heads(value)
-            shape = None if heads is None else change_shape(record_version, heads)
+        shape = shape_of(record_version, value)
     except IndexError:
         return None
     if shape is None or any(value[at] != byte for at, byte in shape.fixed):

@@ -7,7 +7,7 @@ So one matrix reads many such values (`streams.wire.columns`).
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from migration.metadata.records import PartitionChange
 
@@ -51,28 +51,21 @@ class Shape(NamedTuple):
     fields: Mapping[str, Field | Default]
 
 
-PartitionKey: TypeAlias = tuple[int, int, int]
-"""Bytes of the value, number of replicas plus one, number of in-sync replicas plus one."""
 PARTITION_ID: Final = Field(3, "i")
 TOPIC_ID: Final = Field(7, _ID)
 
 
-def partition_key(value: bytes) -> PartitionKey:
-    """Return what finds the shape of a PartitionRecord.
+def partition_shape(version: int, value: bytes) -> Shape | None:
+    """Return the shape of a PartitionRecord; None: it has none.
 
     Raises:
         IndexError: the value is cut.
     """
-    replicas = value[FIRST_LENGTH_AT]
-    return len(value), replicas, value[20 + 4 * replicas]
-
-
-def partition_shape(version: int, key: PartitionKey) -> Shape | None:
-    """Return the shape of such PartitionRecords; None: they have none."""
-    size, replicas, isr = key
+    size, replicas = len(value), value[FIRST_LENGTH_AT]
+    isr_at = 21 + 4 * replicas
+    isr = value[isr_at - 1]
     if not (0 < replicas < ONE_BYTE and 0 < isr < ONE_BYTE):
         return None
-    isr_at = 21 + 4 * replicas
     # Replicas that are removed and added, both none; leader; leader epoch; partition epoch.
     empties_at = isr_at + 4 * (isr - 1)
     leader_at = empties_at + 2
@@ -114,31 +107,16 @@ _SINGLE: Final = (1, 5)
 """The tags of fields that are one number instead of an array."""
 
 
-def change_heads(value: bytes) -> bytes | None:
-    """Return the number of tags, then tag and size of each, which find a PartitionChange's shape.
-
-    None: the value does not end with the last tag.
+def change_shape(version: int, value: bytes) -> Shape | None:
+    """Return the shape of a PartitionChangeRecord; None: it has none.
 
     Raises:
         IndexError: the value is cut.
     """
-    heads = value[FIRST_LENGTH_AT : FIRST_LENGTH_AT + 3]
-    position = FIRST_LENGTH_AT + 3 + heads[2]
-    for _ in range(heads[0] - 1):
-        heads += value[position : position + 2]
-        position += 2 + value[position + 1]
-    return heads if position == len(value) else None
-
-
-def change_shape(version: int, heads: bytes) -> Shape | None:
-    """Return the shape of PartitionChangeRecords with these tags; None: they have none."""
-    tags, sizes = heads[1::2], heads[2::2]
-    if heads[0] != len(tags) or len(tags) != len(set(tags)) or max(sizes) >= ONE_BYTE:
-        return None
-    position = FIRST_LENGTH_AT + 1
-    fixed = [(FIRST_LENGTH_AT, heads[0])]
-    fields = dict(_NO_CHANGE)
-    for tag, size in zip(tags, sizes, strict=True):
+    tags, position = value[FIRST_LENGTH_AT], FIRST_LENGTH_AT + 1
+    fixed, fields = [(FIRST_LENGTH_AT, tags)], dict(_NO_CHANGE)
+    for _ in range(tags):
+        tag, size = value[position], value[position + 1]
         if tag not in _CHANGE_TAGS or (tag == _DIRECTORIES_TAG and version == 0):
             return None
         field, code = _CHANGE_TAGS[tag]
@@ -146,9 +124,11 @@ def change_shape(version: int, heads: bytes) -> Shape | None:
         count, odd = divmod(size - own, _BYTES[code])
         if odd or count < 0 or (not own and count != 1):
             return None
+        if size >= ONE_BYTE or isinstance(fields.get(field), Field):
+            return None
         fixed += [(position, tag), (position + 1, size)]
         if own:  # a number has no length field
             fixed.append((position + 2, count + 1))
         fields[field] = Field(position + 2 + own, code, count if own else None)
         position += 2 + size
-    return Shape(tuple(fixed), fields)
+    return Shape(tuple(fixed), fields) if position == len(value) else None
