@@ -51,20 +51,6 @@ def _frame(api_key: int, version: int) -> bytes:
     return b"".join(map(write_uvarint, (FRAME_VERSION, api_key, version)))
 
 
-def known(api_key: int, version: int) -> bool:
-    """Whether this record type exists in Kafka 3.9.
-
-    Raises:
-        UnsupportedRecordVersion: the type exists, but not in this version.
-    """
-    last = _VERSION_LAST.get(api_key)
-    if last is not None and version > last:
-        raise UnsupportedRecordVersion(
-            f"record type {api_key} has version {version}, known are 0 to {last}"
-        )
-    return last is not None
-
-
 def read_value(value: bytes) -> MetadataRecord | Unknown:
     """Decode a record's value in full; `Unknown` if Kafka 3.9 does not have its type.
 
@@ -74,8 +60,13 @@ def read_value(value: bytes) -> MetadataRecord | Unknown:
         DamagedValue: the value is cut, has bytes left, or does not decode.
     """
     api_key, version, start = read_frame(value)
-    if not known(api_key, version):
+    last = _VERSION_LAST.get(api_key)
+    if last is None:
         return Unknown(api_key)
+    if version > last:
+        raise UnsupportedRecordVersion(
+            f"record type {api_key} has version {version}, known are 0 to {last}"
+        )
     kind = RECORDS[api_key, version]
     try:
         return _READERS[api_key, version](normalize(kind, value, start), start)[0]
