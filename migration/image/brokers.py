@@ -7,10 +7,12 @@ The image records such an unfencing, with the number of replicas that were pendi
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 from migration.image.cluster import Broker, ClusterImage, Early, Gone
 from migration.image.summary import Mode, Progress
-from migration.metadata.directory_ids import MIGRATING, DirectoryId, to_text
+from migration.metadata.directory_ids import MIGRATING, DirectoryId, is_reserved, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import EventCollector, Moment
 from migration.metadata.records import (
@@ -23,6 +25,8 @@ from migration.metadata.records import (
 )
 from migration.shard.report import Crossing, Movement, ShardReport, together
 
+_NOTHING: Final[Mapping[DirectoryId, int]] = MappingProxyType({})
+
 
 def without(
     before: Broker | None,
@@ -30,19 +34,25 @@ def without(
     at: Moment,
     pending: int,
     migrating: int = 0,
+    hosted: Mapping[DirectoryId, int] = _NOTHING,
 ) -> Gone | None:
     """Return the directories that are missing while some of the broker's replicas have none.
 
     A later start does not undo what this one may have recreated. If all pending replicas were
     `migrating`, none need have been: they may have been moved to other brokers since (H3).
+
+    `hosted`: of a broker that starts in migration mode, as in a rollback: it also recreates the
+    replicas that are known to be in a missing directory (MigrationPropagator: isNew).
     """
     if before is None:
         return None
+    missed = {e: number for e, number in hosted.items() if not is_reserved(e) and e not in now}
+    pending += sum(missed.values())
     if not pending:
         gone = before.gone
-        return None if gone is None or gone.migrating == gone.pending else gone
+        return None if gone is None or gone.may_be_untouched else gone
     earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
-    had = dict.fromkeys(each for some in (before.log_dirs, *earlier) for each in some)
+    had = dict.fromkeys(each for some in (before.log_dirs, *earlier, missed) for each in some)
     missing = tuple(each for each in had if each not in now)
     if before.gone is not None:  # an earlier start may have recreated the replicas
         migrating = 0
@@ -230,7 +240,8 @@ class BrokerSteps:
             self._migrating[broker] = self._migrating.get(broker, 0) + movement.migrating
             known = self.brokers.get(broker)
             if known is not None:
-                self.brokers[broker] = progressed(known, movement)
+                gone = None if known.gone is None else known.gone.after(movement.assigned)
+                self.brokers[broker] = replace(progressed(known, movement), gone=gone)
 
     def apply(self, at: Moment, record: Record) -> bool:
         """Apply a record about a broker; return False if the record is about something else."""
@@ -295,10 +306,11 @@ class BrokerSteps:
         broker = incarnation(record, at, pending, before, departed)
         is_kraft = broker.mode is Mode.KRAFT
         migrating = self._migrating.get(broker.id, 0) if is_kraft else 0
+        hosted = self._hosted(broker)
         broker = replace(
             broker,
             complete=at if is_kraft and pending == 0 else None,
-            gone=without(earlier, broker.log_dirs, at, pending, migrating),
+            gone=without(earlier, broker.log_dirs, at, pending, migrating, hosted),
         )
         if not record.fenced:
             broker = unfence(broker, at, pending)
@@ -322,6 +334,11 @@ class BrokerSteps:
             self._add_event(at, EventKind.ASSIGNMENTS_COMPLETE, broker.id)
         if not record.fenced:
             self._add_unfenced(at, broker, pending)
+
+    def _hosted(self, broker: Broker) -> Mapping[DirectoryId, int]:
+        """Return what a start in migration mode recreates if it misses; no such broker moves it."""
+        is_migrating = broker.mode is Mode.MIGRATING
+        return self._before.directories.get(broker.id, _NOTHING) if is_migrating else _NOTHING
 
     def _amended(self, at: Moment, before: Broker, record: RegisterBroker) -> None:
         self.brokers[before.id] = amended(before, record, at)
@@ -437,9 +454,14 @@ class BrokerSteps:
             # How many replicas were pending at the registration is not in a snapshot: if none is
             # now, those that were before it may have been recreated meanwhile.
             were_pending = pending or self._before.pending(record.broker_id)
-            broker = replace(
+            earlier, broker = (
+                known or departed,
                 incarnation(record, since, pending, known, departed),
-                gone=without(known or departed, record.log_dirs, at, were_pending),
+            )
+            hosted = self._hosted(broker)
+            broker = replace(
+                broker,
+                gone=without(earlier, record.log_dirs, at, were_pending, hosted=hosted),
                 unfenced_before=not record.fenced,
             )
         if not broker.fenced:

@@ -65,15 +65,30 @@ class Gone:
 
     Attributes:
         pending: number of the broker's replicas without a directory at that moment; for a snapshot:
-            in it, or else before it.
+            in it, or else before it. At a start in migration mode, those in them count, too.
         migrating: number of them that were `migrating`, if the broker started in KRaft mode then,
             and had all its directories before; else 0.
+        assigned: number of the broker's replicas that got a directory since.
     """
 
     directories: tuple[DirectoryId, ...]
     pending: int
     at: Moment
     migrating: int = 0
+    assigned: int = 0
+
+    @property
+    def may_be_untouched(self) -> bool:
+        """Whether the replicas of the missing directories may have been moved to other brokers.
+
+        The broker refuses the `migrating` ones while a directory is offline (H3), so they stay
+        pending. If as many were assigned as were pending, it created them again.
+        """
+        return self.migrating == self.pending and self.assigned < self.pending
+
+    def after(self, assigned: int) -> "Gone":
+        """Return this after more of the broker's replicas got a directory."""
+        return replace(self, assigned=self.assigned + assigned) if assigned else self
 
     def but(self, others: Collection[DirectoryId]) -> "Gone | None":
         left = tuple(each for each in self.directories if each not in others)
@@ -306,6 +321,14 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     )
 
 
+def _ended_before_it_copied(image: ClusterImage) -> bool:
+    """Return whether an attempt was rolled back in pre-migration: no controller writes its log."""
+    seen = image.zookeeper
+    if seen is None or seen.seen_ms is None or seen.blind_since_ms is not None:
+        return False
+    return seen.is_without_kraft and image.phase is Phase.PRE_MIGRATION
+
+
 def _after_rollback(image: ClusterImage, broker: ZkBroker) -> BrokerSummary:
     """Return the summary of a broker in /brokers/ids that no controller registers any more.
 
@@ -314,11 +337,14 @@ def _after_rollback(image: ClusterImage, broker: ZkBroker) -> BrokerSummary:
     """
     known, at = image.brokers.get(broker.id), image.provenance
     registered = known is not None and known.mode is Mode.MIGRATING
+    gone = None if known is None else _gone_with_replicas(image, known)
     is_new = at is None or broker.since_ms > at.timestamp_ms
     return replace(
         only_in_zookeeper(broker),
         mode=Mode.MIGRATING if registered and not is_new else Mode.ZOOKEEPER,
         left_migration=registered and is_new,
+        # What it recreated before the rollback remains; no registration shows the directory again.
+        gone=None if gone is None else gone.summary(),
     )
 
 
@@ -381,7 +407,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     """
     image = of_members(image)
     at = image.provenance
-    void = image.phase is Phase.ROLLED_BACK
+    void = image.phase is Phase.ROLLED_BACK or _ended_before_it_copied(image)
     there = image.zookeeper.brokers if image.zookeeper else {}
     brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
     if void:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import failed_directories
 from migration.assessment.hazards import contents, directories, dual_write, jmx, phases
 from migration.assessment.hazards.hazard import Hazard, HazardKind, dated
@@ -44,7 +45,13 @@ def hazards(
         *directories.broker_shuts_down(summary, disks, failed, now_ms, rolls_back=rolls_back),
         *directories.replicas_recreated(summary, disks),
         *directories.directory_failed_under_pending(summary),
-        *directories.one_directory_left(summary, disks, failed, rolls_back=rolls_back),
+        *directories.one_directory_left(
+            summary,
+            disks,
+            failed,
+            log_is_current=currency.is_current(DataSource.METADATA_LOG),
+            rolls_back=rolls_back,
+        ),
         *directories.future_replica_stuck(disks),
         *directories.directory_ids(summary, disks),
         *phases.finalize(summary, is_near=finalize_is_near),

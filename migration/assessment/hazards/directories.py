@@ -70,7 +70,7 @@ def restart_loses_replicas(
         does = danger(broker, summary.phase, rolls_back=rolls_back)
         if does is not None:
             one = disks.brokers.get(each.broker, BrokerDisks(id=each.broker))
-            action, _ = advice(each, summary, rolls_back=rolls_back)
+            action, _ = advice(each, summary, log_is_current=True, rolls_back=rolls_back)
             yield _restart_hazard(each, one, broker, does, action)
 
 
@@ -224,8 +224,8 @@ def replicas_recreated(summary: ClusterSummary, disks: DisksImage) -> Iterator[H
         if gone is not None:
             text = (
                 f"registered without {len(gone.directories)} of its log directories while"
-                f" {gone.pending} of its replicas had no known log directory: these may have been"
-                " recreated, empty"
+                f" {gone.pending} of its replicas had no known log directory or were in them: these"
+                " may have been recreated, empty"
             )
         elif recreated:
             text = (
@@ -308,6 +308,7 @@ def one_directory_left(
     disks: DisksImage,
     failed: Sequence[DirectoryFailed],
     *,
+    log_is_current: bool,
     rolls_back: bool,
 ) -> Iterator[Hazard]:
     """Yield the brokers with one directory left: without any directory the broker halts.
@@ -324,7 +325,9 @@ def one_directory_left(
             continue
         count = f"one log directory left: {left[0]}" if left else "no log directory left"
         advised = [
-            advice(each, summary, rolls_back=rolls_back) for each in own if not each.is_inferred
+            advice(each, summary, log_is_current=log_is_current, rolls_back=rolls_back)
+            for each in own
+            if not each.is_inferred
         ]
         actions = ". ".join(dict.fromkeys(action for action, _ in advised))
         yield Hazard(

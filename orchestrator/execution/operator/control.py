@@ -7,6 +7,7 @@ its next tick. None of them changes the cluster.
 from typing import Final
 
 from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_log_past
 from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.state import ExecutionState, Stage
@@ -111,7 +112,7 @@ def rollback_of(runbook: Runbook, execution: ExecutionState, id_: str, view: Vie
     at = next(each for each in runbook.checkpoints if each.id == name)
     if at.rollback == NO_ROLLBACK:
         begun = any(was_begun(each) for each in execution.checkpoints.values())
-        earlier = "" if begun else _earlier(view.summary.phase)
+        earlier = "" if begun else _earlier(view)
         reason = str(at.rollback_reason).removesuffix(".")
         raise ExecutionError(f"cannot roll back from {at.id}: {reason}{earlier}")
     if at.rollback is None or (at.irreversible and step_begun(execution, at.id)):
@@ -163,14 +164,16 @@ def begin(request: OperatorRequest) -> None:
         body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=request.reason
         )
-        earlier = _earlier(at.view().summary.phase)
+        earlier = _earlier(at.view())
         began = f"a new execution of {loaded.runbook.name} begins"
         at.record(body, f"{began}{_paused(execution)}{earlier}")
 
 
-def _earlier(phase: Phase) -> str:
+def _earlier(view: View) -> str:
     """Return what to add to a message about an execution that has not begun the migration."""
-    if phase not in (Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE):
+    phase = view.summary.phase
+    begun = (Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE)
+    if is_log_past(view) or phase not in begun:
         return ""
     return (
         f"; the phase is {phase}: skip each checkpoint that the migration has passed"

@@ -54,9 +54,9 @@ AT = Moment(offset=8, timestamp_ms=4000)
 
 
 def registration(
-    id_: int, epoch: int = 7, log_dirs: tuple[DirectoryId, ...] = ()
+    id_: int, epoch: int = 7, log_dirs: tuple[DirectoryId, ...] = (), *, migrating: bool = False
 ) -> RegisterBroker:
-    return RegisterBroker(id_, False, bytes([epoch]) * 16, epoch, None, False, False, log_dirs)
+    return RegisterBroker(id_, migrating, bytes([epoch]) * 16, epoch, None, False, False, log_dirs)
 
 
 def after(image: ClusterImage, *records: Record, snapshot: bool = False) -> ClusterImage:
@@ -139,6 +139,25 @@ def test_a_later_start_does_not_undo_what_the_first_one_may_have_recreated(
         since = replace(image.brokers[1], gone=replace(lost, at=at))
         found = failed_directories(summarize("c", replace(image, brokers={1: since})))
         assert [each.directory for each in found] == [to_text(TWO)] * (at != AT)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+@pytest.mark.parametrize("migrating", [True, False])
+def test_a_start_in_migration_mode_recreates_also_what_has_a_known_directory(
+    snapshot: bool, migrating: bool
+) -> None:
+    """H1 in a rollback: after the migration every replica has its directory id."""
+    image = after(HYBRID, registration(1, log_dirs=(ONE, TWO)))
+    image = replace(image, directories={1: {ONE: 16, TWO: 16}})
+    image = after(
+        image, registration(1, 12, log_dirs=(ONE,), migrating=migrating), snapshot=snapshot
+    )
+    (summary,) = summarize("c", image).brokers
+    found = {each.kind for each in hazards(summarize("c", image), 7000, CURRENT)}
+    assert (HazardKind.REPLICAS_RECREATED in found) is migrating
+    if migrating:
+        assert summary.gone is not None
+        assert (summary.gone.directories, summary.gone.pending) == ((to_text(TWO),), 16)
 
 
 @pytest.mark.parametrize("snapshot", [False, True])

@@ -12,13 +12,14 @@ from migration.assessment.hazards import Action, HazardKind, hazards
 from migration.assessment.polled import NOT_POLLED
 from migration.assessment.waits import WaitKind
 from migration.image.advance import Batch, advance
-from migration.image.cluster import Broker, ClusterImage, Provenance, summarize
+from migration.image.cluster import Broker, ClusterImage, Gone, Provenance, summarize
 from migration.image.phases import MIGRATION, NONE, PRE_MIGRATION, MigrationState
 from migration.image.summary import Mode, Phase
+from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.events import Moment, Source
 from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
 from migration.metadata.transactions import Admission
-from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
 from migration.observed.source_status import SourceStatus
 from migration.observed.topic_facts import ZkTopicChanged
 from tests.migration.observed.test_zookeeper import controller, kinds_of, migration, observed, znode
@@ -427,6 +428,37 @@ def test_a_cluster_that_never_had_zookeeper_was_in_no_phase_before() -> None:
     _, events = advance(ClusterImage(), batch)
     (changed,) = (each.fields for each in events if each.kind == "phase_changed")
     assert changed == {"now": "kraft"}
+
+
+@pytest.mark.parametrize(
+    ("znodes", "mode"),
+    [
+        ((), Mode.ZOOKEEPER),
+        ((migration(-1),), Mode.MIGRATING),  # an attempt that has not ended
+    ],
+)
+def test_an_attempt_that_was_rolled_back_before_the_copy_leaves_no_broker_in_its_mode(
+    znodes: tuple[ZnodeSeen, ...], mode: Mode
+) -> None:
+    attempt = replace(IN_PRE_MIGRATION, brokers={1: registered(1, Mode.MIGRATING)})
+    wrote = znode("/brokers/ids/1", {"host": "h1"}, at_ms=9000)
+    image, _ = observed(SEEN, controller(1), *znodes, wrote, image=attempt)
+    (broker,) = summarize("c", image).brokers
+    assert broker.mode is mode
+
+
+def test_what_was_recreated_before_a_rollback_remains_reported() -> None:
+    image = rolled_back()
+    gone = Gone(
+        directories=(DirectoryId(bytes(16)),), pending=5, at=Moment(offset=8, timestamp_ms=4000)
+    )
+    brokers = {1: replace(registered(1, Mode.MIGRATING), gone=gone)}
+    for at_ms in (50, 10_000):  # of the znode: the same process, and another one
+        wrote = znode("/brokers/ids/1", {"host": "h1"}, at_ms=at_ms)
+        now, _ = observed(wrote, image=replace(image, brokers=brokers))
+        assert now.phase is Phase.ROLLED_BACK
+        found = {each.kind for each in hazards(summarize("c", now), NOW, CURRENT)}
+        assert HazardKind.REPLICAS_RECREATED in found
 
 
 def test_a_kraft_cluster_below_metadata_version_3_4_writes_no_migration_state() -> None:

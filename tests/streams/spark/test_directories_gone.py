@@ -113,6 +113,7 @@ def test_the_pending_replicas_that_were_migrating_at_its_start_are_counted(tmp_p
     for drawn, pending, migrating in (
         (h3, 1, 1),
         ([*h3, ASSIGN_1], 1, 1),
+        ([*h3, ASSIGN_1, KRAFT_WITHOUT_2], 1, 1),
         ([*h3, KRAFT_WITHOUT_2], 1, 0),
         ([*PENDING, KRAFT, MIGRATING_WITHOUT_2], 2, 0),
         ([*PENDING, MIGRATING, UNASSIGN_0, KRAFT_WITHOUT_2], 2, 1),
