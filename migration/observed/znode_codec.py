@@ -237,12 +237,12 @@ def broker_of(name: str, data: bytes, written_ms: int, read_ms: int) -> ZkBroker
     """
     id_ = whole(name, "name", 0, INT32_MAX)
     content = fields_of(data)
-    # The metadata log has no other host than those of the listeners, and a hook gets one host. The
-    # field is that of the PLAINTEXT listener, or null (BrokerIdZNode.encode).
-    host = next((host_of(each) for _, each in endpoints_of(data)), content.get("host"))
+    host = _name(content, "host")
+    if host is None and content.get("endpoints"):  # null without a PLAINTEXT listener (encode)
+        host = next(host_of(address) for _, address in endpoints_of(data))
     return ZkBroker(
         id=id_,
-        host=_name({"host": host}, "host"),
+        host=host,
         rack=_name(content, "rack"),
         since_ms=written_ms,
         read_ms=read_ms,

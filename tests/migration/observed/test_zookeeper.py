@@ -211,12 +211,11 @@ def test_brokers_that_only_zookeeper_knows_are_there() -> None:
 @pytest.mark.parametrize(
     ("listener", "host"), [("SSL://b1.prod:9093", "b1.prod"), ("SSL://[fd00::1]:9093", "fd00::1")]
 )
-@pytest.mark.parametrize("plaintext", [None, "127.0.0.1"])
-def test_a_brokers_host_is_that_of_its_first_listener(
-    listener: str, host: str, plaintext: str | None
+def test_without_a_plaintext_listener_a_broker_names_its_host_only_there(
+    listener: str, host: str
 ) -> None:
-    """As in the metadata log. The field is that of the PLAINTEXT listener, if there is one."""
-    content = {"host": plaintext, "port": -1, "endpoints": [listener, "PLAINTEXT://127.0.0.1:1"]}
+    """BrokerIdZNode.encode"""
+    content = {"host": None, "port": -1, "endpoints": [listener], "version": 5}
     image, _ = observed(znode("/brokers/ids/4", content))
     (broker,) = summarize("c", image).brokers
     assert broker.host == host
