@@ -163,6 +163,9 @@ class Assessment:
 
 def assess(snapshot: Snapshot) -> Assessment:
     """Assess one cluster. Pure: the same snapshot gives the same assessment."""
+    if DataSource.JMX not in snapshot.configured and snapshot.summary.jmx is not None:
+        # What JMX reported before it left the configuration is never read again.
+        snapshot = replace(snapshot, summary=replace(snapshot.summary, jmx=None))
     summary, now_ms = snapshot.summary, snapshot.now_ms
     sources = {source: _currency_of(snapshot, source) for source in FOLLOWED}
     currency = _together(snapshot, sources)

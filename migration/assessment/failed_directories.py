@@ -10,6 +10,7 @@ import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import Final
 
 from migration.image.known_ids import member_brokers
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
@@ -85,7 +86,7 @@ def failed_directories(summary: ClusterSummary) -> tuple[DirectoryFailed, ...]:
     for id_ in sorted({*known, *disks, *zookeeper.notified}):
         one, broker = disks.get(id_, BrokerDisks(id=id_)), known.get(id_)
         named = _by_path_and_id(summary, one, {} if broker is None else broker.unregistered)
-        named = _merged(named, _notified(id_, zookeeper))
+        named = _merged(named, _notified(id_, broker, zookeeper))
         found += _merged(named, _halted(broker, one, zookeeper))
     missed = _missed(summary, disks, zookeeper)
     return (*found, missed) if missed else tuple(found)
@@ -177,12 +178,20 @@ def _merged(named: list[DirectoryFailed], report: DirectoryFailed | None) -> lis
     return [_also(e, report.since_ms, *report.channels) for e in named] or [report]
 
 
-def _notified(broker: int, zookeeper: ZooKeeperImage) -> DirectoryFailed | None:
-    if broker not in zookeeper.notified:
+def _notified(
+    id_: int, broker: BrokerSummary | None, zookeeper: ZooKeeperImage
+) -> DirectoryFailed | None:
+    """Return what a broker notified; a start in KRaft mode, which writes no znode, ends it."""
+    if id_ not in zookeeper.notified or _has_left(broker, zookeeper):
         return None
-    return DirectoryFailed(
-        broker=broker, channels=(Channel.ZNODE,), since_ms=zookeeper.notified[broker]
-    )
+    return DirectoryFailed(broker=id_, channels=(Channel.ZNODE,), since_ms=zookeeper.notified[id_])
+
+
+def _has_left(broker: BrokerSummary | None, zookeeper: ZooKeeperImage) -> bool:
+    """Return whether a broker is in KRaft mode, and its znode of before is gone."""
+    if broker is None or broker.mode is not Mode.KRAFT:
+        return False
+    return broker.id not in zookeeper.brokers
 
 
 def _halted(
@@ -227,8 +236,7 @@ def _missed(
         return None
     answered = {each.id for each in disks.values() if (each.answered_ms or 0) > missed_ms}
     restarted = {each.id for each in zookeeper.brokers.values() if each.started_ms > missed_ms}
-    in_kraft = {each.id for each in summary.brokers if each.mode is Mode.KRAFT}
-    restarted |= in_kraft - zookeeper.brokers.keys()
+    restarted |= {each.id for each in summary.brokers if _has_left(each, zookeeper)}
     among = tuple(sorted(member_brokers(summary) - answered - restarted))
     if not among:
         return None
@@ -281,7 +289,11 @@ def restart_advice(broker: int, harms: str | None) -> str:
 
 
 def advice(
-    failed: DirectoryFailed, summary: ClusterSummary, *, rolls_back: bool = False
+    failed: DirectoryFailed,
+    summary: ClusterSummary,
+    *,
+    log_is_current: bool,
+    rolls_back: bool = False,
 ) -> tuple[str, str]:
     """Return what to do about a failed directory, and what a restart of its broker does meanwhile.
 
@@ -305,18 +317,44 @@ def advice(
     disk = f"the disk of broker {failed.broker}: {where} is {failed.how}"
     if harms is not None:
         return f"Restore {disk}", restart_advice(failed.broker, harms)
+    keep = why_kept(failed, summary, log_is_current=log_is_current)
+    if keep:
+        return f"Keep {disk}", keep
+    return f"Replace {disk}", restart_advice(failed.broker, harms) + _IF_FULL
+
+
+def why_kept(failed: DirectoryFailed, summary: ClusterSummary, *, log_is_current: bool) -> str:
+    """Return why the disk of a failed directory may have the only copy of records; "": it has not.
+
+    A runbook that replaces it shows this, too. Only the metadata log shows the leaders.
+    """
+    broker = summary.broker(failed.broker)
     losses = () if summary.disks is None else summary.disks.losses
     copy = "make it read-only, and copy it before it is replaced"
-    if_full = "; if the disk is full, free space on it and restart the broker instead"
     if losses or (broker and broker.gone):
-        return f"Keep {disk}", f"it may have the only copy of records that are lost: {copy}"
+        return f"it may have the only copy of records that are lost: {copy}"
     if summary.leaderless:
-        without = count(summary.leaderless, "partition")
-        return f"Keep {disk}", (
-            f"{without} without a leader may have the last in-sync replica on it, and an empty disk"
-            f" in its place erases the other replicas, too: {copy}{if_full}"
+        return (
+            f"{count(summary.leaderless, 'partition')} without a leader may have the last in-sync"
+            " replica on it, and an empty disk in its place erases the other replicas, too:"
+            f" {copy}{_IF_FULL}"
         )
-    return f"Replace {disk}", restart_advice(failed.broker, harms) + if_full
+    if not log_is_current:
+        return (
+            "whether partitions lost their last in-sync replica with it is unknown, because the"
+            f" metadata log is not current: {copy}{_IF_FULL}"
+        )
+    places = summary.places
+    misplaced = {*places.misplaced, *(place for place, _ in places.unnamed)}
+    if any((e.broker, e.path) == (failed.broker, failed.path) for e in misplaced):
+        return (
+            "replicas in it are assigned to another directory, and would be created there, empty:"
+            f" {copy}{_IF_FULL}"
+        )
+    return ""
+
+
+_IF_FULL: Final = "; if the disk is full, free space on it and restart the broker instead"
 
 
 def last_ones(every: Collection[str], failed: Collection[str | None]) -> tuple[str, ...] | None:

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from migration.assessment.conditions.authority import hazards_not_known, is_log_current, not_known
 from migration.assessment.conditions.condition import ConditionError
 from migration.assessment.conditions.parse import parse
 from migration.assessment.conditions.view import Execution, View
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.eta import Eta, NoEstimate
-from migration.assessment.failed_directories import advice, danger
+from migration.assessment.failed_directories import Channel, advice, danger, why_kept
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits import ADD_KEY, BLIND, DOWN, Wait, WaitKind, source_error
@@ -160,7 +161,11 @@ def _found(
     if damage is not None and not _starts_first(view.due_hazards, waits):
         return _of_hazard(damage)
     if first is not None:
-        return _forbidden(first, view.due_hazards) or _of_wait(first, view.summary, eta)
+        return (
+            _forbidden(first, view.due_hazards)
+            or _unknown_finalize(first, view)
+            or _of_wait(first, view.summary, eta)
+        )
     return _without_wait(view)
 
 
@@ -221,7 +226,9 @@ def _failed_directory(view: View, execution: Execution | None) -> NextAction | N
     if not found:
         return None
     first = found[0]
-    text, why = advice(first, view.summary, rolls_back=view.rolls_back)
+    text, why = advice(
+        first, view.summary, log_is_current=is_log_current(view), rolls_back=view.rolls_back
+    )
     return NextAction(
         need=Need.WRONG,
         text=text,
@@ -283,6 +290,29 @@ def _forbidden(wait: Wait, found: Sequence[Hazard]) -> NextAction | None:
     return None
 
 
+_SHOW_CONTENT: Final = frozenset({DataSource.ZOOKEEPER, DataSource.LOG_DIRS})
+
+
+def _unknown_finalize(wait: Wait, view: View) -> NextAction | None:
+    """Return what has to be known before the step that cannot be undone; None: nothing.
+
+    A replay, and a process that follows only the metadata log, cannot know it.
+    """
+    if wait.kind is not WaitKind.FINALIZE or not view.configured >= _SHOW_CONTENT:
+        return None
+    unknown = hazards_not_known(view, Action.FINALIZE)
+    if not unknown:
+        return None
+    lasts = view.summary.content.unreadable or not_known(view, *_SHOW_CONTENT)
+    return NextAction(
+        need=Need.WRONG if lasts else Need.WAITING,
+        text=f"{'Do not' if lasts else 'Waiting to'} finalize the migration: {unknown[0]}",
+        why="what would forbid it is unknown, and it cannot be undone",
+        commands=(_hazards(None, "--before", "finalize"),),
+        topic=_HAZARDS,
+    )
+
+
 def _hazards(broker: int | None, *words: str) -> str:
     """Return the command that prints the whole remedy, and whether a restart loses data."""
     of = () if broker is None else ("--broker", str(broker))
@@ -330,7 +360,7 @@ def _of_execution(
         )
     if execution.turn:
         harm = "" if damage is None else damage.text
-        why = "; ".join(filter(None, (execution.why, harm)))
+        why = "; ".join(filter(None, (execution.why, harm, _why_kept(view))))
         return replace(base, text=execution.turn, why=why, instructions=execution.shown)
     if damage is not None and not _starts_first(view.due_hazards, waits):
         return _at(_of_hazard(damage), execution)
@@ -351,6 +381,19 @@ def _of_execution(
     if execution.holds:
         return replace(base, text=f"Waiting for {execution.holds[0]}")
     return replace(base, text=_NEXT)
+
+
+def _why_kept(view: View) -> str:
+    """Return why the disk of a failed directory must be kept, whatever the step is; "": no reason.
+
+    The broker's own answer shows one that its runbook may replace next.
+    """
+    log_is_current = is_log_current(view)
+    for each in view.failed:
+        reason = why_kept(each, view.summary, log_is_current=log_is_current)
+        if reason and Channel.LOG_DIRS in each.channels:
+            return f"the disk of broker {each.broker} ({each.path}): {reason}"
+    return ""
 
 
 def _without_source(found: Finding, view: View, base: NextAction) -> NextAction | None:

@@ -582,7 +582,7 @@ def _zookeeper_mode_waits(
     for broker in summary.brokers:
         if broker.mode is Mode.KRAFT:
             continue
-        first = _not_before([other for other in unsettled if other != broker.id])
+        first = _not_before([other for other in unsettled if other != broker.id], summary)
         if broker.id in unsettled or broker.id in undescribed:
             first = ", once all of its log directories are known to be online"
         where = f"broker {broker.id} is still in ZooKeeper mode{although}"
@@ -622,7 +622,7 @@ def _phase_wait(
     elif summary.phase is Phase.DUAL_WRITE:
         how = (
             "restart the controllers without zookeeper.metadata.migration.enable"
-            f"{_not_before(unsettled)}"
+            f"{_not_before(unsettled, summary)}"
         )
         text = f"the migration to be finalized: {how}"
         action = f"Finalize the migration: {how}"
@@ -679,8 +679,10 @@ def _registrations_text(summary: ClusterSummary) -> str:
     )
 
 
-def _not_before(unsettled: list[int]) -> str:
-    return f", once nothing is pending for {ids(unsettled)}" if unsettled else ""
+def _not_before(unsettled: list[int], summary: ClusterSummary) -> str:
+    if unsettled:
+        return f", once nothing is pending for {ids(unsettled)}"
+    return ", once every replica is in its ISR" if summary.under_replicated else ""
 
 
 def _ids(found: Iterable[int]) -> str:

@@ -13,7 +13,7 @@ from migration.comparison.differences import Counts, Difference, Last, Placed, S
 from migration.metadata.directory_ids import is_reserved, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
-from migration.observed.log_dirs import DisksImage
+from migration.observed.log_dirs import DisksImage, is_bad, is_undescribed
 
 _NAMED_MAX: Final = 200
 _TOLD_MAX: Final = 50
@@ -210,9 +210,12 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
 
 
 def _unseen(each: Difference, disks: DisksImage | None) -> bool:
-    """Return whether a difference remains because its broker does not answer."""
+    """Return whether a difference remains because its directory cannot be read now."""
     one = None if disks is None else disks.brokers.get(each.broker)
-    return one is not None and one.unreachable is not None
+    if one is None:
+        return False
+    unread = {e.path for e in one.log_dirs if is_bad(e) or is_undescribed(e)} | one.cut_off.keys()
+    return one.unreachable is not None or each.path in unread
 
 
 def _misplaced(

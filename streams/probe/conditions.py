@@ -103,6 +103,7 @@ def _reassigning(controller: Endpoint | None, target: Target) -> int | None:
 def _topics_seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
     out = [(each, gone) for each in view.partitions.values() if (gone := _out_of_isr(each))]
     missing = Counter(broker for _, gone in out for broker in gone)
+    alone = Counter(each.isr[0] for each, _ in out if len(each.isr) == 1)
     leaderless = [each for each in view.partitions.values() if each.leader is None]
     unhealthy = sorted(
         {(each.topic, each.partition) for each in (*leaderless, *(one for one, _ in out))}
@@ -112,6 +113,7 @@ def _topics_seen(view: ClusterView, reassigning: int | None, at_ms: int) -> Topi
         partitions=len(view.partitions),
         under_replicated=len(out),
         missing=dict(missing),
+        alone=dict(alone),
         leaderless=len(leaderless),
         reassigning=reassigning,
         controller=view.controller,

@@ -71,7 +71,9 @@ def _labels(one: DirectoryFailed) -> Mapping[str, str]:
 
 def _description(view: View, one: DirectoryFailed) -> str:
     """Return the advice that the headline gives, with the cluster's name."""
-    action, why = advice(one, view.summary, rolls_back=view.rolls_back)
+    action, why = advice(
+        one, view.summary, log_is_current=is_log_current(view), rolls_back=view.rolls_back
+    )
     return f"{view.cluster}: {action}. {capitalized(why)}."
 
 

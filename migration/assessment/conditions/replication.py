@@ -65,6 +65,34 @@ def isr_full(view: View, broker: int | None = None) -> Finding:
     return satisfied(f"{whose} {isr}", f"{topics.partitions} partitions, by {' and '.join(who)}")
 
 
+@kind(
+    "Of each partition with several replicas, another replica than the broker's is in the ISR, as"
+    " the brokers report: an empty disk on the broker would truncate the others, and while it is"
+    " down the partition has no leader.",
+    may_use=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
+    parameters=(BROKER,),
+)
+def in_sync_elsewhere(view: View, broker: int) -> Finding:
+    logged = log_has_topics(view)
+    stale = authority_not_known(view) or (None if logged else brokers_alone_not_known(view))
+    stale = stale or not_known(view, _TOPICS, *((_LOG,) if logged else ()))
+    if stale is not None or view.topics is None:
+        return stale or unknown("the partition state: not polled from the brokers yet")
+    if (missing := _lack(view, view.topics, None, logged=logged)) is not None:
+        return missing
+    summary, topics = view.summary, view.topics
+    more = (summary.under_replicated or 0) > topics.under_replicated
+    if logged and (more or (summary.leaderless or 0) > topics.leaderless):
+        return unknown(
+            f"the brokers' answer is outdated: {_under_replicated(topics.under_replicated)}, and"
+            f" {summary.under_replicated} by the metadata log"
+        )
+    if alone := view.topics.alone.get(broker):
+        reason = f"broker {broker} has the only in-sync replica of {count(alone, 'partition')}"
+        return waiting(reason, *view.topics.named, counted=view.topics.odd)
+    return satisfied(f"broker {broker} has the only in-sync replica of no partition with others")
+
+
 def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
     """Return why the data does not suffice to evaluate the ISRs; None: it does."""
     summary = view.summary

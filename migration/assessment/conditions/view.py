@@ -27,6 +27,8 @@ class TopicsSeen:
         under_replicated: number of partitions with a replica that is not in the ISR.
         missing: broker -> number of partitions with a replica on it that is not in the ISR; no
             zeros.
+        alone: broker -> number of partitions with several replicas whose only one in the ISR is on
+            it; no zeros.
         leaderless: number of partitions without a leader.
         reassigning: number of partitions with an open reassignment; None: unknown.
         controller: the controller by the same answer; arbitrary under a KRaft controller.
@@ -38,6 +40,7 @@ class TopicsSeen:
     partitions: int
     under_replicated: int = 0
     missing: Mapping[int, int] = field(default_factory=dict)
+    alone: Mapping[int, int] = field(default_factory=dict)
     leaderless: int = 0
     reassigning: int | None = None
     controller: int | None = None

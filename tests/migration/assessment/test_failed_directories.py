@@ -289,6 +289,15 @@ def test_it_has_the_best_known_name(one: DirectoryFailed, name: str) -> None:
     assert one.name == name
 
 
+def test_a_start_in_kraft_mode_ends_what_was_notified_before() -> None:
+    """It writes no znode. One that still has its znode may be rolling back."""
+    left, there = (zookeeper(notified={1: EARLIER}, brokers=zk_brokers(*ids)) for ids in ((), (1,)))
+    well = in_kraft(D1)
+    assert not failed_directories(replace(well, zookeeper=left))
+    (found,) = failed_directories(replace(well, zookeeper=there))
+    assert found.channels == (ZNODE,)
+
+
 def test_zookeeper_that_was_never_read_shows_no_halt() -> None:
     unread = replace(down(), zookeeper=ZooKeeperImage(ever=frozenset({1})))
     assert failed_directories(unread) == ()

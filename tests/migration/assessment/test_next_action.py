@@ -11,6 +11,8 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.failed_directories import advice
 from migration.assessment.finding import Finding, Verdict
 from migration.assessment.next_action import Need
+from migration.comparison.differences import Difference
+from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, ClusterSummary, DirectoriesGone, Mode, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.jmx import Contradiction, JmxImage
@@ -57,9 +59,11 @@ def failed(summary: ClusterSummary, broker: int) -> ClusterSummary:
     other = LogDirSeen("/data/d0", 0, None, None, 0, 0, 0, 0, None, None)
     seen = other._replace(path="/data/d1", error=STORAGE_ERROR)
     disks = BrokerDisks(id=broker, log_dirs=(other, seen), answered_ms=NOW_MS)
-    return replace(summary, disks=DisksImage(brokers={broker: disks}))
+    return replace(summary, disks=DisksImage(brokers={broker: disks}), leaderless=0)
 
 
+REFUSED = "c1:9093: connection refused"
+_STALE = replace(FRESH, last_reply_ms=NOW_MS - 15_001, waiting=REFUSED)
 HYBRID = cluster(Phase.HYBRID, kraft(1), kraft(2), held(3))
 
 
@@ -162,6 +166,9 @@ def test_a_step_comes_before_a_failed_directory_that_only_its_runbook_can_replac
     found = assessed(in_kraft, approve).next
     assert (found.need, found.text) == (Need.YOUR_TURN, "Approve: accept the loss")
     assert assessed(in_kraft, replace(approve, turn="")).next.need is Need.WRONG
+    alone = assessed(replace(in_kraft, leaderless=13), approve).next
+    assert (alone.need, alone.text) == (Need.YOUR_TURN, "Approve: accept the loss")
+    assert "the disk of broker 1 (/data/d1): 13 partitions without a leader may" in alone.why
     harmed = failed(cluster(Phase.KRAFT, held(1), kraft(2)), 1)
     assert assessed(harmed, approve).next.text.startswith("Restore the disk of broker 1")
 
@@ -205,7 +212,7 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
     found = assessed(failed(cluster(Phase.HYBRID, gone, kraft(2)), 1), TURN)
     assert found.next.text.startswith("Stop the producers to the partitions of broker 1, ")
     assert (found.next.need, found.next.place) == (Need.WRONG, TURN.place)
-    action, why = advice(found.view.failed[0], found.summary)
+    action, why = advice(found.view.failed[0], found.summary, log_is_current=True)
     assert action.startswith("Keep the disk of broker 1: ")
 
     restarted = failed(cluster(Phase.HYBRID, kraft(1), kraft(2)), 1)
@@ -215,7 +222,7 @@ def test_no_disk_is_replaced_that_may_have_the_only_records() -> None:
     assert (found.next.text, found.next.why) == (action, why)
     elsewhere = replace(loss, broker=2)  # by an unclean election, after the directory failed
     found = assessed(replace(restarted, disks=replace(restarted.disks, losses=(elsewhere,))))
-    assert advice(found.view.failed[0], found.summary) == (action, why)
+    assert advice(found.view.failed[0], found.summary, log_is_current=False) == (action, why)
 
 
 @pytest.mark.parametrize("execution", [None, replace(EXECUTION, findings=(GATE,))])
@@ -270,6 +277,17 @@ def test_no_disk_is_replaced_that_may_have_the_last_in_sync_replica() -> None:
     found = assessed(replace(well, leaderless=13)).next
     assert found.text.startswith("Keep the disk of broker 1: ")
     assert found.why.startswith("13 partitions without a leader may have the last in-sync replica")
+    unknown = assessed(well, status=_BEHIND).next
+    assert unknown.text.startswith("Keep the disk of broker 1: ")
+    assert "because the metadata log is not current" in unknown.why
+    misplaced = Difference("misplaced", "t-0", "a", "b", broker=1, path="/data/d1")
+    for places in (
+        Compared(at_ms=NOW_MS, misplaced=frozenset({misplaced})),
+        Compared(at_ms=NOW_MS, unnamed=((misplaced._replace(subject=""), 2),)),
+    ):
+        found = assessed(replace(well, places=places)).next
+        assert found.text.startswith("Keep the disk of broker 1: ")
+        assert "replicas in it are assigned to another directory" in found.why
 
 
 @pytest.mark.parametrize("leaderless", [0, 13])
@@ -282,6 +300,39 @@ def test_a_full_disk_is_not_replaced(leaderless: int) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("seen", "need", "text"),
+    [
+        (_STALE, Need.WRONG, "Do not finalize the migration: the brokers' log directories: "),
+        (FRESH, Need.WAITING, "Waiting to finalize the migration: ZooKeeper's content was not"),
+    ],
+)
+def test_nobody_finalizes_while_what_forbids_it_is_unknown(
+    seen: SourceStatus, need: Need, text: str
+) -> None:
+    sources = {DataSource.ZOOKEEPER: FRESH, DataSource.LOG_DIRS: seen}
+    there = ZooKeeperImage(seen_ms=1)
+    summary = replace(cluster(Phase.DUAL_WRITE, kraft(1)), zookeeper=there, disks=DisksImage())
+    found = assessed(summary, sources=sources).next
+    assert (found.need, found.text[: len(text)]) == (need, text)
+    assert found.commands == ("kraftgate hazards --before finalize",)
+
+
+def test_what_jmx_reported_ends_when_it_leaves_the_configuration() -> None:
+    doubt = Contradiction(
+        node=2,
+        name=str(JmxName.OFFLINE_LOG_DIRECTORY_COUNT),
+        reads=1,
+        expected=0,
+        against="disks",
+        since_ms=NOW_MS,
+        lasting=True,
+    )
+    summary = replace(cluster(Phase.KRAFT, kraft(1)), jmx=JmxImage(contradictions=(doubt,)))
+    assert assessed(summary, sources={DataSource.JMX: FRESH}).hazards
+    assert assessed(summary).hazards == ()
+
+
 def test_without_kraftgate_run_nothing_else_is_advised() -> None:
     silent = replace(FRESH, observed_ms=NOW_MS - 60_000)
     found = assessed(failed(HYBRID, 1), status=silent).next
@@ -290,8 +341,6 @@ def test_without_kraftgate_run_nothing_else_is_advised() -> None:
 
 
 TURN = replace(EXECUTION, turn="Restart broker 3", commands=("kraftgate done",))
-REFUSED = "c1:9093: connection refused"
-_STALE = replace(FRESH, last_reply_ms=NOW_MS - 15_001, waiting=REFUSED)
 _NEVER = SourceStatus(observed_ms=NOW_MS, waiting=REFUSED)
 
 
@@ -558,7 +607,9 @@ def test_no_step_is_advised_that_a_hazard_forbids(phase: Phase, name: JmxName, s
     )
     two = migrating(2) if phase is Phase.HYBRID else kraft(2)
     jmx = JmxImage(contradictions=(doubt,))
-    found = assessed(replace(cluster(phase, kraft(1), two), jmx=jmx))
+    found = assessed(
+        replace(cluster(phase, kraft(1), two), jmx=jmx), sources={DataSource.JMX: FRESH}
+    )
     assert [each.blocks for each in found.hazards] == [step]
     assert (found.next.need, found.next.text) == (Need.WRONG, found.hazards[0].action)
     other = replace(found.summary, brokers=(kraft(2), migrating(3)))

@@ -31,7 +31,7 @@ from migration.observed.facts import (
     ZkPartition,
     ZkTopic,
 )
-from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
 
 A, B = (DirectoryId(bytes([0] * 15 + [200 + n])) for n in range(2))
 ID = bytes([7] * 16)
@@ -445,10 +445,14 @@ def test_misplaced_replicas_are_counted_exactly_although_few_are_named() -> None
         assert state.last.differing == 2 * replicas
     stored = TypeAdapter(Comparing)
     assert stored.validate_json(stored.dump_json(state)) == state
-    down = DisksImage(brokers={1: replace(disks.brokers[1], unreachable="no route")})
-    state, _ = take(state, [(0, part(4)), (1, part(4))], 2, Source.LOG_DIRS, down)
-    assert state.last.lasting == {"misplaced": 2400}
-    for comparison in (5, 6):
+    one = disks.brokers[1]
+    bad = replace(one, log_dirs=tuple(e._replace(error=STORAGE_ERROR) for e in one.log_dirs))
+    for comparison, of in ((4, replace(one, unreachable="no route")), (5, bad)):
+        parts = [(shard, part(comparison)) for shard in (0, 1)]
+        unread = DisksImage(brokers={1: of})
+        state, _ = take(state, parts, 2, Source.LOG_DIRS, unread)
+        assert state.last.lasting == {"misplaced": 2400}
+    for comparison in (6, 7):
         parts = [(shard, part(comparison, placed("/a", A, 1203))) for shard in (0, 1)]
         state, _ = take(state, parts, 2, Source.LOG_DIRS, disks)
         assert (state.last.lasting, state.last.unnamed, state.last.differing) == ({}, (), 0)

@@ -21,6 +21,7 @@ from tests.migration.assessment.conditions.views import (
     disks,
     seen,
     stale,
+    zk_brokers,
     zookeeper,
 )
 from tests.orchestrator.notify.scenes import ANSWERED, SOURCES, hazard, looked, scene, with_hazards
@@ -103,7 +104,9 @@ WITHOUT_ZOOKEEPER = replace(
 )
 SILENT = disks(3, answered_ms=None, unreachable="no answer")
 REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
-NOTIFIED = of(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}))
+NOTIFIED = of(
+    disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW}, brokers=zk_brokers(3))
+)
 SHRUNK = of(broker(3, unregistered={ID: NOW}), disks=None)
 MISSED = of(
     *(broker(each, Mode.MIGRATING) for each in (1, 2, 3)),

@@ -223,8 +223,8 @@ MIGRATING = broker(3, Mode.MIGRATING)
     ("bad", "well", "source"),
     [
         (
-            seen(disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW})),
-            seen(disks=None, zookeeper=zookeeper(kraft=False)),
+            seen(MIGRATING, disks=None, zookeeper=zookeeper(kraft=False, notified={3: NOW})),
+            seen(MIGRATING, disks=None, zookeeper=zookeeper(kraft=False)),
             DataSource.ZOOKEEPER,
         ),
         (

@@ -133,6 +133,7 @@ ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
 WITHOUT_3 = ZOOKEEPER_TIME.brokers[:2]
 REPORTED = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0, controller=1)
 BEHIND = replace(REPORTED, under_replicated=4, missing={3: 4})
+ALONE = replace(BEHIND, alone={2: 4})
 MOVING = replace(REPORTED, reassigning=1)
 KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
@@ -422,6 +423,18 @@ CASES = (
     Case("isr_full(3)", WAITING, seen(broker(3, under_replicated=1), under_replicated=1)),
     Case("isr_full(4)", WAITING, view()),
     Case("isr_full(3)", UNKNOWN, seen(broker(3, under_replicated=None))),
+    Case("in_sync_elsewhere(2)", SATISFIED, view()),
+    Case("in_sync_elsewhere(3)", SATISFIED, view(topics=ALONE)),
+    Case("in_sync_elsewhere(2)", WAITING, view(topics=ALONE)),
+    Case("in_sync_elsewhere(2)", WAITING, replace(ZK_TIME, topics=ALONE)),
+    Case("in_sync_elsewhere(2)", UNKNOWN, replace(ZK_TIME, topics=replace(ALONE, controller=2))),
+    Case("in_sync_elsewhere(2)", UNKNOWN, view(topics=replace(REPORTED, partitions=31))),
+    Case("in_sync_elsewhere(2)", UNKNOWN, seen(under_replicated=4)),
+    Case("in_sync_elsewhere(2)", UNKNOWN, seen(leaderless=1)),
+    Case("in_sync_elsewhere(2)", SATISFIED, view(topics=BEHIND)),
+    Case("in_sync_elsewhere(2)", UNKNOWN, stale(TOPICS)),
+    Case("in_sync_elsewhere(2)", UNKNOWN, stale(LOG)),
+    Case("in_sync_elsewhere(2)", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
     Case("no_reassignment", SATISFIED, view()),
     Case("no_reassignment", SATISFIED, in_zookeeper_time()),
     Case("no_reassignment", WAITING, seen(reassigning=1)),
