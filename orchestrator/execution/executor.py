@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from migration.assessment.conditions import SOAK, Condition, Finding, Verdict, View, parse
-from migration.image.summary import BrokerSummary, Mode
+from migration.image.summary import BrokerSummary
 from migration.values.durations import duration_text
 from migration.values.evidence import capitalized
 from orchestrator.audit.execution import entries
@@ -270,7 +270,7 @@ class Executor:
 
         The guards held when it was shown, which may be hours ago; their soak is over.
         """
-        if _restarts(at) and not _may_have_halted(at.view.summary.broker(at.instance.broker)):
+        if _restarts(at) and not _may_have_crashed(at.view.summary.broker(at.instance.broker)):
             return ()
         unmet = self._evaluate(at, "needs").holding_back
         return tuple(each for each in unmet if not each.condition.startswith(f"{SOAK}("))
@@ -600,11 +600,13 @@ def _restarts(at: _Tick) -> bool:
     )
 
 
-def _may_have_halted(one: BrokerSummary | None) -> bool:
-    """A failed log directory halts a broker in migration mode, without a controlled shutdown."""
-    if one is None or one.mode is not Mode.MIGRATING:
-        return False
-    return one.fenced and not one.in_controlled_shutdown
+def _may_have_crashed(one: BrokerSummary | None) -> bool:
+    """Return whether a registered broker is down, and no controlled shutdown shows who stopped it.
+
+    A failed log directory halts a broker in migration mode; a host that lost its power may come
+    back without a disk.
+    """
+    return one is not None and one.fenced and not one.in_controlled_shutdown
 
 
 def _paused(execution: ExecutionState) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from orchestrator.execution.locks.store_lock import NotHeld
 from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
 from orchestrator.hooks.commands import step_environment
+from orchestrator.hooks.files import End
 from orchestrator.hooks.runs import Ended, Hook, HookRuns, NotStarted, Running, Unknown
 from orchestrator.output.visible import visible_line
 from orchestrator.run.identity import accepted_ids
@@ -211,6 +212,7 @@ def _ended(id_: str, run: str, found: Ended) -> entries.StepEnded:
         run=run,
         succeeded=outcome.succeeded,
         how=outcome.words(),
+        started=outcome.end is not End.REFUSED,
         exit_code=outcome.exit_code,
         signal=outcome.signal,
         took_ms=outcome.ended_ms - outcome.started_ms,

@@ -257,6 +257,7 @@ class StepEnded(_OfHook, kind=EntryKind.STEP_ENDED):
 
     Attributes:
         how: the end as text, such as `ended with exit code 1`.
+        started: False: its command was not started, so nothing was done.
         output: its last part, without secrets; the file of the run has it whole.
         output_sha256: of that file.
         still_running: processes that it left behind.
@@ -264,6 +265,7 @@ class StepEnded(_OfHook, kind=EntryKind.STEP_ENDED):
 
     succeeded: bool
     how: str
+    started: bool = True
     exit_code: int | None
     signal: int | None
     took_ms: int

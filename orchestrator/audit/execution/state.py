@@ -317,7 +317,8 @@ def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointS
                 return replace(checkpoint, stage=Stage.STEP_DONE, asks=None)
             output = tuple(body.output.splitlines()[-OUTPUT_LINES:])
             asks = f"the hook {body.how}"
-            return replace(checkpoint, stage=Stage.ASKS, asks=asks, output=output)
+            left = checkpoint.not_started + (not body.started)
+            return replace(checkpoint, stage=Stage.ASKS, asks=asks, output=output, not_started=left)
         case entries.StepNotStarted():
             left = checkpoint.not_started + 1
             return replace(checkpoint, stage=Stage.ENTERED, asks=None, not_started=left)

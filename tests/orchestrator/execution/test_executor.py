@@ -746,6 +746,22 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         assert "paused by anna: a disk is replaced" in paused.holds
 
 
+@pytest.mark.parametrize("crashed", [True, False])
+def test_by_hand_the_guards_count_for_a_broker_that_crashed(tmp_path: Path, crashed: bool) -> None:
+    """Its host may come back without a disk, whose replicas the restart would recreate (H1)."""
+    back = 'already: ["broker_mode(broker, migrating)"]'
+    text = RUNBOOK.replace(back, f"{back}\n        needs: [nothing_held]")
+    with closing((night := Night(tmp_path, by_hand=True, runbook=text)).log):
+        night.brokers = (kraft(1), kraft(2))
+        night.settle()
+        night.say(entries.RollbackBegan(path="back", at="finalize", by=ANNA, reason="lag"))
+        shown = night.settle()
+        assert shown.turn == "Perform step leave-kraft of brokers-back[1]"
+        down = replace(kraft(1), fenced=True, in_controlled_shutdown=not crashed)
+        night.brokers = (down, held(2))
+        assert night.settle().turn == ("" if crashed else shown.turn)
+
+
 def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(
     tmp_path: Path,
 ) -> None:

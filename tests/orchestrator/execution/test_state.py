@@ -13,6 +13,7 @@ from orchestrator.audit.execution.state import (
     Stage,
     fold,
 )
+from orchestrator.execution.route import was_begun
 
 ANNA = Person(who="anna", login="anna", host="ops1", uid=1001)
 BORIS = Person(who="boris", login="boris", host="ops1", uid=1002)
@@ -66,6 +67,13 @@ def passed(id_: str = "copy") -> entries.CheckpointPassed:
 
 def approved(by: Person, phase: str = "hybrid") -> entries.Approved:
     return entries.Approved(checkpoint="copy", by=by, reason="ok", basis={"phase": phase})
+
+
+@pytest.mark.parametrize("was_started", [True, False])
+def test_a_command_that_the_system_did_not_start_began_nothing(was_started: bool) -> None:
+    refused = ended(exit_code=None).model_copy(update={"started": was_started})
+    state = walked(entered(), started(), refused).checkpoint("copy")
+    assert (state.stage, was_begun(state)) == (Stage.ASKS, was_started)
 
 
 def test_nothing_before_it_begins() -> None:

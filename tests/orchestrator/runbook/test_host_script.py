@@ -255,6 +255,23 @@ def test_a_controller_is_provisioned_finalized_and_put_aside(here: Host) -> None
     assert kept == ["d0", "d1", "metadata.rolled-back.1"]
 
 
+def test_a_controller_does_not_continue_the_log_of_an_earlier_attempt(here: Host) -> None:
+    controller(here)
+    log = here.root / "data" / "metadata" / "__cluster_metadata-0"
+    log.mkdir(parents=True)
+    for words in (("check", "provision", "controller"), ("provision", "controller")):
+        done = here.node(*words)
+        assert done.returncode == 1
+        assert (
+            "has a metadata log. If an attempt that was rolled back wrote it, move" in done.stderr
+        )
+    assert here.calls().count("start kafka-controller") == 0
+    log.rmdir()
+    assert here.node("provision", "controller").returncode == 0
+    log.mkdir()
+    assert here.node("provision", "controller").returncode == 0, "it runs: this attempt's log"
+
+
 def test_a_dynamic_quorum_is_formatted_with_all_its_controllers(here: Host) -> None:
     """Kafka's error suggests --standalone, which makes each controller a quorum of its own."""
     controller(here, quorum="controller_quorum_bootstrap_servers")
