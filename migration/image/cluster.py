@@ -321,14 +321,6 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     )
 
 
-def _ended_before_it_copied(image: ClusterImage) -> bool:
-    """Return whether an attempt was rolled back in pre-migration: no controller writes its log."""
-    seen = image.zookeeper
-    if seen is None or seen.seen_ms is None or seen.blind_since_ms is not None:
-        return False
-    return seen.is_without_kraft and image.phase is Phase.PRE_MIGRATION
-
-
 def _after_rollback(image: ClusterImage, broker: ZkBroker) -> BrokerSummary:
     """Return the summary of a broker in /brokers/ids that no controller registers any more.
 
@@ -407,7 +399,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     """
     image = of_members(image)
     at = image.provenance
-    void = image.phase is Phase.ROLLED_BACK or _ended_before_it_copied(image)
+    void = image.phase is Phase.ROLLED_BACK
     there = image.zookeeper.brokers if image.zookeeper else {}
     brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
     if void:

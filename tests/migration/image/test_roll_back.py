@@ -19,7 +19,7 @@ from migration.metadata.directory_ids import DirectoryId
 from migration.metadata.events import Moment, Source
 from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
 from migration.metadata.transactions import Admission
-from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
 from migration.observed.source_status import SourceStatus
 from migration.observed.topic_facts import ZkTopicChanged
 from tests.migration.observed.test_zookeeper import controller, kinds_of, migration, observed, znode
@@ -428,23 +428,6 @@ def test_a_cluster_that_never_had_zookeeper_was_in_no_phase_before() -> None:
     _, events = advance(ClusterImage(), batch)
     (changed,) = (each.fields for each in events if each.kind == "phase_changed")
     assert changed == {"now": "kraft"}
-
-
-@pytest.mark.parametrize(
-    ("znodes", "mode"),
-    [
-        ((), Mode.ZOOKEEPER),
-        ((migration(-1),), Mode.MIGRATING),  # an attempt that has not ended
-    ],
-)
-def test_an_attempt_that_was_rolled_back_before_the_copy_leaves_no_broker_in_its_mode(
-    znodes: tuple[ZnodeSeen, ...], mode: Mode
-) -> None:
-    attempt = replace(IN_PRE_MIGRATION, brokers={1: registered(1, Mode.MIGRATING)})
-    wrote = znode("/brokers/ids/1", {"host": "h1"}, at_ms=9000)
-    image, _ = observed(SEEN, controller(1), *znodes, wrote, image=attempt)
-    (broker,) = summarize("c", image).brokers
-    assert broker.mode is mode
 
 
 def test_what_was_recreated_before_a_rollback_remains_reported() -> None:
