@@ -245,10 +245,10 @@ class Executor:
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
             )
-            turn = Turn(text=action, why=why, commands=(done,))
+            turn = Turn(text=action, why=why + _down(at), commands=(done,))
         else:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
-            turn = Turn(text=action, why=why)
+            turn = Turn(text=action, why=why + _down(at))
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
@@ -434,18 +434,23 @@ class Executor:
         if not holds:
             holds.append("another poll, to confirm that the gate holds")
         turn = self._repeat(at, answer.findings)
-        return self._status(at.instance, tuple(holds), answer.findings, view=at.view, turn=turn)
+        found = self._status(at.instance, tuple(holds), answer.findings, view=at.view, turn=turn)
+        # A person has to decide, so the alert that pages them is raised, too.
+        return found if turn is None else found.model_copy(update={"asks": turn.why})
 
     def _repeat(self, at: _Tick, findings: Sequence[Finding]) -> Turn | None:
         """Return the turn of an operator to repeat a step without effect; None: not now.
 
-        A broker that restarts, or that assigns its replicas, shows an effect.
+        A broker that restarts, or that assigns its replicas, shows an effect; one that stays down
+        for twice the time does not.
         """
         one, after_ms = at.view.summary.broker(at.instance.broker), at.view.stall_after_ms
         waited_ms = at.view.now_ms - self._evaluating_since_ms
         effects = self._effects(at.instance)
         lacks = [e for e in findings if e.condition in effects and e.verdict is Verdict.WAITING]
-        shows_effect = not lacks or _restarts(at) or (one is not None and one.held)
+        if _restarts(at):
+            after_ms *= 2
+        shows_effect = not lacks or (one is not None and one.held and not one.fenced)
         if at.state.stage is not Stage.STEP_DONE or waited_ms < after_ms or shows_effect:
             return None
         return Turn(
@@ -598,6 +603,16 @@ def _restarts(at: _Tick) -> bool:
     return at.instance.broker is not None and (
         one is None or one.fenced or one.in_controlled_shutdown
     )
+
+
+def _down(at: _Tick) -> str:
+    """Return what to add to the reason of a shown step whose broker is down; "": it is not.
+
+    Nothing shows who stopped a broker in ZooKeeper mode.
+    """
+    if not _restarts(at):
+        return ""
+    return "; the broker is down: if you did not stop it for this, check its log directories first"
 
 
 def _may_have_crashed(one: BrokerSummary | None) -> bool:

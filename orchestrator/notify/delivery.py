@@ -19,6 +19,7 @@ from migration.values.severity import Severity
 from orchestrator.notify.notification import Notification
 
 RESOLVE_AFTER_MS: Final = 60_000
+_ENDS_BY_DECISION: Final = "KraftgateStepNeedsDecision"
 _DOUBLED_MAX: Final = 4
 FORGET_MS: Final = 3_600_000
 """An alert that becomes active again later than this after its resolution is new."""
@@ -63,7 +64,12 @@ class Delivery:
 
     @property
     def resolve_after_ms(self) -> int:
-        """How long the alert must be resolved before the resolution is sent, in ms."""
+        """How long the alert must be resolved before the resolution is sent, in ms.
+
+        A person's decision ends it at once: the next failure of the step is another one.
+        """
+        if self.alert.name == _ENDS_BY_DECISION:
+            return 0
         return RESOLVE_AFTER_MS << min(self.reactivations, _DOUBLED_MAX)
 
 

@@ -469,10 +469,14 @@ def test_a_step_without_effect_is_an_operators_turn_and_is_repeated(night: Night
     action = "Perform step enter-kraft of brokers-kraft[1]"
     assert found.turn == f"Do the step by hand, or repeat it: {action}"
     assert found.why == "it ended over 5 min ago, and broker 1 is in migrating mode"
+    assert found.asks == found.why, "which raises the alert"
     assert found.commands[0] == "kraftgate decide 'brokers-kraft[1]' --repeat --reason WHY"
     for begun in (held(1), replace(migrating(1), fenced=True)):
         night.brokers = (begun, migrating(2))
-        assert night.look().turn == ""
+        assert (night.look().turn, night.look().asks) == ("", None)
+    night.now_ms += 300_000
+    down = night.look()
+    assert down.asks == "it ended over 10 min ago, and broker 1 is in migrating mode"
     night.brokers = (migrating(1), migrating(2))
     night.say(
         entries.StepDecided(checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="x")
@@ -724,6 +728,12 @@ def test_by_hand_a_step_is_not_to_be_begun_once_its_guards_do_not_hold(tmp_path:
         first = night.settle()
         assert first.turn == shown
         assert first.shown is not None
+        night.brokers = (migrating(2),)  # as a broker in ZooKeeper mode that is down
+        gone = night.settle()
+        assert gone.turn == shown
+        assert gone.why.endswith(
+            "; the broker is down: if you did not stop it for this, check its log directories first"
+        )
         night.brokers = (one, held(2))
         waits = night.settle()
         assert (waits.stage_text, waits.turn, waits.shown) == ("do not begin it now", "", None)
@@ -759,7 +769,9 @@ def test_by_hand_the_guards_count_for_a_broker_that_crashed(tmp_path: Path, cras
         assert shown.turn == "Perform step leave-kraft of brokers-back[1]"
         down = replace(kraft(1), fenced=True, in_controlled_shutdown=not crashed)
         night.brokers = (down, held(2))
-        assert night.settle().turn == ("" if crashed else shown.turn)
+        seen = night.settle()
+        assert seen.turn == ("" if crashed else shown.turn)
+        assert ("; the broker is down: " in seen.why) is not crashed
 
 
 def test_by_hand_it_has_the_values_of_this_cluster_and_names_what_is_unknown(

@@ -99,6 +99,22 @@ def test_what_comes_and_goes_is_told_once() -> None:
     assert any("flapping" in each for each in over.details())
 
 
+def test_a_step_that_fails_again_after_a_decision_is_told_again() -> None:
+    """Within a second, and however often it has failed before."""
+    one = alert(name="KraftgateStepNeedsDecision")
+    book = told_of(one)
+    for turn in range(5):
+        decided, failed = wanted(turn * 2000), wanted(turn * 2000 + 1000, one)
+        book = update(book, decided)
+        over = due(book, decided, POLICY, decided.at_ms)
+        assert [each.status for each in over] == ["resolved"]
+        book = mark_delivered(mark_sending(book, over), over, decided.at_ms)
+        book = update(book, failed)
+        again = due(book, failed, POLICY, failed.at_ms)
+        assert [each.status for each in again] == ["firing"]
+        book = mark_delivered(mark_sending(book, again), again, failed.at_ms)
+
+
 def test_what_comes_back_after_its_end_was_told_begins_anew() -> None:
     nothing = wanted(0)
     book = update(told_of(alert()), nothing)
