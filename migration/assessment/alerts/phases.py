@@ -102,7 +102,7 @@ RULES: Final = (
         "The migration must not be finalized before an operator removes the cause.",
         _forbids_finalizing,
         "{cluster} must not be finalized: {kind}. Kafka would accept it, and it cannot be rolled"
-        " back.",
+        " back. If the migration is over, the harm may come now.",
         "hazard",
         "blocks",
         "broker",

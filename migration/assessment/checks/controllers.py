@@ -4,6 +4,8 @@ Before the controllers exist each check here is skipped: that is a phase of the 
 error.
 """
 
+from collections.abc import Mapping
+
 from migration.assessment.checks.brokers import (
     PROTOCOL,
     controller_settings,
@@ -160,8 +162,8 @@ def inter_broker_listener(facts: Facts) -> Finding:
     their own inter.broker.listener.name; if the brokers' listener has another name, the controllers
     find no address.
     """
-    theirs = {b.id: inter_broker_name(settings) for b, settings in known_settings(facts)}
-    ours = {where: inter_broker_name(settings) for where, settings in controller_settings(facts)}
+    theirs = {b.id: _listener(settings) for b, settings in known_settings(facts)}
+    ours = {where: _listener(settings) for where, settings in controller_settings(facts)}
     lines = [f"broker {id_}: {name}" for id_, name in theirs.items()]
     lines += [f"controller {where}: {name}" for where, name in ours.items()]
     if len({*theirs.values(), *ours.values()}) > 1:
@@ -184,6 +186,21 @@ def _settings_unknown(facts: Facts) -> Finding | None:
     missing = silent_controllers(facts) + unknowns(asked)
     denied = any(isinstance(each, Unknown) and each.denied for _, each in asked)
     return missing_data(*missing, fix=GRANT if denied else ASK) if missing else None
+
+
+def _listener(settings: Mapping[str, str]) -> str:
+    """Return the name of the listener between brokers, and its protocol if that has another name.
+
+    The controllers take the name from the broker's registration, and the protocol from their own
+    map (ControllerChannelManager.addNewBroker).
+    """
+    name = inter_broker_name(settings) or "PLAINTEXT"
+    pairs = settings.get("listener.security.protocol.map", "").split(",")
+    protocols = {
+        n.strip().upper(): protocol.strip() for n, _, protocol in (e.partition(":") for e in pairs)
+    }
+    protocol = protocols.get(name) or name
+    return name if protocol == name else f"{name}:{protocol}"
 
 
 @check("authorizer-agrees", "Controllers check ACLs as brokers do")

@@ -157,7 +157,7 @@ def zookeeper_lock(facts: Facts) -> Finding:
     )
 
 
-@check("dynamic-secrets", "The controllers can decrypt the secrets", blocks=False)
+@check("dynamic-secrets", "The controllers can decrypt the secrets")
 def dynamic_secrets(facts: Facts) -> Finding:
     """Check that /config/brokers has no encrypted value that the controllers could not read."""
     if isinstance(facts.zookeeper, Unknown):
@@ -181,13 +181,15 @@ def dynamic_secrets(facts: Facts) -> Finding:
     missing = silent_controllers(facts) + unknowns(
         (f"the settings of {one.endpoint}", one.settings) for one in facts.answering
     )
-    if without or not facts.answering:
-        return warned(
-            "dynamic configurations in ZooKeeper have encrypted secrets",
-            *worse_first(found + without, missing),
-            fix="give each controller the brokers' password.encoder.secret: the copy needs it to"
-            " decrypt them",
-        )
+    fix = (
+        "give each controller the brokers' password.encoder.secret: without it the copy takes the"
+        " encrypted text as the password"
+    )
+    said = "dynamic configurations in ZooKeeper have encrypted secrets"
+    if without:
+        return violated(said, *worse_first(found + without, missing), fix=fix)
+    if not facts.answering:
+        return warned(said, *worse_first(found, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=f"grant DESCRIBE_CONFIGS on CLUSTER, and {ASK}")
     return satisfied(f"{len(found)} encrypted values, and every controller has the secret")

@@ -25,8 +25,14 @@ PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 def _not_seen(view: View, wanted: Phase) -> Finding | None:
     if wanted is not Phase.ROLLED_BACK:
         stale = not_known(view, _LOG)
-        if stale is not None and wanted is Phase.PRE_MIGRATION and is_log_past(view):
-            return waiting("ZooKeeper shows that there is no KRaft controller")
+        if wanted is Phase.PRE_MIGRATION and is_log_past(view):
+            if stale is not None:
+                return waiting("ZooKeeper shows that there is no KRaft controller")
+            if view.summary.phase is Phase.PRE_MIGRATION:
+                return waiting(
+                    "the controllers are in pre-migration, and ZooKeeper has no /migration: check"
+                    " that their zookeeper.connect has the brokers' ensemble and chroot"
+                )
         return stale
     # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.
     if view.summary.phase is Phase.ROLLED_BACK and is_zookeeper_authoritative(view):

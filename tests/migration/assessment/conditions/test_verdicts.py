@@ -211,6 +211,12 @@ CASES = (
     Case("phase_is(hybrid)", VIOLATED, seen(phase=Phase.FINALIZED)),
     Case("phase_is(hybrid)", UNKNOWN, stale(LOG)),
     Case("phase_is(pre-migration)", WAITING, in_zookeeper_time()),
+    Case("phase_is(pre-migration)", WAITING, PRE_MIGRATION_RULED_BY_A_BROKER),
+    Case(
+        "phase_is(pre-migration)",
+        SATISFIED,
+        seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False, migration=migration(-1))),
+    ),
     Case("copied", SATISFIED, view()),
     Case("copied", SATISFIED, stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED))),
     Case("copied", WAITING, seen(phase=Phase.COPYING)),
