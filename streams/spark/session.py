@@ -54,10 +54,6 @@ _JAVA: Final = (
     # Nothing is collected before the young generation is full, so an idle job touches all of it.
     # Its default depends on the host's memory: 126 MB of 24 GB.
     "-Xmn64m",
-    # Likewise the old generation, whose first size is 1/64 of the host's memory: what a collection
-    # leaves free is given back at once (`spark.cleaner.periodicGC.interval`).
-    "-XX:-ShrinkHeapInSteps",
-    "-XX:MaxHeapFreeRatio=50",
     "-Xss4m",
     "-Xshare:auto",
     "-Xlog:disable",
@@ -121,7 +117,6 @@ SETTINGS: Final = {
     # Hadoop sets the mode of the files that it creates, independently of the process's umask.
     "spark.hadoop.fs.permissions.umask-mode": "077",
     "spark.driver.memory": "1g",
-    "spark.cleaner.periodicGC.interval": "10min",
     "spark.sql.session.timeZone": "UTC",
     # MLlib's extension of SQL, which nothing here uses: 0.6 s of processor time at each start.
     "spark.sql.extensions.test.loadFromCp": "false",
