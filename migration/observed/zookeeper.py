@@ -105,15 +105,6 @@ class ZooKeeperImage:
         claimed = self.controller is not None and self.controller.is_kraft
         return claimed or self.migration is not None or MIGRATION in self.unreadable
 
-    @property
-    def is_without_kraft(self) -> bool:
-        """Whether a broker is the controller, and no KRaft controller is there to write its log.
-
-        Each migrating KRaft controller creates /migration: they do not exist yet, or were removed.
-        """
-        is_broker = self.controller is not None and not self.controller.is_kraft
-        return is_broker and not self.has_migration
-
     def lists(self, broker: int) -> bool:
         """Return whether the broker is in /brokers/ids, even if its znode cannot be parsed."""
         return broker in self.brokers or f"{BROKER_IDS}/{broker}" in self.unreadable

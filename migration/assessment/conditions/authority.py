@@ -76,9 +76,13 @@ def is_zookeeper_authoritative(view: View) -> bool:
 
 
 def is_log_past(view: View) -> bool:
-    """Return whether the metadata log cannot be followed, because there is no KRaft controller."""
+    """Return whether the metadata log cannot be followed, because there is no KRaft controller.
+
+    ZooKeeper's controller is active, and `/migration`, which each migrating KRaft controller
+    creates, does not exist: the KRaft controllers do not exist yet, or were removed.
+    """
     seen = zookeeper_of(view)
-    return seen is not None and seen.is_without_kraft
+    return is_zookeeper_authoritative(view) and seen is not None and not seen.has_migration
 
 
 def authority_not_known(view: View) -> Finding | None:

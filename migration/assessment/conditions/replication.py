@@ -35,16 +35,10 @@ _TOPICS: Final = DataSource.TOPICS
     optional=1,
 )
 def isr_full(view: View, broker: int | None = None) -> Finding:
-    if (stale := authority_not_known(view)) is not None:
-        return stale
     logged = log_has_topics(view)
-    if not logged and (stale := brokers_alone_not_known(view)) is not None:
-        return stale
-    if (stale := not_known(view, _TOPICS, *((_LOG,) if logged else ()))) is not None:
-        return stale
-    topics = view.topics
-    if topics is None:
-        return unknown("the partition state: not polled from the brokers yet")
+    topics = _topics_of(view, logged=logged)
+    if isinstance(topics, Finding):
+        return topics
     if broker is not None:
         if (stale := brokers_not_known(view)) is not None:
             return stale
@@ -73,24 +67,34 @@ def isr_full(view: View, broker: int | None = None) -> Finding:
     parameters=(BROKER,),
 )
 def in_sync_elsewhere(view: View, broker: int) -> Finding:
-    logged = log_has_topics(view)
-    stale = authority_not_known(view) or (None if logged else brokers_alone_not_known(view))
-    stale = stale or not_known(view, _TOPICS, *((_LOG,) if logged else ()))
-    if stale is not None or view.topics is None:
-        return stale or unknown("the partition state: not polled from the brokers yet")
-    if (missing := _lack(view, view.topics, None, logged=logged)) is not None:
+    logged, summary = log_has_topics(view), view.summary
+    topics = _topics_of(view, logged=logged)
+    if isinstance(topics, Finding):
+        return topics
+    if (missing := _lack(view, topics, None, logged=logged)) is not None:
         return missing
-    summary, topics = view.summary, view.topics
     more = (summary.under_replicated or 0) > topics.under_replicated
     if logged and (more or (summary.leaderless or 0) > topics.leaderless):
         return unknown(
             f"the brokers' answer is outdated: {_under_replicated(topics.under_replicated)}, and"
             f" {summary.under_replicated} by the metadata log"
         )
-    if alone := view.topics.alone.get(broker):
+    if alone := topics.alone.get(broker):
         reason = f"broker {broker} has the only in-sync replica of {count(alone, 'partition')}"
-        return waiting(reason, *view.topics.named, counted=view.topics.odd)
+        return waiting(reason, *topics.named, counted=topics.odd)
     return satisfied(f"broker {broker} has the only in-sync replica of no partition with others")
+
+
+def _topics_of(view: View, *, logged: bool) -> TopicsSeen | Finding:
+    """Return the brokers' answer, or why it does not count now.
+
+    `logged`: the metadata log is authoritative for partitions, so it must be current, too.
+    """
+    stale = authority_not_known(view) or (None if logged else brokers_alone_not_known(view))
+    stale = stale or not_known(view, _TOPICS, *((_LOG,) if logged else ()))
+    if stale is not None or view.topics is None:
+        return stale or unknown("the partition state: not polled from the brokers yet")
+    return view.topics
 
 
 def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
@@ -202,14 +206,14 @@ def no_reassignment(view: View) -> Finding:
 
 def _reported_by_the_controller(view: View) -> int | Finding:
     """Return the number of reassignments that ZooKeeper's controller knows; or why it is not."""
-    stale = brokers_alone_not_known(view) or not_known(view, _TOPICS)
-    if stale is not None or view.topics is None:
-        return stale or unknown("the brokers were not polled yet")
-    if (outdated := _by_another_controller(view, view.topics)) is not None:
+    topics = _topics_of(view, logged=False)
+    if isinstance(topics, Finding):
+        return topics
+    if (outdated := _by_another_controller(view, topics)) is not None:
         return outdated
-    if view.topics.reassigning is None:
+    if topics.reassigning is None:
         return unknown("the ZooKeeper controller did not report open reassignments")
     zookeeper = zookeeper_of(view)
     if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
         return waiting(f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions")
-    return view.topics.reassigning
+    return topics.reassigning
