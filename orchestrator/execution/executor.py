@@ -245,10 +245,10 @@ class Executor:
                 "the gate held, or was unknown, before the step, so it does not show that the step"
                 " is done"
             )
-            turn = Turn(text=action, why=why + _down(at), commands=(done,))
+            turn = Turn(text=action, why=why, commands=(done,))
         else:
             why = f"step {step.name} is done by hand; the gate shows when it is done"
-            turn = Turn(text=action, why=why + _down(at))
+            turn = Turn(text=action, why=why)
         if self._has_hook(at.instance, at.view):
             hand_over = self._commands.make("decide", at.instance.id, "--execute")
             holds = (*holds, _HAND_OVER.format(hand_over))
@@ -259,7 +259,7 @@ class Executor:
             "findings": tuple(findings),
             "has_effect": has_effect,
             "turn": turn.text,
-            "why": turn.why,
+            "why": turn.why + (_down(at) if turn.text == action else ""),
             "commands": turn.commands,
             "shown": result.shown if turn.text == action else None,
         }

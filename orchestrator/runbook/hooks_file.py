@@ -171,15 +171,18 @@ class Hooks:
             elif name not in HOOK_FIELDS and not _HARMLESS.fullmatch(values[name]):
                 what = f"{{{name}}} is {values[name]!r}, which is not safe in a command"
             if what is not None:
-                raise RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
+                raise self._error(path, what)
         filled = render(word, values)
         if filled.startswith("-") and not word.startswith("-"):
             what = (
                 f"{word} is {filled!r}, which a program takes for an option: put it behind other"
                 f" text in one word, such as --option={word}"
             )
-            raise RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
+            raise self._error(path, what)
         return filled
+
+    def _error(self, path: YamlPath, what: str) -> RunbookError:
+        return RunbookError([f"{self.path}:{self.read.line(path)}: {what}"])
 
 
 def load_hooks(path: Path, runbook: Runbook) -> Hooks:

@@ -125,8 +125,8 @@ class _Course:
     ) -> ExecutionAccount:
         self._pass_marks(as_of_ms)
         until_ms = as_of_ms if state.ended_ms is None else state.ended_ms
-        stands = next((each.id for each in self._open()), None)
-        is_there = now is not None and now.checkpoint == stands
+        current = next((each.id for each in self._open()), None)
+        is_there = now is not None and now.checkpoint == current
         return ExecutionAccount.from_facts(
             state,
             number=recorded.number,
@@ -136,7 +136,7 @@ class _Course:
             ended_at=state.ended_ms,
             duration_ms=elapsed(state.began_ms, until_ms),
             way_back=state.path,
-            stands_at=stands,
+            stands_at=current,
             place=now.place if now is not None and is_there else "",
             waiting_for=now.holds if now is not None and is_there else (),
             checkpoints=[each.account(state, until_ms) for each in self._records.values()],
